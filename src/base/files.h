@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// Whole files at once, and the places a program knows about itself. For offline code and set-up,
+// any thread. Paths are taken as they are; errors name the path and the system's reason.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace rochound::base {
+
+// "what 'path': reason of errno", the form of every error here.
+Error ErrnoError(std::string_view what, const std::filesystem::path& path, int error_number);
+
+Result<std::string> ReadFile(const std::filesystem::path& path);
+
+// Creates or replaces the file; a reader may see it half written.
+Result<void> WriteFile(const std::filesystem::path& path, std::string_view content);
+
+// Writes beside the file and renames, so that a reader sees the old content or the new, never a
+// part.
+Result<void> WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
+
+// The running program's file, with symbolic links resolved; works without /proc too.
+Result<std::filesystem::path> ExecutablePath();
+
+// A fresh directory with mode 0700 inside parent, removed with all its content when the object goes
+// away.
+class TempDir {
+ public:
+  static Result<TempDir> Create(const std::filesystem::path& parent, const std::string& prefix);
+
+  TempDir(TempDir&& other) noexcept;
+  TempDir& operator=(TempDir&& other) noexcept;
+  ~TempDir();
+
+  const std::filesystem::path& path() const { return path_; }
+
+  // The directory is somebody else's from now on (or was renamed) and is not removed.
+  std::filesystem::path Release();
+
+ private:
+  explicit TempDir(std::filesystem::path path) : path_(std::move(path)) {}
+
+  std::filesystem::path path_;  // empty: nothing to remove
+};
+
+}  // namespace rochound::base

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// Exit codes of the rochound command. Those above 124 are env's and the shell's, so that scripts
+// know them: a command that starts a program keeps every other code for the program.
+#pragma once
+
+namespace rochound::cli {
+
+inline constexpr int kExitSuccess = 0;
+inline constexpr int kExitUsage = 2;    // the command line is wrong
+inline constexpr int kExitSetup = 125;  // the command line is right, but we could not do our part
+inline constexpr int kExitCannotRun = 126;  // the program is there but cannot be started
+inline constexpr int kExitNotFound = 127;   // the program is not there
+
+}  // namespace rochound::cli

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "cli/gpu_model.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+
+namespace rochound::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr char kDevices[] = ROCHOUND_TEST_DEVICES;
+
+json Mi300x() { return json::parse(base::ReadFile(fs::path(kDevices) / "mi300x.json").value()); }
+
+std::string ErrorOf(const json& object) {
+  auto model = ParseGpuModel(object.dump(), "x.json");
+  return model.ok() ? "no error" : model.error().message;
+}
+
+TEST(GpuModel, KnowsTheTwoDevices) {
+  const auto models = LoadGpuModels(kDevices).value();
+  ASSERT_EQ(models.size(), 2u);
+  EXPECT_EQ(models[0].name, "mi300x");
+  EXPECT_EQ(models[0].target, "gfx942");
+  EXPECT_EQ(models[0].cu_count, 304u);
+  EXPECT_EQ(models[0].GfxTargetVersion(), 90402u);
+  EXPECT_EQ(models[1].name, "rx6800xt");
+  EXPECT_EQ(models[1].target, "gfx1030");
+  EXPECT_EQ(models[1].cu_count, 72u);
+  EXPECT_EQ(models[1].GfxTargetVersion(), 100300u);
+}
+
+TEST(GpuModel, FilesAreNamedAfterTheirModel) {
+  for (const auto& entry : fs::directory_iterator(kDevices)) {
+    if (entry.path().extension() != ".json") continue;
+    EXPECT_EQ(LoadGpuModel(entry.path()).value().name, entry.path().stem());
+  }
+}
+
+TEST(GpuModel, TargetVersionReadsHexadecimalDigits) {
+  GpuModel model;
+  model.target = "gfx90a";
+  EXPECT_EQ(model.GfxTargetVersion(), 90010u);
+  model.target = "gfx1100";
+  EXPECT_EQ(model.GfxTargetVersion(), 110000u);
+}
+
+TEST(GpuModel, EveryFieldIsRequired) {
+  const json complete = Mi300x();
+  for (const auto& [key, value] : complete.items()) {
+    json lacking = complete;
+    lacking.erase(key);
+    EXPECT_EQ(ErrorOf(lacking), "x.json: field '" + key + "' is missing");
+  }
+}
+
+TEST(GpuModel, UnknownFieldsAreRefused) {
+  json object = Mi300x();
+  object["cu_cuont"] = 3;
+  EXPECT_EQ(ErrorOf(object), "x.json: field 'cu_cuont' is not a known field");
+  object = Mi300x();
+  object["caches"][1]["colour"] = "red";
+  EXPECT_EQ(ErrorOf(object), "x.json: cache 1: field 'colour' is not a known field");
+}
+
+TEST(GpuModel, ImpossibleValuesAreRefused) {
+  struct Case {
+    const char* key;
+    json value;
+    const char* problem;
+  };
+  const Case cases[] = {
+      {"cu_count", 0, "is 0, must be 1 to 1024"},
+      {"cu_count", 328, "is 328, but engines x arrays x CUs make 320"},
+      {"cu_count", -1, "must be a whole number, not negative"},
+      {"cu_count", 3.5, "must be a whole number, not negative"},
+      {"cu_count", "many", "must be a whole number, not negative"},
+      {"num_xcc", 7, "must divide cu_count and shader_engines"},
+      {"wave_size", 48, "must be 32 or 64"},
+      {"lds_bytes", 65537, "must be whole kilobytes"},
+      {"target", "mi300", "must look like gfx942 or gfx1030"},
+      {"target", "gfx9x0", "must look like gfx942 or gfx1030"},
+      {"name", "", "must be one line of text, not empty"},
+      {"marketing_name", "two\nlines", "must be one line of text, not empty"},
+      {"caches", json::array(), "must not be empty"},
+      {"caches", 1, "must be a list"},
+  };
+  for (const Case& c : cases) {
+    json object = Mi300x();
+    object[c.key] = c.value;
+    EXPECT_EQ(ErrorOf(object), std::string("x.json: field '") + c.key + "' " + c.problem);
+  }
+}
+
+TEST(GpuModel, WhatIsNotJsonIsRefused) {
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "not valid JSON",
+                      ParseGpuModel("{", "x.json").error().message);
+  EXPECT_EQ(ErrorOf(json::array()), "x.json: must hold one JSON object");
+}
+
+TEST(GpuModel, PicksByNameOrPath) {
+  const auto known = LoadGpuModels(kDevices).value();
+  EXPECT_EQ(PickGpuModel("rx6800xt", known).value().target, "gfx1030");
+  EXPECT_EQ(PickGpuModel((fs::path(kDevices) / "mi300x.json").string(), {}).value().name, "mi300x");
+  EXPECT_EQ(
+      PickGpuModel("h100", known).error().message,
+      "no GPU is called 'h100'; there are mi300x, rx6800xt, or give the path of a .json file");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "No such file",
+                      PickGpuModel("no.json", known).error().message);
+}
+
+TEST(GpuModel, AMissingDirectoryIsAnError) {
+  EXPECT_FALSE(LoadGpuModels("/no/such/directory").ok());
+}
+
+}  // namespace
+}  // namespace rochound::cli

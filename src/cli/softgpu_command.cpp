@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "cli/softgpu_command.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "cli/exit_codes.h"
+#include "cli/gpu_model.h"
+#include "cli/preload.h"
+#include "cli/softgpu_tree.h"
+#include "cli/softgpu_tree_store.h"
+
+namespace rochound::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Result;
+
+constexpr const char* kShimName = "librochound_softgpu.so";
+constexpr unsigned kMaxThreads = 1024;
+
+// The first of some places beside our own executable that exists: the same in a build tree and
+// installed.
+Result<fs::path> FindBesideExecutable(const std::vector<std::string>& places,
+                                      const std::string& what) {
+  ROCHOUND_TRY(const fs::path executable, base::ExecutablePath());
+  std::string tried;
+  for (const std::string& place : places) {
+    const fs::path path = (executable.parent_path() / place).lexically_normal();
+    std::error_code error;
+    if (fs::exists(path, error)) return path;
+    tried += "\n  " + path.string();
+  }
+  return Error{"cannot find " + what + "; build or install all of rochound. Looked for:" + tried};
+}
+
+Result<std::vector<GpuModel>> KnownGpus() {
+  ROCHOUND_TRY(const fs::path devices,
+               FindBesideExecutable({"../share/rochound/devices"}, "the device descriptions"));
+  return LoadGpuModels(devices);
+}
+
+Result<fs::path> FindShim() {
+  std::vector<std::string> places = {fmt::format("../lib/{}", kShimName)};
+  // An installation may have lib64 or lib/x86_64-linux-gnu instead.
+  const std::string installed = fmt::format("../" ROCHOUND_INSTALL_LIBDIR "/{}", kShimName);
+  if (installed != places[0]) places.push_back(installed);
+  return FindBesideExecutable(places, "the software GPU's library");
+}
+
+// The program's environment, once everything that may fail is known to work.
+Result<void> SetEnvironment(const std::vector<GpuModel>& gpus, unsigned threads) {
+  ROCHOUND_TRY(const fs::path shim, FindShim());
+  ROCHOUND_TRY(const std::string preload, PreloadList(shim, getenv("LD_PRELOAD")));
+  ROCHOUND_TRY(const fs::path root,
+               StoreDeviceTree(MakeDeviceTree(gpus, ReadHostFacts()), DefaultTreeStore()));
+  setenv("ROCHOUND_SOFTGPU_ROOT", root.c_str(), 1);
+  if (threads != 0) setenv("ROCHOUND_SOFTGPU_THREADS", std::to_string(threads).c_str(), 1);
+  SetSanitizerOptions();
+  setenv("LD_PRELOAD", preload.c_str(), 1);
+  return {};
+}
+
+// Becomes the program; comes back only if that fails.
+int Exec(const std::vector<std::string>& program) {
+  std::vector<char*> arguments;
+  arguments.reserve(program.size() + 1);
+  for (const std::string& argument : program)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  fflush(nullptr);
+  execvp(arguments[0], arguments.data());
+  const int error_number = errno;
+  const bool not_found = error_number == ENOENT;
+  base::LogError(fmt::format(
+      "cannot run '{}': {}. {}", program[0], std::generic_category().message(error_number),
+      not_found
+          ? "Check the name; a program in this directory is called ./name, and a script's first "
+            "line must name "
+            "an interpreter that exists."
+          : "Check that it is a program for this machine and that you may execute it (chmod +x)."));
+  return not_found ? kExitNotFound : kExitCannotRun;
+}
+
+}  // namespace
+
+const char* const SoftgpuCommand::kExamples = R"(
+Examples:
+  rochound softgpu -- rocminfo
+  rochound softgpu --gpu rx6800xt -- ./vector_add
+  rochound softgpu --gpu mi300x,mi300x,rx6800xt -- python3 train.py
+  rochound softgpu --list
+
+The real, unmodified ROCm runtime runs on a software model of the GPU; neither a
+card nor a driver is needed. Everything after -- is the program and its
+arguments; its exit code and signals are passed through. GPUs are numbered in
+the order given. Exit codes of rochound itself: 2 wrong usage, 125 set-up failed,
+126 program cannot be started, 127 program not found.
+)";
+
+SoftgpuCommand::SoftgpuCommand(CLI::App& app)
+    : subcommand_(app.add_subcommand("softgpu", "Run a program on software GPUs; no card needed")) {
+  subcommand_->usage("Usage: rochound softgpu [OPTIONS] -- PROGRAM [ARGUMENTS]");
+  subcommand_
+      ->add_option("--gpu", gpus_,
+                   fmt::format("GPUs of the machine, separated by commas, at most {}: names from "
+                               "--list, or paths of "
+                               ".json files (default: mi300x)",
+                               kMaxGpus))
+      ->delimiter(',')
+      ->allow_extra_args(false)  // --gpu a b: b is not a GPU
+      ->type_name("GPU[,GPU...]");
+  subcommand_
+      ->add_option("--threads", threads_,
+                   "Worker threads of the software GPUs (default: one per CPU core)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, kMaxThreads));
+  subcommand_->add_flag("--list", list_, "Show the GPUs there are");
+  subcommand_->add_flag("--json", json_, "With --list: as JSON");
+  subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
+}
+
+int SoftgpuCommand::Usage(const std::string& problem) const {
+  base::LogError(problem);
+  base::LogInfo("See rochound softgpu --help.");
+  return kExitUsage;
+}
+
+int SoftgpuCommand::List() const {
+  const auto known = KnownGpus();
+  if (!known.ok()) {
+    base::LogError(known.error().message);
+    return kExitSetup;
+  }
+  if (json_) {
+    auto list = nlohmann::ordered_json::array();
+    for (const GpuModel& gpu : known.value()) {
+      list.push_back({{"name", gpu.name},
+                      {"marketing_name", gpu.marketing_name},
+                      {"target", gpu.target},
+                      {"cu_count", gpu.cu_count},
+                      {"vram_bytes", gpu.vram_bytes}});
+    }
+    fmt::print("{}\n", list.dump(2));
+    return kExitSuccess;
+  }
+  fmt::print("{:<12} {:<9} {:>4}  {:>7}  {}\n", "NAME", "TARGET", "CUS", "MEMORY", "GPU");
+  for (const GpuModel& gpu : known.value()) {
+    const uint64_t gibibytes = (gpu.vram_bytes + (1ull << 29)) >> 30;
+    fmt::print("{:<12} {:<9} {:>4}  {:>3} GiB  {}\n", gpu.name, gpu.target, gpu.cu_count, gibibytes,
+               gpu.marketing_name);
+  }
+  return kExitSuccess;
+}
+
+int SoftgpuCommand::Run(const std::vector<std::string>& program) const {
+  if (!stray_.empty()) {
+    return Usage(
+        fmt::format("put -- before the program: rochound softgpu [OPTIONS] -- {}", stray_[0]));
+  }
+  if (list_) {
+    if (!program.empty()) return Usage("--list runs no program");
+    return List();
+  }
+  if (json_) return Usage("--json goes with --list");
+  if (program.empty()) return Usage("no program given; example: rochound softgpu -- rocminfo");
+  if (gpus_.size() > kMaxGpus) {
+    return Usage(fmt::format("{} GPUs asked for, at most {} are possible", gpus_.size(), kMaxGpus));
+  }
+
+  const auto known = KnownGpus();
+  if (!known.ok()) {
+    base::LogError(known.error().message);
+    return kExitSetup;
+  }
+  std::vector<GpuModel> gpus;
+  for (const std::string& name : gpus_) {
+    auto gpu = PickGpuModel(name, known.value());
+    if (!gpu.ok()) return Usage(gpu.error().message);
+    gpus.push_back(std::move(gpu).value());
+  }
+  if (const auto ready = SetEnvironment(gpus, threads_); !ready.ok()) {
+    base::LogError(ready.error().message);
+    return kExitSetup;
+  }
+  return Exec(program);
+}
+
+}  // namespace rochound::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// `rochound softgpu`: runs a program on software GPUs. Called once by main on its only thread. It
+// prepares the device tree and the environment and then becomes the program by exec, so exit code
+// and signals are the program's own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace rochound::cli {
+
+class SoftgpuCommand {
+ public:
+  // For the end of --help. Not CLI11's footer, which some releases break into lines of their own.
+  static const char* const kExamples;
+
+  // Adds the subcommand and its options to app; *this must outlive the parsing.
+  explicit SoftgpuCommand(CLI::App& app);
+
+  bool Chosen() const { return subcommand_->parsed(); }
+
+  // program: what stood behind "--". Returns an exit code only when there is nothing to run or
+  // something went wrong.
+  int Run(const std::vector<std::string>& program) const;
+
+ private:
+  int Usage(const std::string& problem) const;
+  int List() const;
+
+  CLI::App* subcommand_;
+  std::vector<std::string> gpus_ = {"mi300x"};
+  std::vector<std::string> stray_;
+  unsigned threads_ = 0;  // 0: not given
+  bool list_ = false;
+  bool json_ = false;
+};
+
+}  // namespace rochound::cli

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+//
+// Vector instructions that look beyond their own lane or register: readlane and writelane,
+// permutations inside a row, swaps, registers picked by M0; and the ones that do nothing.
+#include <algorithm>
+#include <bit>
+
+#include "softgpu/isa/semantics/register_index.h"
+#include "softgpu/isa/tables.h"
+#include "softgpu/isa/vector.h"
+
+namespace rochound::softgpu {
+namespace {
+
+const Op* ExecNothing(Wave&, const Op* op) { return op + 1; }
+
+uint32_t ReadLane(const Wave& wave, const Operand& operand, unsigned lane) {
+  if (operand.kind == Operand::Kind::kVector) return wave.Row(operand.index)[lane];
+  return ReadScalar32(wave, operand);
+}
+
+const Op* ExecReadFirstLane(Wave& wave, const Op* op) {
+  uint64_t exec = wave.exec();
+  unsigned lane = exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(exec));
+  WriteScalar32(wave, op->operand[0], ReadLane(wave, op->operand[1], lane));
+  return op + 1;
+}
+
+// The lane may be one that is off.
+const Op* ExecReadLane(Wave& wave, const Op* op) {
+  unsigned lane = ReadScalar32(wave, op->operand[2]) & (wave.lanes - 1u);
+  WriteScalar32(wave, op->operand[0], ReadLane(wave, op->operand[1], lane));
+  return op + 1;
+}
+
+const Op* ExecWriteLane(Wave& wave, const Op* op) {
+  unsigned lane = ReadScalar32(wave, op->operand[2]) & (wave.lanes - 1u);
+  wave.Row(op->operand[0].index)[lane] = ReadScalar32(wave, op->operand[1]);
+  return op + 1;
+}
+
+// op_sel[0] is "fetch inactive" and op_sel[1] "bound control": without the first, a lane whose
+// source is off keeps its old value, or gets zero with the second.
+template <unsigned RowFlip>
+const Op* ExecPermuteRow(Wave& wave, const Op* op) {
+  uint64_t exec = wave.exec();
+  bool fetch_inactive = op->modifiers().op_sel & 1;
+  bool bound_control = op->modifiers().op_sel & 2;
+  uint64_t select =
+      ReadScalar32(wave, op->operand[2]) | uint64_t{ReadScalar32(wave, op->operand[3])} << 32;
+  RowBuffer result;
+  uint64_t lanes = exec;
+  for (unsigned i = 0; i < wave.lanes; ++i) {
+    unsigned from = ((i & ~15u) ^ RowFlip) + static_cast<unsigned>(select >> (4 * (i & 15)) & 15);
+    bool valid = fetch_inactive || (exec >> from & 1);
+    result.u32()[i] = valid ? ReadLane(wave, op->operand[1], from) : 0;
+    if (!valid && !bound_control) lanes &= ~(uint64_t{1} << i);
+  }
+  Blend(wave.Row(op->operand[0].index), result.u32(), lanes, wave.lanes);
+  return op + 1;
+}
+
+void Swap(Wave& wave, unsigned first, unsigned second) {
+  RowBuffer old;
+  uint64_t exec = wave.exec();
+  std::copy_n(wave.Row(first), wave.lanes, old.u32());
+  Blend(wave.Row(first), wave.Row(second), exec, wave.lanes);
+  Blend(wave.Row(second), old.u32(), exec, wave.lanes);
+}
+
+const Op* ExecSwap(Wave& wave, const Op* op) {
+  Swap(wave, op->operand[0].index, op->operand[1].index);
+  return op + 1;
+}
+
+const Op* ExecSwapRelative(Wave& wave, const Op* op) {
+  uint32_t m0 = wave.sgpr[kM0];
+  uint32_t source = op->operand[1].index + (m0 & 0x3FF);
+  uint32_t destination = op->operand[0].index + (m0 >> 16 & 0x3FF);
+  if (source >= kVectorRegisters || destination >= kVectorRegisters)
+    return wave.StopIllegal(op, "register out of range in '" + op->source->text + "'");
+  Swap(wave, destination, source);
+  return op + 1;
+}
+
+const Op* ExecMoveRelativeSource(Wave& wave, const Op* op) {
+  return ExecMovedBy(wave, op, wave.sgpr[kM0], 0);
+}
+const Op* ExecMoveRelativeDestination(Wave& wave, const Op* op) {
+  return ExecMovedBy(wave, op, 0, wave.sgpr[kM0]);
+}
+const Op* ExecMoveRelativeBoth(Wave& wave, const Op* op) {
+  return ExecMovedBy(wave, op, wave.sgpr[kM0], wave.sgpr[kM0]);
+}
+const Op* ExecMoveRelativeBoth2(Wave& wave, const Op* op) {
+  return ExecMovedBy(wave, op, wave.sgpr[kM0] & 0x3FF, wave.sgpr[kM0] >> 16 & 0x3FF);
+}
+
+constexpr Row Nothing(std::string_view mnemonic, uint32_t targets = kAllTargets) {
+  return {mnemonic, &ExecNothing, {}, nullptr, kNoEffect, targets};
+}
+
+constexpr Row MoveRelative(std::string_view mnemonic, Exec exec) {
+  return {mnemonic,
+          exec,
+          {Ty::kB32, Ty::kB32},
+          LanesOf<[](uint32_t a) { return a; }, Ty::kB32, Ty::kB32>(),
+          0,
+          kGfx10Targets};
+}
+
+constexpr Row kRows[] = {
+    Nothing("v_nop"),
+    Nothing("v_clrexcp"),
+    Nothing("v_pipeflush", kGfx10Targets),
+    {"v_readfirstlane_b32", &ExecReadFirstLane, {Ty::kB32, Ty::kB32}},
+    {"v_readlane_b32", &ExecReadLane, {Ty::kB32, Ty::kB32, Ty::kB32}},
+    {"v_writelane_b32", &ExecWriteLane, {Ty::kB32, Ty::kB32, Ty::kB32}},
+    {"v_permlane16_b32",
+     &ExecPermuteRow<0>,
+     {Ty::kB32, Ty::kB32, Ty::kB32, Ty::kB32},
+     nullptr,
+     0,
+     kGfx10Targets},
+    {"v_permlanex16_b32",
+     &ExecPermuteRow<16>,
+     {Ty::kB32, Ty::kB32, Ty::kB32, Ty::kB32},
+     nullptr,
+     0,
+     kGfx10Targets},
+    {"v_swap_b32", &ExecSwap, {Ty::kB32, Ty::kB32}},
+    {"v_swaprel_b32", &ExecSwapRelative, {Ty::kB32, Ty::kB32}, nullptr, 0, kGfx10Targets},
+    MoveRelative("v_movrels_b32", &ExecMoveRelativeSource),
+    MoveRelative("v_movreld_b32", &ExecMoveRelativeDestination),
+    MoveRelative("v_movrelsd_b32", &ExecMoveRelativeBoth),
+    MoveRelative("v_movrelsd_2_b32", &ExecMoveRelativeBoth2),
+};
+
+}  // namespace
+
+std::span<const Row> LaneRows() { return kRows; }
+
+}  // namespace rochound::softgpu

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "softgpu/isa/tables.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace rochound::softgpu {
+namespace {
+
+using Index = std::unordered_multimap<std::string_view, const Row*>;
+
+// Never destroyed: waves may still run while the process exits.
+const Index& AllRows() {
+  static const Index* index = [] {
+    auto* rows = new Index;
+    for (std::span<const Row> family :
+         {ScalarRows(), ControlRows(), ScalarMemoryRows(), IntegerRows(), FloatRows(),
+          ConvertRows(), CompareRows(), LaneRows(), PackedRows(), MatrixRows(), LdsRows(),
+          FlatRows(), BufferRows()}) {
+      for (const Row& row : family) rows->emplace(row.mnemonic, &row);
+    }
+    return rows;
+  }();
+  return *index;
+}
+
+}  // namespace
+
+const Row* FindRow(const Architecture& architecture, std::string_view mnemonic) {
+  auto [first, last] = AllRows().equal_range(mnemonic);
+  for (auto it = first; it != last; ++it) {
+    if (it->second->targets & architecture.bit) return it->second;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> ImplementedMnemonics(std::string_view target) {
+  std::vector<std::string> names;
+  const Architecture* architecture = FindArchitecture(target);
+  if (architecture == nullptr) return names;
+  for (const auto& [mnemonic, row] : AllRows()) {
+    if (row->targets & architecture->bit) names.emplace_back(mnemonic);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace rochound::softgpu

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+#include "softgpu/machine/aql_queue.h"
+
+#include <hsa/amd_hsa_queue.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "softgpu/machine/dispatch.h"
+#include "softgpu/machine/signal.h"
+
+namespace rochound::softgpu {
+namespace {
+
+constexpr uint64_t kPacketBytes = 64;
+
+// AMD's vendor packets (hsa_amd_vendor_packet_header_t, then a format of its own).
+enum VendorFormat : uint8_t { kPm4IndirectBuffer = 1, kBarrierValue = 2 };
+
+struct BarrierValuePacket {
+  uint16_t header;
+  uint8_t format;
+  uint8_t reserved0;
+  uint32_t reserved1;
+  uint64_t signal;
+  int64_t value;
+  int64_t mask;
+  uint32_t condition;
+  uint32_t reserved2;
+  uint64_t reserved3;
+  uint64_t reserved4;
+  uint64_t completion_signal;
+};
+static_assert(sizeof(BarrierValuePacket) == kPacketBytes);
+
+struct VendorPacket {
+  uint16_t header;
+  uint8_t format;
+  uint8_t body[53];
+  uint64_t completion_signal;
+};
+static_assert(sizeof(VendorPacket) == kPacketBytes);
+
+bool ConditionHolds(uint32_t condition, int64_t a, int64_t b) {
+  switch (condition) {
+    case HSA_SIGNAL_CONDITION_EQ:
+      return a == b;
+    case HSA_SIGNAL_CONDITION_NE:
+      return a != b;
+    case HSA_SIGNAL_CONDITION_LT:
+      return a < b;
+    default:
+      return a >= b;
+  }
+}
+
+QueueError ErrorOf(StopReason reason) {
+  switch (reason) {
+    case StopReason::kApertureViolation:
+      return QueueError::kApertureViolation;
+    case StopReason::kMemoryViolation:
+      return QueueError::kMemoryViolation;
+    case StopReason::kTrap:
+      return QueueError::kTrap;
+    default:
+      return QueueError::kIllegalInstruction;
+  }
+}
+
+// What the queue says through its inactive signal.
+enum InactiveCode : int64_t {
+  kNeedsScratchWave64 = 0x1,
+  kNeedsScratchWave32 = 0x400,
+  kReclaimOneTimeScratch = 0x200,
+};
+
+}  // namespace
+
+union AqlQueue::Packet {
+  uint32_t first_word;
+  hsa_kernel_dispatch_packet_t kernel;
+  hsa_barrier_and_packet_t barrier;
+  VendorPacket vendor;
+  BarrierValuePacket barrier_value;
+};
+
+std::shared_ptr<CodeCache> DeviceCode::Get(unsigned wave_size, AddressSpace::Reader& memory) {
+  std::lock_guard lock(mutex_);
+  Entry& entry = wave_size == 32 ? wave32_ : wave64_;
+  if (entry.cache != nullptr && entry.doubtful && !entry.cache->Matches(memory))
+    entry.cache = nullptr;  // dispatches under way keep theirs
+  entry.doubtful = false;
+  if (entry.cache == nullptr) entry.cache = CodeCache::Create(architecture_, wave_size);
+  return entry.cache;
+}
+
+void DeviceCode::Invalidate() {
+  std::lock_guard lock(mutex_);
+  wave32_.doubtful = true;
+  wave64_.doubtful = true;
+}
+
+AqlQueue::AqlQueue(const QueueConfig& config, const DeviceConfig& device,
+                   const Architecture& architecture, AddressSpace& space,
+                   DriverCallbacks* callbacks, DeviceCode* code,
+                   std::atomic<uint64_t>* instructions)
+    : Queue(config, device, space, callbacks),
+      architecture_(architecture),
+      code_(code),
+      instructions_(instructions),
+      queue_address_(config.read_index_address - offsetof(amd_queue_t, read_dispatch_id)) {}
+
+bool AqlQueue::HasWork() {
+  // The doorbell holds the index of the last packet submitted; several threads may ring it out of
+  // order, so the highest value counts. All ones: never rung.
+  uint64_t rung = __atomic_load_n(config_.doorbell, __ATOMIC_ACQUIRE) + 1;
+  if (static_cast<int64_t>(rung - last_submitted_plus_1_) > 0) last_submitted_plus_1_ = rung;
+  return static_cast<int64_t>(last_submitted_plus_1_ - read_index_) > 0;
+}
+
+template <typename T>
+T* AqlQueue::QueueField(size_t offset) {
+  return reinterpret_cast<T*>(
+      memory_.Translate(queue_address_ + offset, sizeof(T), kRead | kWrite));
+}
+
+template <typename Condition>
+bool AqlQueue::WaitUntil(Condition condition) {
+  Activity::Waiter waiter;
+  while (!condition()) {
+    if (!PauseOnce(waiter)) return false;
+  }
+  return true;
+}
+
+void AqlQueue::FaultAt(uint64_t address, uint8_t access, std::string_view doing) {
+  const Region* region = memory_.Find(address);
+  HaltWithFault({address, access, region != nullptr},
+                std::string("memory fault while ") + std::string(doing) + " on " + device_.name);
+}
+
+void AqlQueue::Complete(uint64_t signal, uint64_t start) {
+  uint64_t bad = 0;
+  if (!CompleteSignal(memory_, signal, start, GpuClockNow(), device_.gpu_id, callbacks_, &bad))
+    FaultAt(bad, kWrite, "completing a signal");
+}
+
+void AqlQueue::Process() {
+  uint64_t slots = config_.ring_bytes / kPacketBytes;
+  uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
+  auto* slot =
+      reinterpret_cast<Packet*>(memory_.Translate(address, kPacketBytes, kRead | kWrite));
+  if (slot == nullptr) return FaultAt(address, kRead, "reading a packet");
+  // A packet may become valid after the doorbell was rung.
+  uint32_t first_word = 0;
+  auto type = [&] {
+    first_word = __atomic_load_n(&slot->first_word, __ATOMIC_ACQUIRE);
+    return first_word & 0xFF;
+  };
+  if (type() == HSA_PACKET_TYPE_INVALID &&
+      !WaitUntil([&] { return type() != HSA_PACKET_TYPE_INVALID; }))
+    return;
+  Packet packet;
+  std::memcpy(&packet, slot, sizeof(packet));
+  packet.first_word = first_word;
+  switch (first_word & 0xFF) {
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
+      RunKernel(packet.kernel, address);
+      break;
+    case HSA_PACKET_TYPE_BARRIER_AND:
+      RunBarrier(packet.barrier, true);
+      break;
+    case HSA_PACKET_TYPE_BARRIER_OR:
+      RunBarrier(packet.barrier, false);
+      break;
+    case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
+      RunVendor(packet);
+      break;
+    default:
+      HaltWithError(QueueError::kInvalidPacket,
+                    "AQL packet type " + std::to_string(first_word & 0xFF) + " on " + device_.name);
+  }
+}
+
+void AqlQueue::RunBarrier(const hsa_barrier_and_packet_t& packet, bool all) {
+  uint64_t start = GpuClockNow();
+  uint64_t bad = 0;
+  bool mapped = true;
+  bool done = WaitUntil([&] {
+    bool any_signal = false;
+    bool any_zero = false;
+    bool all_zero = true;
+    for (const hsa_signal_t& signal : packet.dep_signal) {
+      if (signal.handle == 0) continue;
+      int64_t value = 0;
+      mapped = mapped && ReadSignal(memory_, signal.handle, &value, &bad);
+      if (!mapped) return true;
+      any_signal = true;
+      any_zero = any_zero || value == 0;
+      all_zero = all_zero && value == 0;
+    }
+    return !any_signal || (all ? all_zero : any_zero);
+  });
+  if (!mapped) return FaultAt(bad, kRead, "waiting for a barrier's signal");
+  if (done) Finish(packet.completion_signal.handle, start);
+}
+
+void AqlQueue::RunVendor(const Packet& packet) {
+  uint64_t start = GpuClockNow();
+  if (packet.vendor.format == kPm4IndirectBuffer) {
+    // The runtime uses these to flush caches. Memory is coherent here; decoded code is not.
+    code_->Invalidate();
+    return Finish(packet.vendor.completion_signal, start);
+  }
+  if (packet.vendor.format != kBarrierValue) {
+    return HaltWithError(QueueError::kInvalidPacket,
+                         "vendor packet format " + std::to_string(packet.vendor.format) + " on " +
+                             device_.name);
+  }
+  const BarrierValuePacket& barrier = packet.barrier_value;
+  uint64_t bad = 0;
+  bool mapped = true;
+  bool done = WaitUntil([&] {
+    if (barrier.signal == 0) return true;
+    int64_t value = 0;
+    mapped = ReadSignal(memory_, barrier.signal, &value, &bad);
+    return !mapped || ConditionHolds(barrier.condition, value & barrier.mask, barrier.value);
+  });
+  if (!mapped) return FaultAt(bad, kRead, "waiting for a barrier's signal");
+  if (done) Finish(barrier.completion_signal, start);
+}
+
+bool AqlQueue::EnsureScratch(const Kernel& kernel, QueueFacts* facts, uint64_t* bytes_per_wave,
+                             uint32_t* wave_slots) {
+  // One translation: the queue structure never straddles a page boundary of two regions.
+  auto* queue = QueueField<amd_queue_t>(0);
+  if (queue == nullptr) return FaultAt(queue_address_, kRead, "reading the queue"), false;
+  uint64_t wanted = uint64_t{kernel.private_bytes_per_lane} * kernel.wave_size;
+  auto sufficient = [&] {
+    queue = QueueField<amd_queue_t>(0);
+    return queue != nullptr && queue->scratch_wave64_lane_byte_size * uint64_t{64} >= wanted;
+  };
+  if (wanted != 0 && !sufficient()) {
+    // The runtime sees the code, allocates, updates the queue and sets the signal back to zero.
+    uint64_t signal = queue->queue_inactive_signal.handle;
+    uint64_t bad = 0;
+    int64_t value = 0;
+    int64_t code = kernel.wave_size == 32 ? kNeedsScratchWave32 : kNeedsScratchWave64;
+    if (!StoreSignal(memory_, signal, code, device_.gpu_id, callbacks_, &bad))
+      return FaultAt(bad, kWrite, "asking for scratch memory"), false;
+    if (!WaitUntil([&] { return !ReadSignal(memory_, signal, &value, &bad) || value != code; }))
+      return false;
+    if (!sufficient()) {
+      HaltWithError(QueueError::kInvalidKernel,
+                    "the runtime gave no scratch memory for " +
+                        std::to_string(kernel.private_bytes_per_lane) + " bytes per lane of " +
+                        KernelName(memory_, kernel.object) + " on " + device_.name);
+      return false;
+    }
+  }
+  facts->queue_address = queue_address_;
+  std::memcpy(facts->scratch_descriptor, queue->scratch_resource_descriptor,
+              sizeof(facts->scratch_descriptor));
+  facts->scratch_base = queue->scratch_backing_memory_location;
+  *bytes_per_wave = wanted == 0 ? 0 : queue->scratch_wave64_lane_byte_size * uint64_t{64};
+  *wave_slots = queue->compute_tmpring_size & 0xFFF;
+  return true;
+}
+
+void AqlQueue::ReleaseOneTimeScratch() {
+  auto* queue = QueueField<amd_queue_t>(0);
+  if (queue == nullptr || !(queue->queue_properties & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE))
+    return;
+  uint64_t signal = queue->queue_inactive_signal.handle;
+  uint64_t bad = 0;
+  int64_t value = 0;
+  if (!StoreSignal(memory_, signal, kReclaimOneTimeScratch, device_.gpu_id, callbacks_, &bad))
+    return FaultAt(bad, kWrite, "giving scratch memory back");
+  WaitUntil([&] {
+    return !ReadSignal(memory_, signal, &value, &bad) || value != kReclaimOneTimeScratch;
+  });
+}
+
+void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t packet_address) {
+  Kernel kernel;
+  uint64_t bad = 0;
+  std::string why;
+  switch (ReadKernel(memory_, packet, device_, architecture_, &kernel, &bad, &why)) {
+    case KernelProblem::kNone:
+      break;
+    case KernelProblem::kUnmapped:
+      return FaultAt(bad, kRead, "reading a kernel descriptor");
+    case KernelProblem::kInvalid:
+      return HaltWithError(
+          QueueError::kInvalidKernel,
+          why + " for kernel " + KernelName(memory_, packet.kernel_object) + " on " + device_.name);
+  }
+  QueueFacts facts;
+  facts.packet_address = packet_address;
+  facts.dispatch_id = read_index_;
+  uint64_t bytes_per_wave = 0;
+  uint32_t wave_slots = 0;
+  if (!EnsureScratch(kernel, &facts, &bytes_per_wave, &wave_slots)) return;
+  PrepareScalars(packet, facts, device_, architecture_, memory_, &kernel);
+
+  Dispatch::Parameters parameters;
+  parameters.kernel = &kernel;
+  parameters.device = &device_;
+  parameters.architecture = &architecture_;
+  parameters.address_space = &space_;
+  parameters.callbacks = callbacks_;
+  parameters.code = code_->Get(kernel.wave_size, memory_);
+  parameters.queue_stopping = &stopping_flag();
+  if (bytes_per_wave != 0) {
+    parameters.scratch_base = facts.scratch_base;
+    parameters.scratch_bytes_per_wave = bytes_per_wave;
+    parameters.scratch_wave_slots = std::max(wave_slots, kernel.waves_per_group);
+  }
+  uint64_t start = GpuClockNow();
+  auto dispatch = std::make_shared<Dispatch>(std::move(parameters));
+  dispatch->Run(dispatch, memory_);
+  instructions_->fetch_add(dispatch->instructions(), std::memory_order_relaxed);
+  if (const auto& failure = dispatch->failure()) {
+    if (failure->reason == StopReason::kMemoryFault)
+      return HaltWithFault(failure->fault, failure->what);
+    return HaltWithError(ErrorOf(failure->reason), failure->what);
+  }
+  if (stopping()) return;
+  if (bytes_per_wave != 0) ReleaseOneTimeScratch();
+  Finish(packet.completion_signal.handle, start);
+}
+
+void AqlQueue::Finish(uint64_t signal, uint64_t start) {
+  // The slot is free once the read index has passed it: mark it, move on, then tell.
+  uint64_t slots = config_.ring_bytes / kPacketBytes;
+  uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
+  if (auto* header = reinterpret_cast<uint16_t*>(memory_.Translate(address, 2, kWrite)))
+    __atomic_store_n(header, uint16_t{HSA_PACKET_TYPE_INVALID}, __ATOMIC_RELEASE);
+  ++read_index_;
+  auto* read_index =
+      reinterpret_cast<uint64_t*>(memory_.Translate(config_.read_index_address, 8, kWrite));
+  if (read_index == nullptr) return FaultAt(config_.read_index_address, kWrite, "advancing");
+  __atomic_store_n(read_index, read_index_, __ATOMIC_RELEASE);
+  Complete(signal, start);
+}
+
+}  // namespace rochound::softgpu

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+//
+// A user-mode AQL queue: takes packets in order, waits for barriers, runs kernels, completes
+// signals. Packets of one queue run one after another, which AQL allows; queues run concurrently.
+#pragma once
+
+#include <hsa/hsa.h>
+
+#include <memory>
+
+#include "softgpu/isa/code_cache.h"
+#include "softgpu/machine/kernel.h"
+#include "softgpu/machine/queue.h"
+
+namespace rochound::softgpu {
+
+// The decoded code of a device, renewed when the program has changed code.
+class DeviceCode {
+ public:
+  explicit DeviceCode(const Architecture& architecture) : architecture_(architecture) {}
+  std::shared_ptr<CodeCache> Get(unsigned wave_size, AddressSpace::Reader& memory);
+  // The program flushed the instruction cache.
+  void Invalidate();
+
+ private:
+  struct Entry {
+    std::shared_ptr<CodeCache> cache;
+    bool doubtful = false;
+  };
+  const Architecture& architecture_;
+  std::mutex mutex_;
+  Entry wave32_;
+  Entry wave64_;
+};
+
+class AqlQueue : public Queue {
+ public:
+  AqlQueue(const QueueConfig& config, const DeviceConfig& device, const Architecture& architecture,
+           AddressSpace& space, DriverCallbacks* callbacks, DeviceCode* code,
+           std::atomic<uint64_t>* instructions);
+
+ protected:
+  bool HasWork() override;
+  void Process() override;
+
+ private:
+  union Packet;
+
+  void RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t packet_address);
+  void RunBarrier(const hsa_barrier_and_packet_t& packet, bool all);
+  void RunVendor(const Packet& packet);
+  // Sets the kernel's scratch up, asking the runtime for more if need be. False: halted or stopped.
+  bool EnsureScratch(const Kernel& kernel, QueueFacts* facts, uint64_t* bytes_per_wave,
+                     uint32_t* wave_slots);
+  void ReleaseOneTimeScratch();
+  // False if the queue stops first.
+  template <typename Condition>
+  bool WaitUntil(Condition condition);
+  void Complete(uint64_t signal, uint64_t start);
+  // The packet is done: frees its slot and completes its signal.
+  void Finish(uint64_t signal, uint64_t start);
+  void FaultAt(uint64_t address, uint8_t access, std::string_view doing);
+  template <typename T>
+  T* QueueField(size_t offset);
+
+  const Architecture& architecture_;
+  DeviceCode* const code_;
+  std::atomic<uint64_t>* const instructions_;
+  const uint64_t queue_address_;  // of amd_queue_t
+  uint64_t read_index_ = 0;
+  uint64_t last_submitted_plus_1_ = 0;  // highest doorbell value seen, plus one
+};
+
+}  // namespace rochound::softgpu

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//
+// One kernel dispatch under way. The queue's thread runs its workgroups; helper threads of the
+// process join when there is enough to do. Each participant keeps the workgroups it has begun and
+// gives them turns; a new one is begun when none is left or all of them wait.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "softgpu/isa/code_cache.h"
+#include "softgpu/machine/workgroup.h"
+
+namespace rochound::softgpu {
+
+// Why a dispatch failed. The first failure counts.
+struct DispatchFailure {
+  StopReason reason = StopReason::kNone;
+  MemoryFault fault;
+  std::string what;
+};
+
+class Dispatch : public WaveEnvironment {
+ public:
+  struct Parameters {
+    const Kernel* kernel = nullptr;
+    const DeviceConfig* device = nullptr;
+    const Architecture* architecture = nullptr;
+    AddressSpace* address_space = nullptr;
+    DriverCallbacks* callbacks = nullptr;
+    std::shared_ptr<CodeCache> code;
+    uint64_t scratch_base = 0;  // 0: the kernel uses none
+    uint64_t scratch_bytes_per_wave = 0;
+    uint32_t scratch_wave_slots = 0;
+    const std::atomic<bool>* queue_stopping = nullptr;
+  };
+
+  explicit Dispatch(Parameters parameters);
+
+  // Runs it to its end, with helpers if they are worth it. The Reader is the calling thread's.
+  void Run(const std::shared_ptr<Dispatch>& self, AddressSpace::Reader& memory);
+
+  // A helper thread takes part for as long as there is something to begin.
+  void Help(AddressSpace::Reader& memory);
+  bool WantsHelp() const;
+
+  const std::optional<DispatchFailure>& failure() const { return failure_; }
+  uint64_t instructions() const { return instructions_.load(std::memory_order_relaxed); }
+  AddressSpace& address_space() { return *parameters_.address_space; }
+
+  void SendInterrupt(uint32_t context) override;
+  bool GwsBarrier(Wave& wave, const Op* op) override;
+
+ private:
+  void Participate(AddressSpace::Reader& memory, const std::shared_ptr<Dispatch>* offer);
+  bool Begin(AddressSpace::Reader& memory, Workgroup* group, bool is_first);
+  bool TakeScratch(ScratchSlots* scratch);
+  void GiveScratch(const ScratchSlots& scratch);
+  void Fail(const Workgroup& group, AddressSpace::Reader& memory);
+  bool Cancelled() const;
+
+  Parameters parameters_;
+  const Op* entry_ = nullptr;
+  std::atomic<uint64_t> next_group_{0};
+  std::atomic<uint64_t> instructions_{0};
+  std::atomic<uint64_t> resident_waves_{0};
+  uint64_t max_resident_waves_ = 0;
+  std::atomic<bool> cancelled_{false};
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable idle_;
+  unsigned helpers_ = 0;
+  std::vector<uint32_t> free_scratch_;
+  std::optional<DispatchFailure> failure_;
+};
+
+// The helper threads of this process, shared by all devices and queues.
+class HelperThreads {
+ public:
+  static HelperThreads& Instance();
+  // Threads that may run waves at once, the queue's own included. Set before the first Offer.
+  void SetParallelism(unsigned threads);
+  void Offer(const std::shared_ptr<Dispatch>& dispatch);
+  void AbandonAfterFork();
+
+ private:
+  void Main();
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::vector<std::shared_ptr<Dispatch>> offers_;
+  unsigned parallelism_ = 0;
+  unsigned started_ = 0;
+  size_t turn_ = 0;
+};
+
+}  // namespace rochound::softgpu

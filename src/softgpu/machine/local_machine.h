@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+//
+// A device without any runtime or driver, for the machine's own tests and for the benchmark: loads a
+// code object, submits AQL packets, waits for their signals. Single-threaded use.
+#pragma once
+
+#include <hsa/hsa.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "softgpu/machine/device.h"
+
+namespace rochound::softgpu {
+
+class LocalMachine : private DriverCallbacks {
+ public:
+  // Aborts the process on failure: there is nothing to test then.
+  explicit LocalMachine(const DeviceConfig& config);
+  ~LocalMachine() override;
+
+  static DeviceConfig Mi300x();
+  static DeviceConfig Rx6800xt();
+
+  Device& device() { return *device_; }
+
+  // GPU memory of this many bytes, read and write; the GPU's address is this process's.
+  void* Allocate(size_t bytes);
+
+  // Loads an ELF code object (AMDHSA, no relocations) and returns the address of a kernel's
+  // descriptor, 0 if it has none of that name.
+  void LoadCodeObject(const std::string& path);
+  uint64_t KernelObject(std::string_view name) const;
+
+  // A kernel of these words, in the device's smallest wave size; returns its kernel object. The code
+  // starts 256 bytes into its first page and ends with its last one.
+  uint64_t LoadWords(const std::vector<uint32_t>& words);
+  unsigned WaveSize() const;  // of kernels made by LoadWords
+
+  struct Launch {
+    uint64_t kernel_object = 0;
+    uint32_t grid = 1;
+    uint16_t group = 1;
+    const void* kernarg = nullptr;
+    uint32_t group_bytes = 0;
+  };
+  // Submits, without waiting. Every launch completes one shared signal.
+  void Submit(const Launch& launch);
+  // Waits for all that was submitted. False if the queue was halted: error() says why.
+  bool Wait();
+  std::string error() const;
+
+ private:
+  struct QueueMemory;
+  void OnInterrupt(uint32_t, uint32_t) override {}
+  void OnMemoryFault(uint32_t, uint32_t, const MemoryFault&, std::string_view what) override;
+  void OnQueueError(uint32_t, uint32_t, QueueError, std::string_view what) override;
+
+  std::unique_ptr<Device> device_;
+  QueueMemory* queue_ = nullptr;
+  volatile uint64_t doorbell_ = ~uint64_t{0};
+  uint64_t write_index_ = 0;
+  std::vector<std::pair<std::string, uint64_t>> kernels_;
+  mutable std::mutex mutex_;
+  std::string error_;
+};
+
+}  // namespace rochound::softgpu

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// Queues and dispatches without any runtime: a few words of code, a descriptor, a packet.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "softgpu/machine/local_machine.h"
+
+namespace rochound::softgpu {
+namespace {
+
+constexpr uint32_t kEnd = 0xBF810000;        // s_endpgm
+constexpr uint32_t kBarrier = 0xBF8A0000;    // s_barrier
+constexpr uint32_t kForever = 0xBF82FFFF;    // s_branch to itself
+constexpr uint32_t kTrap = 0xBF920002;       // s_trap 2
+constexpr uint32_t kUndefined = 0xFFFFFFFF;  // no instruction
+
+class MachineTest : public testing::TestWithParam<const char*> {
+ protected:
+  static DeviceConfig Config() {
+    return GetParam() == std::string("mi300x") ? LocalMachine::Mi300x() : LocalMachine::Rx6800xt();
+  }
+  LocalMachine machine_{Config()};
+};
+
+TEST_P(MachineTest, AnEmptyKernelCompletes) {
+  uint64_t kernel = machine_.LoadWords({kEnd});
+  for (int i = 0; i < 10000; ++i) machine_.Submit({kernel, 64, 64});
+  EXPECT_TRUE(machine_.Wait()) << machine_.error();
+  EXPECT_EQ(machine_.device().instructions_executed(), 10000u * (64 / machine_.WaveSize()));
+}
+
+TEST_P(MachineTest, EveryWaveOfEveryWorkgroupRuns) {
+  uint64_t kernel = machine_.LoadWords({kBarrier, kEnd});
+  machine_.Submit({kernel, 1000 * 256 + 10, 256});
+  EXPECT_TRUE(machine_.Wait()) << machine_.error();
+  uint64_t waves = 1000 * (256 / machine_.WaveSize()) + 1;  // the last workgroup has 10 items
+  EXPECT_EQ(machine_.device().instructions_executed(), waves * 2);
+}
+
+TEST_P(MachineTest, AnUndefinedInstructionHaltsWithItsPlace) {
+  uint64_t kernel = machine_.LoadWords({kBarrier, kUndefined, kEnd});
+  machine_.Submit({kernel, 64, 64});
+  EXPECT_FALSE(machine_.Wait());
+  EXPECT_NE(machine_.error().find("illegal instruction"), std::string::npos) << machine_.error();
+  EXPECT_NE(machine_.error().find("entry + 0x4"), std::string::npos) << machine_.error();
+  EXPECT_NE(machine_.error().find(Config().target), std::string::npos) << machine_.error();
+}
+
+TEST_P(MachineTest, RunningOffTheCodeIsAFetchFault) {
+  // The last page of code is full of no-ops and nothing is mapped behind it.
+  uint64_t kernel = machine_.LoadWords(std::vector<uint32_t>(1024 - 64, 0xBF800000));
+  machine_.Submit({kernel, 64, 64});
+  EXPECT_FALSE(machine_.Wait());
+  EXPECT_NE(machine_.error().find("instruction fetch"), std::string::npos) << machine_.error();
+}
+
+TEST_P(MachineTest, ATrapHalts) {
+  machine_.Submit({machine_.LoadWords({kTrap}), 64, 64});
+  EXPECT_FALSE(machine_.Wait());
+  EXPECT_NE(machine_.error().find("trap"), std::string::npos) << machine_.error();
+}
+
+TEST_P(MachineTest, AKernelThatIsNotThereIsAMemoryFault) {
+  machine_.Submit({0x123000, 64, 64});
+  EXPECT_FALSE(machine_.Wait());
+  EXPECT_NE(machine_.error().find("kernel descriptor"), std::string::npos) << machine_.error();
+}
+
+TEST_P(MachineTest, AHaltedQueueRunsNothingMore) {
+  uint64_t good = machine_.LoadWords({kEnd});
+  machine_.Submit({machine_.LoadWords({kTrap}), 64, 64});
+  machine_.Submit({good, 64, 64});
+  EXPECT_FALSE(machine_.Wait());
+  uint64_t before = machine_.device().instructions_executed();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(machine_.device().instructions_executed(), before);
+}
+
+TEST_P(MachineTest, DestroyingAQueueEndsAnEndlessKernel) {
+  // The destructor of the machine destroys the queue: the test passes if it returns.
+  machine_.Submit({machine_.LoadWords({kForever}), 1 << 20, 256});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+TEST_P(MachineTest, TooMuchLdsIsRefused) {
+  machine_.Submit({machine_.LoadWords({kEnd}), 64, 64, nullptr, 1 << 20});
+  EXPECT_FALSE(machine_.Wait());
+  EXPECT_NE(machine_.error().find("LDS"), std::string::npos) << machine_.error();
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, MachineTest, testing::Values("mi300x", "rx6800xt"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace rochound::softgpu

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "softgpu/machine/queue.h"
+
+#include <signal.h>
+
+namespace rochound::softgpu {
+
+Queue::Queue(const QueueConfig& config, const DeviceConfig& device, AddressSpace& space,
+             DriverCallbacks* callbacks)
+    : config_(config), device_(device), space_(space), callbacks_(callbacks), memory_(space) {}
+
+void Queue::Start() {
+  // The program's signals are for the program's threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  thread_ = std::thread([this] { Main(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Queue::Stop() {
+  stopping_.store(true, std::memory_order_relaxed);
+  Activity::Instance().Kick();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Queue::Update(uint64_t ring_address, uint64_t ring_bytes, uint32_t percentage) {
+  paused_.store(ring_bytes == 0 || percentage == 0, std::memory_order_relaxed);
+  if (ring_bytes == 0) return;
+  std::lock_guard lock(ring_mutex_);
+  config_.ring_address = ring_address;
+  config_.ring_bytes = ring_bytes;
+}
+
+void Queue::Main() {
+  Activity::Waiter waiter;
+  memory_.Enter();
+  while (!stopping()) {
+    bool work = false;
+    if (!halted_ && !paused_.load(std::memory_order_relaxed)) {
+      std::lock_guard lock(ring_mutex_);
+      work = HasWork();
+      if (work) {
+        memory_.Refresh();
+        Process();
+      }
+    }
+    if (work) {
+      waiter.Reset();
+    } else {
+      PauseOnce(waiter);
+    }
+  }
+  memory_.Leave();
+}
+
+bool Queue::PauseOnce(Activity::Waiter& waiter) {
+  memory_.Leave();
+  waiter.Pause();
+  memory_.Enter();
+  return !stopping();
+}
+
+void Queue::HaltWithFault(const MemoryFault& fault, std::string_view what) {
+  halted_ = true;
+  memory_.Leave();
+  callbacks_->OnMemoryFault(device_.gpu_id, config_.id, fault, what);
+  memory_.Enter();
+}
+
+void Queue::HaltWithError(QueueError error, std::string_view what) {
+  halted_ = true;
+  memory_.Leave();
+  callbacks_->OnQueueError(device_.gpu_id, config_.id, error, what);
+  memory_.Enter();
+}
+
+}  // namespace rochound::softgpu

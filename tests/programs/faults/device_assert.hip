@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// A failed assert in a kernel: prints the condition, then traps.
+
+#include <cassert>
+
+#include "fault.h"
+
+__global__ void Assert(int limit) { assert(static_cast<int>(threadIdx.x) < limit); }
+
+int main() {
+  program::Begin("device_assert");
+  LAUNCH(Assert, 1, 64, 0, nullptr, 60);
+  return program::Report();
+}

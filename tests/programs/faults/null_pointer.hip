@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads and writes through a null pointer.
+
+#include "fault.h"
+
+__global__ void Touch(int* pointer) { *pointer += 1; }
+
+int main() {
+  program::Begin("null_pointer");
+  LAUNCH(Touch, 1, 64, 0, nullptr, nullptr);
+  return program::Report();
+}

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""Proves that each check can fail, and passes on what is right, in small projects made for the purpose."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import docs
+import format as format_check
+import includes
+import licence
+import symbols
+import tidy
+import words
+from project import Project, without_comments
+
+
+class CheckTest(unittest.TestCase):
+    def setUp(self):
+        # One folder deeper, so that the project has a parent of its own.
+        self.folder = pathlib.Path(tempfile.mkdtemp(), "project")
+        self.addCleanup(shutil.rmtree, self.folder.parent)
+        self.folder.mkdir()
+
+    def project(self, files, build=None):
+        for name, text in files.items():
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return Project(self.folder, build)
+
+    def git(self, *arguments):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", self.folder, *arguments],
+                       check=True, capture_output=True)
+
+    def assert_one(self, findings, *parts):
+        self.assertEqual(len(findings), 1, findings)
+        for part in parts:
+            self.assertIn(part, findings[0])
+
+
+class ProjectTest(CheckTest):
+    def test_build_output_and_ignored_files_are_not_ours(self):
+        files = {"a.h": "", "build/b.h": "", ".gitignore": "/build/\n*.tmp\n", "c.tmp": ""}
+        plain = self.project(files).files
+        self.assertIn(pathlib.PurePosixPath("a.h"), plain)
+        self.assertNotIn(pathlib.PurePosixPath("build/b.h"), plain)
+        self.git("init")
+        self.git("add", "a.h")
+        self.assertEqual([str(path) for path in Project(self.folder).files], [".gitignore", "a.h"])
+
+    def test_comments_are_blanked_and_lines_kept(self):
+        self.assertEqual(without_comments('a /* b\n */ c // d\n"//e" f'), 'a \n c \n"//e" f')
+
+
+class FormatTest(CheckTest):
+    def test_fails_and_fixes(self):
+        project = self.project({".clang-format": "BasedOnStyle: Google\n", "a.cpp": "int  a ;\n", "b.cpp": "int b;\n"})
+        self.assert_one(format_check.run(project), "a.cpp:1")
+        self.assertEqual(format_check.run(project, fix=True), [])
+        self.assertEqual(project.text("a.cpp"), "int a;\n")
+        self.assertEqual(format_check.run(project), [])
+
+
+class LicenceTest(CheckTest):
+    def test_fails_without_the_line(self):
+        line = "SPDX-License-Identifier: MIT\n"
+        self.assert_one(licence.run(self.project(
+            {"a.cpp": f"// {line}", "b.sh": f"#!/bin/sh\n# {line}", "c.py": "x = 1\n", "d.md": "text\n"})), "c.py")
+
+
+class IncludesTest(CheckTest):
+    def findings(self, path, line, others=()):
+        files = {name: "" for name in ("src/base/a.h", "src/softgpu/a.h", "src/cli/a.h", "src/store/a.h", *others)}
+        return includes.run(self.project({**files, path: f"\n{line}\n"}))
+
+    def test_direction(self):
+        self.assertEqual(self.findings("src/cli/x.cpp", '#include "base/a.h"'), [])
+        self.assertEqual(self.findings("src/cli/x.cpp", '#include "cli/a.h"'), [])
+        self.assert_one(self.findings("src/cli/x.cpp", '#include "softgpu/a.h"'), "src/cli/x.cpp:2", "softgpu")
+        self.assertEqual(self.findings("src/cli/x.cpp", '// #include "softgpu/a.h"'), [])
+
+    def test_base_includes_nothing_of_ours_or_others(self):
+        self.assert_one(self.findings("src/base/x.h", '#include "store/a.h"'), "base may not include store/a.h")
+        self.assert_one(self.findings("src/base/x.h", "#include <fmt/core.h>"), "<fmt/core.h>")
+        self.assertEqual(self.findings("src/base/x.h", "#include <vector>"), [])
+
+    def test_must_be_relative_to_src(self):
+        self.assert_one(self.findings("src/base/x.cpp", '#include "a.h"'), "relative to src/")
+        self.assert_one(self.findings("src/base/x.cpp", '#include "../base/a.h"'), "")
+
+    def test_foreign_headers(self):
+        for header, wrong, right in [("llvm/MC/MCInst.h", "cli", "codeobj"), ("llvm-c/Core.h", "base", "softgpu/isa"),
+                                     ("sqlite3.h", "softgpu", "store"), ("duckdb.hpp", "analysis", "store"),
+                                     ("hsa/hsa.h", "cli", "softgpu"), ("hip/hip_runtime.h", "softgpu", "agent"),
+                                     ("CLI/CLI.hpp", "store", "cli")]:
+            with self.subTest(header):
+                self.assert_one(self.findings(f"src/{wrong}/x.cpp", f"#include <{header}>"), header)
+                (self.folder / f"src/{wrong}/x.cpp").unlink()
+                self.assertEqual(self.findings(f"src/{right}/x.cpp", f"#include <{header}>"), [])
+                (self.folder / f"src/{right}/x.cpp").unlink()
+
+    def test_the_shim_stays_alone(self):
+        shim = "src/softgpu/shim/x.cpp"
+        self.assert_one(self.findings(shim, "#include <llvm-c/Core.h>"), "llvm-c")
+        self.assert_one(self.findings(shim, '#include "base/a.h"'), "softgpu/shim may not include base/a.h")
+        others = ("src/softgpu/core_interface.h", "src/softgpu/driver/a.h", "src/softgpu/shim/a.h")
+        self.assertEqual(self.findings(shim, '#include "softgpu/core_interface.h"', others), [])
+        self.assertEqual(self.findings(shim, '#include "softgpu/shim/a.h"', others), [])
+        self.assert_one(self.findings(shim, '#include "softgpu/driver/a.h"', others), "softgpu/driver/a.h")
+
+    def test_gpu_programs_include_hip(self):
+        self.assertEqual(self.findings("src/softgpu/bench/x.hip", "#include <hip/hip_runtime.h>"), [])
+
+    def test_tests_only(self):
+        self.assert_one(self.findings("src/base/x.cpp", "#include <gtest/gtest.h>"), "tests")
+        (self.folder / "src/base/x.cpp").unlink()
+        self.assertEqual(self.findings("src/base/x_test.cpp", "#include <gtest/gtest.h>"), [])
+
+    def test_folder_without_a_row(self):
+        self.assert_one(self.findings("src/attic/x.cpp", "#include <vector>"), "src/attic")
+
+
+class SymbolsTest(CheckTest):
+    SCRIPT = "{ global: wanted; /* both; */ other; local: *; };\n"
+
+    def build(self, source, script_option="-Wl,--version-script=../src/a.map"):
+        project = self.project({"src/a.map": self.SCRIPT, "src/a.c": source,
+                                "build/build.ninja": "build lib/liba.so: C_SHARED_LIBRARY_LINKER__a x.o\n"
+                                                     f"  LINK_FLAGS = {script_option}\n\n"}, self.folder / "build")
+        (self.folder / "build/lib").mkdir()
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", self.folder / "build/lib/liba.so", self.folder / "src/a.c"],
+                       check=True)
+        return symbols.run(project)
+
+    def test_right(self):
+        self.assertEqual(self.build("int wanted(void) { return 1; } int other;"), [])
+
+    def test_leak(self):
+        self.assert_one(self.build("int wanted, other; void leaked(void) {}"), "exports leaked")
+
+    def test_missing(self):
+        self.assert_one(self.build("int wanted;"), "lists other")
+
+    def test_no_script(self):
+        findings = self.build("int wanted;", "")
+        self.assertIn("lib/liba.so is linked without a version script", findings)
+        self.assertIn("src/a.map: no library is linked with it", findings)
+
+    def test_modules_are_fixtures(self):
+        self.assertEqual(symbols.linked_with("build lib/libb.so: C_MODULE_LIBRARY_LINKER__b b.o\n"), {})
+
+    def test_nothing_built(self):
+        self.assert_one(symbols.run(self.project({}, self.folder / "build")), "./dev build")
+
+
+class DocsTest(CheckTest):
+    def findings(self, readme, architecture="`src/base/` and `docs/`\n"):
+        return docs.run(self.project({"README.md": readme, "docs/architecture.md": architecture, "src/base/a.h": ""}))
+
+    def test_right(self):
+        self.assertEqual(self.findings("See `src/base/a.h`, `src/*/a.h`, `build/rocm7`, `tests/fuzz/NAME` and "
+                                       "[this](docs/architecture.md#x).\n"), [])
+
+    def test_path(self):
+        self.assert_one(self.findings("one\ntwo `src/base/gone.h`\n"), "README.md:2", "src/base/gone.h")
+        self.assert_one(self.findings("run `./tools/gone.sh --now`\n"), "gone.sh")
+
+    def test_link(self):
+        self.assert_one(self.findings("[x](docs/gone.md)\n"), "docs/gone.md")
+
+    def test_architecture_names_every_folder(self):
+        self.assert_one(self.findings("", "`docs/`\n"), "does not name the folder src/base/")
+
+    def test_architecture_names_nothing_else(self):
+        findings = self.findings("", "`src/base/` `docs/` `src/gone/`\n")
+        self.assertTrue(any("names the folder src/gone/" in finding for finding in findings), findings)
+
+    def test_architecture_missing(self):
+        self.assert_one(docs.run(self.project({"README.md": ""})), "architecture.md is missing")
+
+
+class WordsTest(CheckTest):
+    APT = "Types: deb\nURIs: https://registry.example/debian\n"
+
+    def test_registry_host(self):
+        project = self.project({"a.sh": "x\ncurl registry.example/debian\n", "b.sh": "curl other.example\n"})
+        self.assert_one(words.run(project, self.APT), "a.sh:2", "registry.example")
+
+    def test_place_of_the_checkout(self):
+        parent = self.folder.parent
+        self.assert_one(words.run(self.project({"a.md": f"in {parent}/elsewhere\n", "b.md": "in /tmp/x\n"}), ""), "a.md:1")
+
+    def test_home_of_root(self):
+        home = "/".join(["", "root", "x"])
+        self.assert_one(words.run(self.project({"a.md": f"in {home}\n", "b.sh": "cd $root/x; cd a/root/x\n"}), ""), "a.md:1")
+
+    def test_machine_settings_are_read(self):
+        os.environ["ROCHOUND_HOST_APT"] = "deb http://outer.example/debian sid main"
+        self.addCleanup(os.environ.pop, "ROCHOUND_HOST_APT")
+        self.assertIn("outer.example", words.registry_hosts(words.machine_apt_settings()))
+
+
+class TidyTest(CheckTest):
+    def tidy(self, text, **options):
+        command = f'[{{"directory": "{self.folder}", "file": "a.cpp", "command": "c++ -c a.cpp"}}]'
+        project = self.project({".clang-tidy": "Checks: '-*,modernize-use-nullptr'\nWarningsAsErrors: '*'\n",
+                                "a.cpp": text, "build/compile_commands.json": command}, self.folder / "build")
+        self.notes = []
+        return tidy.run(project, note=self.notes.append, **options)
+
+    def test_fails(self):
+        self.assertEqual(self.tidy("int* a = nullptr;\n"), [])
+        self.assert_one(self.tidy("int* a = 0;\n"), "a.cpp:1", "modernize-use-nullptr")
+
+    def test_says_what_it_left_out(self):
+        self.tidy("int* a = 0;\n", seconds=-1)
+        self.assertIn("0 of 1 changed files", self.notes[0])
+
+    def test_only_what_changed(self):
+        (self.folder / ".gitignore").write_text("/build/\n")
+        self.git("init")
+        self.tidy("int* a = 0;\n")
+        self.git("add", ".")
+        self.git("commit", "-m", "one")
+        (self.folder / "b.h").write_text("\n")
+        self.git("add", ".")
+        self.git("commit", "-m", "two")
+        project = Project(self.folder)
+        self.assertEqual([str(path) for path in tidy.changed(project)], ["b.h"])
+        self.assertEqual(tidy.units_of(project, [pathlib.PurePosixPath("a.h")], {self.folder / "a.cpp"}),
+                         [self.folder / "a.cpp"])
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])

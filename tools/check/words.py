@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""No file names this machine: its package archive, where its checkouts stand, or its root user's home.
+
+What to look for is read from the machine at run time, so that no list of it stands in the project.
+"""
+
+import glob
+import os
+import re
+
+NAME = "words"
+
+# A checkout straight below one of these says nothing about the machine.
+COMMON_FOLDERS = {"/", "/tmp", "/home", "/root", "/opt", "/src", "/srv", "/usr", "/usr/src", "/var", "/mnt"}
+
+
+def run(project, apt_settings=None):
+    if apt_settings is None:
+        apt_settings = machine_apt_settings()
+    patterns = [re.escape(host) for host in registry_hosts(apt_settings)]
+    parent = str(project.root.parent)
+    if parent not in COMMON_FOLDERS:
+        patterns.append(re.escape(parent) + r"/")
+    patterns.append(r"(?<![\w$}.])/root/\w")
+    pattern = re.compile("|".join(patterns))
+    findings = []
+    for path in project.files:
+        for number, line in enumerate(project.text(path).split("\n"), 1):
+            match = pattern.search(line)
+            if match:
+                findings.append(f"{path}:{number}: names this machine or its registry: {match[0]}")
+    return findings
+
+
+def registry_hosts(settings):
+    return {host for host in re.findall(r"https?://([\w.-]+)", settings) if "." in host}
+
+
+def machine_apt_settings():
+    """This system's, and those of the machine around it when this is a root (`./dev check` passes them)."""
+    text = os.environ.get("ROCHOUND_HOST_APT", "")
+    for name in ["/etc/apt/sources.list", *glob.glob("/etc/apt/sources.list.d/*")]:
+        if os.path.isfile(name):
+            with open(name, encoding="utf-8", errors="replace") as file:
+                text += file.read()
+    return text

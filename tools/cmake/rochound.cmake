@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+#
+# What every folder's CMakeLists.txt may call.
+#
+#   rochound_test(NAME SOURCES a.cpp... [LIBS lib...] LABELS label... [TIMEOUT seconds] [WHOLE])
+#       A GoogleTest binary bin/NAME. Each case is one ctest entry called NAME.Suite.Case; with WHOLE the
+#       binary is one entry, which suits thousands of tiny cases (such a binary must not skip any).
+#   rochound_fuzzer(NAME SOURCES a.cpp... [LIBS lib...])
+#       A libFuzzer binary bin/fuzz_NAME for `./dev fuzz`; does nothing unless ROCHOUND_FUZZ is on.
+#   rochound_bench(NAME SOURCES a.cpp... [LIBS lib...])
+#       A binary bin/bench_NAME for `./dev bench NAME`; it must understand --json.
+
+include(GoogleTest)
+
+function(rochound_test name)
+  cmake_parse_arguments(arg "WHOLE" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
+  if(NOT arg_SOURCES OR NOT arg_LABELS OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "rochound_test(${name}): needs SOURCES and LABELS, knows no '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest_main Threads::Threads)
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES
+      LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+  else()
+    # A list inside gtest_discover_tests' PROPERTIES is split once more than elsewhere.
+    string(REPLACE ";" "\\;" labels "${arg_LABELS}")
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT})
+  endif()
+endfunction()
+
+function(rochound_fuzzer name)
+  if(NOT ROCHOUND_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(fuzz_${name} ${arg_SOURCES})
+  target_link_libraries(fuzz_${name} PRIVATE ${arg_LIBS} Threads::Threads)
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
+
+function(rochound_bench name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(bench_${name} ${arg_SOURCES})
+  target_link_libraries(bench_${name} PRIVATE ${arg_LIBS} Threads::Threads)
+endfunction()
+
+# Compiles everything with the sanitizers named, and sets ROCHOUND_SANITIZER_RUNTIME to the runtime library
+# that has to stand first in LD_PRELOAD when an instrumented library is preloaded into a plain program.
+function(rochound_sanitize sanitizers)
+  if(ROCHOUND_FUZZ)
+    if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      message(FATAL_ERROR "ROCHOUND_FUZZ needs clang: configure with -DCMAKE_CXX_COMPILER=clang++")
+    endif()
+    add_compile_options(-fsanitize=fuzzer-no-link,address -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=address)
+    return()
+  endif()
+  if(NOT sanitizers)
+    return()
+  endif()
+  add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${sanitizers})
+  if(sanitizers MATCHES "thread")
+    set(runtime libtsan.so)
+  else()
+    set(runtime libasan.so)
+  endif()
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${runtime}
+    OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
+  get_filename_component(path "${path}" REALPATH)
+  set(ROCHOUND_SANITIZER_RUNTIME "${path}" PARENT_SCOPE)
+endfunction()
+
+# Target rochound::llvm: include folder and the shared libLLVM, the very one that the compiler support library of
+# the same ROCm uses, so that a process holds one LLVM.
+function(rochound_find_llvm)
+  if(ROCHOUND_LLVM_DIR)
+    find_package(LLVM REQUIRED CONFIG PATHS "${ROCHOUND_LLVM_DIR}" NO_DEFAULT_PATH)
+  else()
+    # By folder, newest first: LLVM's own version check wants the minor number too, which differs by release.
+    foreach(version RANGE 22 15 -1)
+      if(NOT LLVM_FOUND)
+        find_package(LLVM QUIET CONFIG PATHS "/usr/lib/llvm-${version}" NO_DEFAULT_PATH)
+      endif()
+    endforeach()
+    if(NOT LLVM_FOUND)
+      find_package(LLVM QUIET CONFIG)
+    endif()
+  endif()
+  if(NOT LLVM_FOUND OR LLVM_VERSION_MAJOR LESS 15 OR LLVM_VERSION_MAJOR GREATER 22)
+    message(FATAL_ERROR "No LLVM 15 to 22 found: install llvm-NN-dev or set ROCHOUND_LLVM_DIR")
+  endif()
+  message(STATUS "LLVM ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
+  separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+  add_library(rochound_llvm INTERFACE)
+  target_include_directories(rochound_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+  target_compile_definitions(rochound_llvm INTERFACE ${definitions})
+  if(TARGET LLVM)
+    target_link_libraries(rochound_llvm INTERFACE LLVM)
+  else()
+    llvm_map_components_to_libnames(libs AMDGPU mc mcdisassembler support targetparser)
+    target_link_libraries(rochound_llvm INTERFACE ${libs})
+  endif()
+  add_library(rochound::llvm ALIAS rochound_llvm)
+  set(ROCHOUND_LLVM_VERSION_MAJOR ${LLVM_VERSION_MAJOR} PARENT_SCOPE)
+endfunction()
+
+# Target rochound::rocm_headers: <hsa/hsa.h> and <hip/hip_runtime.h>, no library. The include folder is needed
+# only where ROCm is not under /usr.
+function(rochound_find_rocm_headers)
+  find_path(ROCHOUND_ROCM_INCLUDE hsa/hsa.h HINTS /opt/rocm/include)
+  if(NOT ROCHOUND_ROCM_INCLUDE)
+    message(FATAL_ERROR "No hsa/hsa.h found: install libhsa-runtime-dev or ROCm, or use ./dev root")
+  endif()
+  add_library(rochound_rocm_headers INTERFACE)
+  if(NOT ROCHOUND_ROCM_INCLUDE STREQUAL "/usr/include")
+    target_include_directories(rochound_rocm_headers SYSTEM INTERFACE "${ROCHOUND_ROCM_INCLUDE}")
+  endif()
+  add_library(rochound::rocm_headers ALIAS rochound_rocm_headers)
+endfunction()

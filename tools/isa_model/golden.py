@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: MIT
+"""Cases: what they are, how they are encoded (by llvm-mc), run through the model, and written.
+tests/golden/isa/README.md describes the files."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import asm
+import machine
+import vectors
+from softfloat import Pattern, nibbles
+from state import CODE, LANES, MASK32, SGPRS, Stopped, Wave
+
+CONFIGS = (("gfx942", 64), ("gfx1030", 64), ("gfx1030", 32))
+HEADER = "# SPDX-License-Identifier: MIT\n# Made by tools/isa_model/generate.py: do not edit.\n"
+
+
+class Case:
+    def __init__(self, name, lines, inputs, configs, optional):
+        self.name = name
+        self.optional = optional
+        self.lines = lines
+        self.inputs = inputs
+        self.configs = configs
+        self.code = {}  # config -> list of bytes objects, one per line
+
+
+class Book:
+    """All cases, by file."""
+
+    def __init__(self):
+        self.files = {}
+        self.names = {}
+        self.current = None
+
+    def file(self, name):
+        assert name not in self.files, name
+        self.current = self.files[name] = []
+
+    def add(self, text, inputs="", wave=None, target=None, name=None, optional=False):
+        """`text`: instructions separated by `;`. %vcc, %exec and %s4 stand for a lane mask: a pair
+        in wave64, its first register in wave32. Configurations that cannot assemble the text drop
+        out; a case that no one can assemble is an error unless it is `optional`."""
+        lines = [line.strip() for line in text.split(";") if line.strip()]
+        name = name or asm.parse(lines[0].replace("%", "")).base
+        number = self.names.get(name, 0)
+        self.names[name] = number + 1
+        configs = [c for c in CONFIGS
+                   if (wave is None or c[1] == wave) and (target is None or c[0] == target)]
+        inputs = " ".join(inputs.split())
+        self.current.append(Case("%s.%d" % (name, number), lines, inputs, configs, optional))
+
+
+def spell(line, wave_size):
+    def mask(match):
+        name = match[1]
+        if name in ("vcc", "exec"):
+            return name if wave_size == 64 else name + "_lo"
+        first = int(name[1:])
+        return "s[%d:%d]" % (first, first + 1) if wave_size == 64 else "s%d" % first
+
+    return re.sub(r"%(vcc|exec|s\d+)", mask, line)
+
+
+# Encoding.
+def find_llvm_mc(given):
+    if given:
+        return given.split()
+    for name in ["llvm-mc"] + ["llvm-mc-%d" % n for n in range(30, 16, -1)]:
+        if shutil.which(name):
+            return [name]
+    return None
+
+
+def assemble(llvm_mc, config, lines):
+    """line -> bytes, without those that this target has not."""
+    target, wave_size = config
+    command = llvm_mc + ["-triple=amdgcn-amd-amdhsa", "-mcpu=" + target, "-show-encoding"]
+    if target.startswith("gfx10"):
+        command.append("-mattr=+wavefrontsize%d,-wavefrontsize%d" % (wave_size, 96 - wave_size))
+    # A label before each line ties an encoding to it, for lines that fail print nothing.
+    text = "".join("l%d:\n%s\n" % (i, line) for i, line in enumerate(lines))
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    found, label = {}, None
+    for line in done.stdout.splitlines():
+        m = re.match(r"l(\d+):", line)
+        if m:
+            label = int(m[1])
+        m = re.search(r"encoding: \[([^\]]*)\]", line)
+        if m:
+            found[lines[label]] = bytes(int(b, 16) for b in m[1].split(","))
+    return found
+
+
+def encode(book, llvm_mc, known):
+    for config in CONFIGS:
+        wanted = sorted({spell(line, config[1]) for cases in book.files.values() for case in cases
+                         if config in case.configs for line in case.lines})
+        if llvm_mc:
+            table = assemble(llvm_mc, config, wanted)
+        else:
+            table = {line: known[config, line] for line in wanted if (config, line) in known}
+        for cases in book.files.values():
+            for case in cases:
+                if config not in case.configs:
+                    continue
+                code = [table.get(spell(line, config[1])) for line in case.lines]
+                if None not in code:
+                    case.code[config] = code
+    bad = ["%s: %s" % (case.name, "; ".join(case.lines)) for cases in book.files.values()
+           for case in cases if not case.code and not case.optional]
+    if bad:
+        raise SystemExit("no target assembles\n  " + "\n  ".join(bad))
+    for cases in book.files.values():
+        cases[:] = [case for case in cases if case.code]
+
+
+# Inputs.
+def apply_inputs(wave, inputs):
+    for item in inputs.split():
+        key, _, value = item.partition("=")
+        if key == "mem" and not value:
+            wave.map_memory()
+        elif key.startswith("mem@"):
+            if not wave.memory:
+                wave.map_memory()
+            put_vector(lambda a, x: wave.store(a, 4, x), int(key[4:], 16), value)
+        elif key.startswith("lds@"):
+            put_vector(lambda a, x: wave.store_lds(a, 4, x), int(key[4:], 16), value)
+        elif key[0] in "va" and key[1:].isdigit():
+            wave.vector(key[0], int(key[1:]))[:] = vectors.vector(value)
+        elif key[0] == "s" and key[1:].isdigit():
+            wave.sgpr[int(key[1:])] = int(value, 16)
+        elif key == "exec":
+            wave.exec = int(value, 16) & wave.full
+        elif key in ("vcc", "m0", "scc", "mode"):
+            setattr(wave, key, int(value, 16))
+        else:
+            raise ValueError(item)
+
+
+def put_vector(store, address, name):
+    for i, x in enumerate(vectors.vector(name)):
+        store(address + 4 * i, x)
+
+
+def make_wave(case, config):
+    wave = Wave(*config)
+    wave.vgpr, wave.agpr = {}, {}
+    apply_inputs(wave, case.inputs)
+    return wave
+
+
+# Running and writing.
+def run_case(case, config):
+    """The `out` lines of a case."""
+    before = make_wave(case, config)
+    wave = make_wave(case, config)
+    program, address = {}, CODE
+    for line, code in zip(case.lines, case.code[config]):
+        program[address] = (asm.parse(spell(line, config[1])), len(code))
+        address += len(code)
+    lines = []
+    try:
+        machine.run(wave, program, address)
+    except Stopped as stop:
+        lines.append("out stopped %s" % stop)
+    except Exception as error:
+        raise type(error)("%s (%s): %s" % (case.name, "; ".join(case.lines), error)) from error
+    for kind, bank, old in (("v", wave.vgpr, before), ("a", wave.agpr, before)):
+        for index in sorted(bank):
+            lines += vector_lines(wave, kind, index, old.vector(kind, index), bank[index])
+    for index in list(range(SGPRS)) + [106, 107, 124, 126, 127]:
+        a, b = before.read_scalar(index), wave.read_scalar(index)
+        fixed = wave.masks.get(index, MASK32)
+        if a != b or fixed != MASK32:
+            name = {106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo",
+                    127: "exec_hi"}.get(index, "s%d" % index)
+            text = "out %s %08x" % (name, b & fixed)
+            lines.append(text if fixed == MASK32 else text + " mask %08x" % fixed)
+    for name in ("scc", "mode"):
+        if getattr(before, name) != getattr(wave, name):
+            lines.append("out %s %x" % (name, getattr(wave, name)))
+    lines += memory_lines("lds", 0, before.lds, wave.lds, wave.lds_patterns)
+    for base in wave.memory:
+        lines += memory_lines("mem", base, before.memory[base], wave.memory[base],
+                              wave.memory_patterns)
+    return lines
+
+
+def vector_lines(wave, kind, index, old, new):
+    tokens = []
+    for lane in range(wave.wave_size):
+        tokens.append("." if old[lane] == new[lane] else nibbles(new[lane], 32))
+    if all(t == "." for t in tokens):
+        return []
+    head = "out %s%d" % (kind, index)
+    if kind == "v" and index in wave.ulp:
+        head += " ulp %s %s" % wave.ulp[index]
+    lines = [head]
+    for i in range(0, wave.wave_size, 8):
+        part = tokens[i:i + 8]
+        lines.append(" " + ("." if all(t == "." for t in part) else " ".join(part)))
+    return lines
+
+
+def memory_lines(kind, base, old, new, patterns):
+    lines, run, start = [], [], None
+    if old == new and not patterns:
+        return lines
+
+    def flush():
+        for i in range(0, len(run), 8):
+            lines.append("out %s %x %s" % (kind, start + 4 * i, " ".join(run[i:i + 8])))
+
+    for offset in range(0, len(new), 4):
+        a, b = old[offset:offset + 4], new[offset:offset + 4]
+        pattern = patterns.get(base + offset)
+        if a == b and not pattern:
+            if run:
+                flush()
+                run, start = [], None
+            continue
+        if start is None:
+            start = base + offset
+        run.append(pattern.text if pattern else "%08x" % int.from_bytes(b, "little"))
+    if run:
+        flush()
+    return lines
+
+
+def narrow(lines):
+    """A wave64 result cut down to 32 lanes, to see whether wave32 differs; None if it must."""
+    out, i = [], 0
+    while i < len(lines):
+        if re.match(r"out [va]\d", lines[i]):
+            part = lines[i + 1:i + 5]
+            if any(p != " ." for p in part):
+                out += [lines[i]] + part
+            i += 9
+        else:
+            out.append(lines[i])
+            i += 1
+    return out
+
+
+def case_text(case):
+    text = ["case " + case.name]
+    text += ["asm " + line for line in case.lines]
+    if case.inputs:
+        text.append("in " + case.inputs)
+    groups = []  # (configs, lines)
+    for config in case.code:
+        lines = run_case(case, config)
+        for configs, known in groups:
+            if known == lines or (config[1] == 32 and configs[0][1] == 64
+                                  and narrow(known) == lines):
+                configs.append(config)
+                break
+        else:
+            groups.append(([config], lines))
+    for configs, lines in groups:
+        for config in configs:
+            text.append("run %s/%d %s" % (config + (",".join(c.hex() for c in case.code[config]),)))
+        text += lines or ["out nothing"]
+    text.append("end")
+    return "\n".join(text) + "\n"
+
+
+def known_encodings(folder):
+    """The encodings in the committed files, so that a check needs no llvm-mc."""
+    known = {}
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        if not name.endswith(".golden"):
+            continue
+        with open(os.path.join(folder, name)) as f:
+            lines = []
+            for line in f.read().splitlines():
+                if line.startswith("case "):
+                    lines = []
+                elif line.startswith("asm "):
+                    lines.append(line[4:])
+                elif line.startswith("run "):
+                    _, config, code = line.split()
+                    target, wave_size = config.split("/")
+                    for text, part in zip(lines, code.split(",")):
+                        known[(target, int(wave_size)), spell(text, int(wave_size))] = (
+                            bytes.fromhex(part))
+    return known

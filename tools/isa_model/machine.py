@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Runs a few instructions on a wave: finds who knows a mnemonic."""
+
+import ds
+import flat
+import mfma
+import mubuf
+import rows_convert  # noqa: F401 (adds rows)
+import rows_float    # noqa: F401
+import rows_int      # noqa: F401
+import rows_lane
+import salu
+import smem
+import valu
+import vop3p
+
+
+def run(wave, program, end):
+    steps = 0
+    while wave.pc != end:
+        instruction, length = program[wave.pc]
+        wave.next_pc = wave.pc + length
+        step(wave, instruction)
+        wave.pc = wave.next_pc
+        steps += 1
+        assert steps < 10000, "does not end"
+
+
+def step(wave, instruction):
+    base = instruction.base
+    for table in (salu.OPS, rows_lane.OPS, vop3p.OPS, ds.OPS, flat.OPS, smem.OPS, mubuf.OPS,
+                  mfma.OPS):
+        if base in table:
+            table[base](wave, instruction)
+            return
+    if base in valu.ROWS:
+        valu.execute(wave, instruction)
+        return
+    raise ValueError("the model does not know " + base)

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""Matrix instructions of gfx942 and the accumulation registers.
+
+The order in which hardware adds the products, and how it rounds between, is not documented. The
+cases use small integers, whose sums are exact in any order; special values propagate in any order
+as well. What would depend on the order is not fixed."""
+
+import re
+from fractions import Fraction
+
+from softfloat import BF16, BF8, F16, F32, F64, FP8, from_nibbles, nibbles, unknown
+from state import MASK32
+from valu import constant, read_source, sign_extend
+
+OPS = {}
+LANES = 64
+
+
+def decode(kind, bits):
+    """A Fraction, or "nan", "inf", "-inf"."""
+    if kind == "i8":
+        return Fraction(sign_extend(bits, 8))
+    fmt = {"f32": F32, "xf32": F32, "f16": F16, "bf16": BF16, "f64": F64, "fp8": FP8,
+           "bf8": BF8}[kind]
+    if fmt.is_nan(bits):
+        return "nan"
+    if fmt.is_inf(bits):
+        return "-inf" if fmt.sign(bits) else "inf"
+    return fmt.value(bits)
+
+
+def times(a, b):
+    if a == "nan" or b == "nan":
+        return "nan"
+    if isinstance(a, str) or isinstance(b, str):
+        if a == 0 or b == 0:
+            return "nan"
+        negative = (a == "-inf" or (not isinstance(a, str) and a < 0)) ^ (
+            b == "-inf" or (not isinstance(b, str) and b < 0))
+        return "-inf" if negative else "inf"
+    return a * b
+
+
+def total(parts, fmt):
+    """The sum as bits; not fixed if a partial sum in some order would round."""
+    if "nan" in parts or ("inf" in parts and "-inf" in parts):
+        return fmt.nan()
+    if "inf" in parts:
+        return fmt.inf
+    if "-inf" in parts:
+        return fmt.inf | fmt.sign_bit
+    exact = sum(parts, Fraction(0))
+    limit = sum(abs(p) for p in parts)
+    quantum = max([p.denominator for p in parts])
+    if limit * quantum >= 1 << fmt.mbits + 1:
+        return unknown(fmt.width)
+    return fmt.round(exact)
+
+
+class Shape:
+    def __init__(self, name):
+        m = re.fullmatch(r"v_(s?)mfma(?:c?)_(f32|i32|f64)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_(\w+)", name)
+        self.sparse = m[1] == "s"
+        self.out = m[2]
+        self.m, self.n, self.k = int(m[3]), int(m[4]), int(m[5])
+        self.blocks = int(m[6] or 1)
+        kinds = m[7].split("_")
+        self.kinds = kinds * 2 if len(kinds) == 1 else kinds
+        bits = {"f32": 32, "xf32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8": 8, "bf8": 8, "f64": 64}
+        self.bits = bits[self.kinds[0]]
+        groups = LANES // self.m          # lanes with the same row
+        self.per_lane = self.k * self.blocks // groups  # values of one block in a lane
+        assert self.per_lane >= 1, name
+
+    def place(self, row, k, block):
+        """(lane, position in the lane's registers) of A[row][k]; the same for B[k][column]."""
+        if self.blocks > 1 and self.out != "f64":
+            return row + self.m * block, k
+        if self.blocks > 1:  # 4x4x4_4b_f64
+            return row + self.m * (block + self.blocks * k), 0
+        return row + self.m * (k // self.per_lane), k % self.per_lane
+
+    def result(self, register, lane):
+        """(row, column, block) of an element of C and D."""
+        if self.m == 32:
+            return (8 * (register % 16 // 4) + 4 * (lane // 32) + register % 4, lane % 32,
+                    register // 16)
+        if self.m == 16 and self.out == "f64":
+            return 4 * register + lane // 16, lane % 16, 0
+        if self.m == 16:
+            return 4 * (lane // 16) + register % 4, lane % 16, register // 4
+        if self.out == "f64":
+            return lane // 16, lane % 4, lane // 4 % 4
+        return register, lane % 4, lane // 4
+
+    def results(self):
+        return self.m * self.n * self.blocks // LANES
+
+
+def element(wave, operand, bits, lane, position):
+    at = bits * position
+    register = operand.index + at // 32
+    value = wave.read_vector(operand.kind, register, lane)
+    if bits == 64:
+        return value | wave.read_vector(operand.kind, register + 1, lane) << 32
+    return value >> at % 32 & (1 << bits) - 1
+
+
+def lane_group(pattern, lane):
+    """blgp: which lane of B a lane takes instead of itself."""
+    if pattern == 0:
+        return lane
+    if pattern in (1, 2):
+        return lane % 32 + 32 * (pattern - 1)
+    if pattern == 3:
+        return (lane + 16) % 64
+    return lane % 16 + 16 * (pattern - 4)
+
+
+def mfma(wave, i):
+    shape = Shape(i.base)
+    d, a, b, c = i.operands[:4]
+    m = i.modifiers
+    cbsz, abid, blgp = m.get("cbsz", 0), m.get("abid", 0), m.get("blgp", 0)
+    neg = m.get("neg", [0, 0, 0])
+    rows, columns = {}, {}
+    for block in range(shape.blocks):
+        source = (block >> cbsz << cbsz) + abid if cbsz else block
+        for k in range(shape.k):
+            for r in range(shape.m):
+                lane, position = shape.place(r, k, source)
+                rows[block, r, k] = decode(shape.kinds[0],
+                                           element(wave, a, shape.bits, lane, position))
+                lane, position = shape.place(r, k, block)
+                columns[block, k, r] = decode(
+                    shape.kinds[1], element(wave, b, shape.bits, lane_group(blgp, lane), position))
+    finish(wave, shape, d, c, lambda r, column, block: [
+        times(negate(rows[block, r, k], neg[0]), negate(columns[block, k, column], neg[1]))
+        for k in range(shape.k)], neg[2])
+
+
+def negate(x, wanted):
+    if not wanted or x == "nan":
+        return x
+    if isinstance(x, str):
+        return "inf" if x == "-inf" else "-inf"
+    return -x
+
+
+def finish(wave, shape, d, c, products, neg_c=0):
+    dwords = 2 if shape.out == "f64" else 1
+    fmt = F64 if shape.out == "f64" else F32
+    results = []
+    for register in range(shape.results()):
+        for lane in range(LANES):
+            row, column, block = shape.result(register, lane)
+            if c.kind in ("int", "float"):
+                start = constant(c, {"f64": "f64", "f32": "f32", "i32": "i32"}[shape.out])
+            else:
+                start = sum(wave.read_vector(c.kind, c.index + dwords * register + n, lane) << 32 * n
+                            for n in range(dwords))
+            parts = products(row, column, block)
+            if shape.out == "i32":
+                value = int(sum(parts)) + sign_extend(start, 32) & MASK32
+            else:
+                first = decode(shape.out, start)
+                value = total([negate(first, neg_c)] + parts, fmt)
+                if value == 0 and start == fmt.sign_bit:
+                    value = unknown(fmt.width)  # the sign of a zero depends on the order
+            results.append((register, lane, value))
+    for register, lane, value in results:
+        text = nibbles(value, 32 * dwords)
+        for n in range(dwords):
+            part = text[len(text) - 8 * n - 8:len(text) - 8 * n]
+            wave.write_vector(d.kind, d.index + dwords * register + n, lane, from_nibbles(part))
+
+
+def smfmac(wave, i):
+    """A holds two of every four values of K; the index register says which."""
+    shape = Shape(i.base)
+    d, a, b, index = i.operands[:4]
+    abid = i.modifiers.get("abid", 0)
+    cbsz = i.modifiers.get("cbsz", 0)
+    groups = LANES // shape.m
+    dense = shape.k // groups   # values of B in a lane
+    kept = dense // 2           # values of A in a lane
+    rows, columns = {}, {}
+    for lane in range(LANES):
+        r, group = lane % shape.m, lane // shape.m
+        which = wave.read_vector("v", index.index, lane)
+        if cbsz == 0:
+            which >>= 2 * kept * abid
+        for n in range(kept):
+            k = group * dense + 4 * (n // 2) + (which >> 2 * n & 3)
+            value = decode(shape.kinds[0], element(wave, a, shape.bits, lane, n))
+            rows.setdefault((r, group), []).append((k, value))
+        for n in range(dense):
+            columns[group * dense + n, r] = decode(shape.kinds[1],
+                                                   element(wave, b, shape.bits, lane, n))
+    finish(wave, shape, d, d, lambda r, column, block: [
+        times(value, columns[k, column]) for group in range(groups)
+        for k, value in rows[r, group]])
+
+
+DENSE = """f32_32x32x1_2b_f32 f32_16x16x1_4b_f32 f32_4x4x1_16b_f32 f32_32x32x2_f32 f32_16x16x4_f32
+f32_32x32x4_2b_f16 f32_16x16x4_4b_f16 f32_4x4x4_16b_f16 f32_32x32x8_f16 f32_16x16x16_f16
+i32_32x32x4_2b_i8 i32_16x16x4_4b_i8 i32_4x4x4_16b_i8 i32_32x32x16_i8 i32_16x16x32_i8
+f32_32x32x4_2b_bf16 f32_16x16x4_4b_bf16 f32_4x4x4_16b_bf16 f32_32x32x8_bf16 f32_16x16x16_bf16
+f64_16x16x4_f64 f64_4x4x4_4b_f64 f32_16x16x8_xf32 f32_32x32x4_xf32 f32_16x16x32_bf8_bf8
+f32_16x16x32_bf8_fp8 f32_16x16x32_fp8_bf8 f32_16x16x32_fp8_fp8 f32_32x32x16_bf8_bf8
+f32_32x32x16_bf8_fp8 f32_32x32x16_fp8_bf8 f32_32x32x16_fp8_fp8""".split()
+SPARSE = """f32_16x16x32_f16 f32_32x32x16_f16 f32_16x16x32_bf16 f32_32x32x16_bf16 i32_16x16x64_i8
+i32_32x32x32_i8 f32_16x16x64_bf8_bf8 f32_16x16x64_bf8_fp8 f32_16x16x64_fp8_bf8
+f32_16x16x64_fp8_fp8 f32_32x32x32_bf8_bf8 f32_32x32x32_bf8_fp8 f32_32x32x32_fp8_bf8
+f32_32x32x32_fp8_fp8""".split()
+for name in DENSE:
+    OPS["v_mfma_" + name] = mfma
+for name in SPARSE:
+    OPS["v_smfmac_" + name] = smfmac
+
+
+def acc_move(wave, i):
+    for lane in wave.active():
+        wave.write_vector(i.operands[0].kind, i.operands[0].index, lane,
+                          read_source(wave, i.operands[1], "b32", lane))
+
+
+for name in ("v_accvgpr_read_b32", "v_accvgpr_write_b32", "v_accvgpr_mov_b32"):
+    OPS[name] = acc_move
