@@ -5,9 +5,9 @@
 // failed Result and error() of a good one are programming errors and end the process.
 //
 //   Result<Config> Load(const std::string& path) {
-//     ROCHOUND_TRY(std::string text, ReadFile(path));   // returns the Error to our caller, or
-//     declares text ROCHOUND_CHECK(Validate(text));                   // the same for a
-//     Result<void> return Parse(text);
+//     ROCHOUND_TRY(std::string text, ReadFile(path));  // declares text, or returns the error
+//     ROCHOUND_CHECK(Validate(text));                  // the same for a Result<void>
+//     return Parse(text);
 //   }
 #pragma once
 

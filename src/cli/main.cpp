@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cli/exit_codes.h"
 #include "cli/softgpu_command.h"
+#include "cli/usage_formatter.h"
 
 namespace {
 
@@ -23,7 +24,7 @@ constexpr const char* kMore = "\nrochound COMMAND --help tells more about a comm
 int Main(std::vector<std::string> arguments) {
   CLI::App app("rochound: see what your program does on AMD GPUs", "rochound");
   app.set_version_flag("--version", "rochound " ROCHOUND_VERSION);
-  app.usage("Usage: rochound COMMAND [OPTIONS]");
+  rochound::cli::UsageFormatter::Set(app, "rochound COMMAND [OPTIONS]");
   app.require_subcommand(0, 1);
   rochound::cli::SoftgpuCommand softgpu(app);
 

@@ -19,6 +19,7 @@
 #include "cli/preload.h"
 #include "cli/softgpu_tree.h"
 #include "cli/softgpu_tree_store.h"
+#include "cli/usage_formatter.h"
 
 namespace rochound::cli {
 namespace {
@@ -27,36 +28,27 @@ namespace fs = std::filesystem;
 using base::Error;
 using base::Result;
 
-constexpr const char* kShimName = "librochound_softgpu.so";
 constexpr unsigned kMaxThreads = 1024;
 
-// The first of some places beside our own executable that exists: the same in a build tree and
+// A file or directory at a place relative to our own executable: the same in a build tree and
 // installed.
-Result<fs::path> FindBesideExecutable(const std::vector<std::string>& places,
-                                      const std::string& what) {
+Result<fs::path> FindBesideExecutable(const char* place, const std::string& what) {
   ROCHOUND_TRY(const fs::path executable, base::ExecutablePath());
-  std::string tried;
-  for (const std::string& place : places) {
-    const fs::path path = (executable.parent_path() / place).lexically_normal();
-    std::error_code error;
-    if (fs::exists(path, error)) return path;
-    tried += "\n  " + path.string();
-  }
-  return Error{"cannot find " + what + "; build or install all of rochound. Looked for:" + tried};
+  const fs::path path = (executable.parent_path() / place).lexically_normal();
+  std::error_code error;
+  if (fs::exists(path, error)) return path;
+  return Error{"cannot find " + what + " '" + path.string() +
+               "'; build or install all of rochound"};
 }
 
 Result<std::vector<GpuModel>> KnownGpus() {
   ROCHOUND_TRY(const fs::path devices,
-               FindBesideExecutable({"../share/rochound/devices"}, "the device descriptions"));
+               FindBesideExecutable("../share/rochound/devices", "the device descriptions"));
   return LoadGpuModels(devices);
 }
 
 Result<fs::path> FindShim() {
-  std::vector<std::string> places = {fmt::format("../lib/{}", kShimName)};
-  // An installation may have lib64 or lib/x86_64-linux-gnu instead.
-  const std::string installed = fmt::format("../" ROCHOUND_INSTALL_LIBDIR "/{}", kShimName);
-  if (installed != places[0]) places.push_back(installed);
-  return FindBesideExecutable(places, "the software GPU's library");
+  return FindBesideExecutable("../lib/librochound_softgpu.so", "the software GPU's library");
 }
 
 // The program's environment, once everything that may fail is known to work.
@@ -111,7 +103,7 @@ the order given. Exit codes of rochound itself: 2 wrong usage, 125 set-up failed
 
 SoftgpuCommand::SoftgpuCommand(CLI::App& app)
     : subcommand_(app.add_subcommand("softgpu", "Run a program on software GPUs; no card needed")) {
-  subcommand_->usage("Usage: rochound softgpu [OPTIONS] -- PROGRAM [ARGUMENTS]");
+  UsageFormatter::Set(*subcommand_, "rochound softgpu [OPTIONS] -- PROGRAM [ARGUMENTS]");
   subcommand_
       ->add_option("--gpu", gpus_,
                    fmt::format("GPUs of the machine, separated by commas, at most {}: names from "

@@ -16,8 +16,8 @@
 
 namespace rochound::cli {
 
-// ${XDG_RUNTIME_DIR, TMPDIR or /tmp, the first that is a directory we may write
-// to}/rochound-softgpu-<uid>.
+// <parent>/rochound-softgpu-<uid>; the parent is the first of $XDG_RUNTIME_DIR, $TMPDIR and /tmp
+// that is a directory we may write to.
 std::filesystem::path DefaultTreeStore();
 
 // Puts the tree into the store unless it is there, and returns its path. The store is made with

@@ -58,7 +58,7 @@ bool IsQuietNan(uint32_t value, const std::string& kind) {
 
 // A token is eight characters, one per nibble; see isa/README.md.
 bool Matches(const std::string& token, uint32_t value) {
-  if (token == "nnnnnnnn") return IsQuietNan(value, "f32");
+  if (token == "NNNNNNNN") return IsQuietNan(value, "f32");
   if (token == "mmmmmmmm") return IsQuietNan(value, "f64");
   std::string text = HexText(value);
   for (size_t half = 0; half < 8; half += 4) {

@@ -63,7 +63,7 @@ def add(book):
             for cbsz, abid in ((1, 1), (2, 3), (4, 5)):
                 if 1 << cbsz <= shape.blocks:
                     book.add(text % (name, d, a, b, "0") + " cbsz:%d abid:%d" % (cbsz, abid), inputs)
-        if shape.kinds[0] in ("f32", "f16") and not big:
+        if not big and (shape.kinds[0] == "f32" or shape.blocks > 1 and shape.kinds[0] == "f16"):
             for blgp in range(1, 8):
                 book.add(text % (name, d, a, b, "0") + " blgp:%d" % blgp, inputs, optional=True)
         if shape.kinds[0] == "f32" and not big:

@@ -211,16 +211,16 @@ def compare_cases(book, tail, mode):
     nine = Form(name)
     ten = Form(name)
     ten.dst = []
-    for form in (nine, ten):
-        book.add(form.text(), form.inputs(1) + " vcc=123456789abcdef " + mode, optional=True)
-        book.add(form.text(), form.inputs(0) + " exec=" + PARTIAL + " " + mode, optional=True)
-        book.add(form.text(), form.inputs(0) + " exec=0 " + mode, optional=True)
+    for form, target in ((nine, "gfx942"), (ten, "gfx1030")):
+        for tail in (" vcc=123456789abcdef ", " exec=" + PARTIAL + " ", " exec=0 "):
+            book.add(form.text(), form.inputs(1) + tail + mode, target=target, optional=True)
     nine = Form(name, "_e64")
     nine.dst = ["%s24"]
     ten = Form(name, "_e64")
     ten.dst = []
-    for form in (nine, ten):
-        book.add(form.text(), form.inputs(1) + " exec=" + OTHER + " " + mode, optional=True)
+    for form, target in ((nine, "gfx942"), (ten, "gfx1030")):
+        book.add(form.text(), form.inputs(1) + " exec=" + OTHER + " " + mode, target=target,
+                 optional=True)
 
 
 def add(book):

@@ -3,10 +3,9 @@
 
 from fractions import Fraction
 
-import softfloat
-from softfloat import (BF8, F16, F32, F64, FP8, RTZ, Env, Pattern, convert, from_nibbles,
-                       integer_part, nibbles, unknown)
-from valu import SELECT, row, sign_extend
+from softfloat import (BF8, F16, F32, F64, FP8, RTZ, Env, convert, from_nibbles, integer_part,
+                       nibbles, unknown)
+from valu import row, sign_extend
 
 
 def to_integer(fmt, bits, signed, how="trunc"):
@@ -154,10 +153,8 @@ def small_to_f32(fmt, byte):
 
 
 def selected(c, parts):
-    """Which byte (parts=8) or word (16) of the source: SDWA's src0_sel or op_sel."""
+    """Which byte (parts=8) or word (16) of the source op_sel picks; SDWA has picked already."""
     m = c.modifiers
-    if "src0_sel" in m:
-        return SELECT[m["src0_sel"]][0]
     if "op_sel" in m:
         s = m["op_sel"]
         return parts * (s[0] + 2 * s[1] if parts == 8 else s[0])

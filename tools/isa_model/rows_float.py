@@ -25,7 +25,7 @@ def types(kind, sources):
 for kind, fmt in FORMATS.items():
     row("v_add_" + kind, types(kind, 2), on(fmt, add))
     row("v_mul_" + kind, types(kind, 2), on(fmt, mul))
-    row("v_fma_" + kind, types(kind, 3), on(fmt, fma))
+    row("v_fma_" + kind, types(kind, 3), on(fmt, fma), high="?")
     row("v_fmac_" + kind, types(kind, 2), lambda c, a, b, f=fmt: fma(
         c.env(f), a, b, c.old & (1 << f.width) - 1), high="keep")
     row("v_max_" + kind, types(kind, 2),
@@ -42,7 +42,8 @@ for kind in ("f16", "f32"):
 row("v_mac_f16", "f16 : f16 f16",
     lambda c, a, b: mad(c.env(F16), a, b, c.old & 0xFFFF), high="?")
 row("v_madmk_f16 v_madak_f16", "f16 : f16 f16 f16", on(F16, mad), high="?")
-row("v_mad_f16 v_mad_legacy_f16", "f16 : f16 f16 f16", on(F16, mad))
+row("v_mad_f16", "f16 : f16 f16 f16", on(F16, mad), high="?")
+row("v_mad_legacy_f16", "f16 : f16 f16 f16", on(F16, mad))
 row("v_fma_legacy_f16", "f16 : f16 f16 f16", on(F16, fma))
 
 
@@ -149,7 +150,7 @@ def frexp_mant(env, a):
     f = env.fmt
     a = env.read(a)
     if f.is_nan(a):
-        return f.nan()
+        return unknown(f.width) if f.is_snan(a) else f.nan()
     if f.is_inf(a) or f.is_zero(a):
         return a
     return f.round(f.value(a) * pow2(-frexp_exp(f, a, softfloat.Env(0xF0, f))))
@@ -187,7 +188,7 @@ def div_scale(fmt, near, step, tiny):
     def run(c, s0, s1, s2):
         f = fmt
         if any(f.is_nan(x) for x in (s0, s1, s2)):
-            return f.nan() if f.is_nan(s0) else unknown(f.width), None
+            return unknown(f.width), None
         if f.is_zero(s1) or f.is_zero(s2):
             return f.nan(), 0
         if any(f.is_inf(x) for x in (s0, s1, s2)):
@@ -205,7 +206,8 @@ def div_scale(fmt, near, step, tiny):
         if f.is_denormal(s1):
             return scaled(step), 0
         if inverse_tiny and quotient_tiny:
-            return (scaled(step) if same_denominator else s0), 1
+            # Documents print +step here, which would overflow; only -step gives a quotient.
+            return (scaled(-step) if same_denominator else s0), 1
         if inverse_tiny:
             return scaled(-step), 0
         if quotient_tiny:
@@ -218,16 +220,24 @@ def div_scale(fmt, near, step, tiny):
 
 
 def div_fmas(fmt, scale):
+    """Undoes what div_scale did: up if the quotient is large, down if it is small. Older documents
+    print one constant factor, with which the compiler's division would be wrong; the cases of
+    whole divisions in cases_float.py show that this one is right."""
+
     def run(c, a, b, d):
         env = c.env(fmt)
         result = fma(env, a, b, d)
         if not c.wave.read_mask(106) >> c.lane & 1 or isinstance(result, Pattern):
             return result
-        if not fmt.is_finite(result) or fmt.is_zero(result):
+        if not all(fmt.is_finite(x) for x in (a, b, d)):
             return result
-        if fmt.is_denormal(result):
-            return unknown(fmt.width)  # whether it is rounded before the scaling
-        return env.result(fmt.value(result) * pow2(scale))
+        exact = fmt.value(env.read(a)) * fmt.value(env.read(b)) + fmt.value(env.read(d))
+        if exact == 0:
+            return result
+        exponent = scale if fmt.exponent(d) > fmt.bias else -scale
+        once = env.result(exact * pow2(exponent))
+        twice = (env.result(fmt.value(result) * pow2(exponent)) if fmt.is_finite(result) else None)
+        return once if once == twice else unknown(fmt.width)
 
     return run
 
@@ -255,11 +265,12 @@ def div_fixup(fmt, underflow):
 
 row("v_div_scale_f32", "f32 mask : f32 f32 f32", div_scale(F32, 96, 64, 23))
 row("v_div_scale_f64", "f64 mask : f64 f64 f64", div_scale(F64, 768, 128, 53))
-row("v_div_fmas_f32", "f32 : f32 f32 f32", div_fmas(F32, 32))
-row("v_div_fmas_f64", "f64 : f64 f64 f64", div_fmas(F64, 64))
+row("v_div_fmas_f32", "f32 : f32 f32 f32", div_fmas(F32, 64))
+row("v_div_fmas_f64", "f64 : f64 f64 f64", div_fmas(F64, 128))
 row("v_div_fixup_f32", "f32 : f32 f32 f32", div_fixup(F32, 150))
 row("v_div_fixup_f64", "f64 : f64 f64 f64", div_fixup(F64, 1075))
-row("v_div_fixup_f16 v_div_fixup_legacy_f16", "f16 : f16 f16 f16", div_fixup(F16, 0))
+row("v_div_fixup_f16", "f16 : f16 f16 f16", div_fixup(F16, 0), high="?")
+row("v_div_fixup_legacy_f16", "f16 : f16 f16 f16", div_fixup(F16, 0))
 
 
 # Compares.

@@ -111,8 +111,8 @@ class Format:
 
 class Pattern:
     """Bits that are only partly fixed. One character per nibble, the highest first: a hexadecimal
-    digit, `?` for anything, and runs that stand for any quiet NaN: `n` (f32: 8, f16: 4),
-    `w` (bf16: 4), `m` (upper half of an f64: 8)."""
+    digit, `?` for anything, and runs that stand for any quiet NaN: `n` (f16: 4), `w` (bf16: 4),
+    `N` (f32: 8), `m` (upper half of an f64: 8)."""
 
     def __init__(self, text):
         self.text = text
@@ -128,7 +128,7 @@ class Pattern:
 
 
 F16 = Format("f16", 16, 5, 10, "n")
-F32 = Format("f32", 32, 8, 23, "n")
+F32 = Format("f32", 32, 8, 23, "N")
 F64 = Format("f64", 64, 11, 52, "m")
 BF16 = Format("bf16", 16, 8, 7, "w")
 FP8 = Format("fp8", 8, 4, 3, "?", fnuz=True)

@@ -170,7 +170,7 @@ def dpp_source(wave, instruction, operand, kind, lane):
     source = dpp_lane(wave, m, lane)
     valid = source is not None and (wave.exec >> source & 1 or m.get("fi", 0))
     if valid:
-        return read_source(wave, operand, kind, source), True
+        return read_source(wave, operand, kind, source) & (1 << width_of(kind)) - 1, True
     if "dpp8" in m:
         return 0, True
     return 0, "bound_ctrl" in m
@@ -241,10 +241,10 @@ def apply_output(wave, instruction, kind, value):
         env = Env(wave.mode, fmt)
         if not wave.ieee and not env.keep_out and not isinstance(value, Pattern):
             factor = pow2({2: 1, 4: 2}[m["mul"]]) if "mul" in m else pow2(-1)
-            if fmt.is_finite(value) and not fmt.is_zero(value):
+            if fmt.is_finite(value):
                 value = env.result(fmt.value(value) * factor)
-            elif fmt.is_zero(value):
-                value = unknown(fmt.width)  # -0 may become +0
+                if fmt.is_zero(value):  # the sign of zero may get lost
+                    value = Pattern("?" + "0" * (fmt.width // 4 - 1))
     if fmt and m.get("clamp"):
         value = clamp_float(wave, fmt, value)
     return value
@@ -253,8 +253,8 @@ def apply_output(wave, instruction, kind, value):
 def clamp_float(wave, fmt, value):
     one = fmt.round(fraction(1))
     if isinstance(value, Pattern):
-        if set(value.text) == {"?"}:
-            return value
+        if "?" in value.text and "m" not in value.text:
+            return unknown(fmt.width)
         return 0 if wave.dx10_clamp else value
     if fmt.is_nan(value):
         return 0 if wave.dx10_clamp else value

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "softgpu/isa/instruction.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
@@ -149,6 +150,8 @@ AsmOperand ParseOperand(std::string_view s) {
     operand.absolute = true;
   }
   if (StripCall("sext", &s)) operand.sign_extend = true;
+  // Newer LLVM says so where a literal could have been an inline constant.
+  bool forced_literal = StripCall("lit", &s) || StripCall("lit64", &s);
   if (s == "off") {
     operand.kind = AsmOperand::Kind::kOff;
     return operand;
@@ -163,8 +166,8 @@ AsmOperand ParseOperand(std::string_view s) {
   }
   if (ParseNumberedRegister(s, &operand)) return operand;
   if (ParseInteger(s, &operand.integer)) {
-    operand.kind = s.find("0x") != std::string_view::npos ? AsmOperand::Kind::kLiteral
-                                                           : AsmOperand::Kind::kInline;
+    bool is_literal = forced_literal || s.find("0x") != std::string_view::npos;
+    operand.kind = is_literal ? AsmOperand::Kind::kLiteral : AsmOperand::Kind::kInline;
     return operand;
   }
   std::string number(s);
@@ -224,7 +227,12 @@ bool ApplyModifier(std::string_view token, Modifiers* m) {
   if (key == "offset1") return m->offset1 = static_cast<uint16_t>(n), numeric;
   if (key == "mul") return m->omod = n == 2 ? 1 : 2, numeric;
   if (key == "div") return m->omod = 3, numeric;
-  if (key == "op_sel") return m->op_sel = ParseBitList(value), true;
+  if (key == "op_sel") {
+    m->op_sel = ParseBitList(value);
+    m->op_sel_fields = static_cast<uint8_t>(std::count_if(
+        value.begin(), value.end(), [](char c) { return c == '0' || c == '1'; }));
+    return true;
+  }
   if (key == "op_sel_hi") {
     m->op_sel_hi = ParseBitList(value);
     m->has_op_sel_hi = true;
@@ -245,11 +253,13 @@ bool ApplyModifier(std::string_view token, Modifiers* m) {
                                                 : SdwaUnused::kPreserve;
     return true;
   }
+  // For gfx10 LLVM prints both kinds of DPP with the suffix _dpp.
+  if (key == "dpp8") return m->is_dpp = false, m->is_dpp8 = true;
   // DPP controls are read from the encoding, which does not change with LLVM's spelling.
   for (std::string_view dpp :
        {"quad_perm", "row_shl", "row_shr", "row_ror", "row_mirror", "row_half_mirror", "row_bcast",
         "row_newbcast", "row_share", "row_xmask", "wave_shl", "wave_rol", "wave_shr", "wave_ror",
-        "row_mask", "bank_mask", "bound_ctrl", "fi", "dpp8"}) {
+        "row_mask", "bank_mask", "bound_ctrl", "fi"}) {
     if (key == dpp) return true;
   }
   return false;
@@ -297,6 +307,13 @@ std::optional<AsmInstruction> ParseAssembly(std::string_view text, std::string* 
         return std::nullopt;
       }
     }
+  }
+  // The destination's field, if there is one, is the last; it is kept as bit 3.
+  Modifiers& m = instruction.modifiers;
+  if (m.op_sel_fields > 1 && m.op_sel_fields == instruction.operands.size()) {
+    unsigned last = m.op_sel_fields - 1u;
+    unsigned high = m.op_sel >> last & 1;
+    m.op_sel = static_cast<uint8_t>((m.op_sel & ~(1u << last)) | high << 3);
   }
   return instruction;
 }

@@ -90,6 +90,7 @@ struct Modifiers {
 
   // Bit i belongs to source i; op_sel bit 3 to the destination.
   uint8_t op_sel = 0;
+  uint8_t op_sel_fields = 0;  // in the text
   uint8_t op_sel_hi = 0;
   bool has_op_sel_hi = false;
   uint8_t neg_lo = 0;

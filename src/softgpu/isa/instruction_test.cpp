@@ -61,6 +61,13 @@ TEST(ParseAssembly, LiteralsAreHexadecimal) {
   EXPECT_EQ(i.operands[1].integer, 0x3f800000);
 }
 
+TEST(ParseAssembly, AForcedLiteralIsALiteral) {
+  for (const char* text : {"s_addc_u32 s1, s1, lit(0xffffffff)", "s_mov_b32 s1, lit(5)"}) {
+    EXPECT_EQ(Parse(text).operands.back().kind, AsmOperand::Kind::kLiteral) << text;
+  }
+  EXPECT_EQ(Parse("s_mov_b32 s1, lit(5)").operands[1].integer, 5);
+}
+
 TEST(ParseAssembly, MemoryForms) {
   AsmInstruction global = Parse("global_load_dwordx4 v[0:3], v4, s[2:3] offset:-16 glc");
   EXPECT_EQ(global.modifiers.offset, -16);

@@ -16,7 +16,7 @@ constexpr uint32_t kEndProgram = 0xBF810000;
 class QuietEnvironment : public WaveEnvironment {
  public:
   void SendInterrupt(uint32_t) override {}
-  bool GwsBarrier(Wave&, const Op*) override { return false; }
+  bool GlobalWaveSync(Wave&, const Op*, uint32_t) override { return false; }
 };
 
 std::string Describe(const Wave& wave) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace rochound::softgpu {
 namespace {
@@ -190,12 +191,22 @@ T ClampFloat(T value, bool dx10_clamp) {
   return value <= T{0} ? T{0} : value >= T{1} ? T{1} : value;
 }
 
+// The smallest normal number of a type, as its lanes are computed.
 template <Ty T>
-void OmodAndClamp(typename Lane<T>::Storage* row, const Modifiers& m, bool dx10_clamp,
-                  unsigned lanes) {
+constexpr auto SmallestNormal() {
+  if constexpr (T == Ty::kF64) return 0x1p-1022;
+  else return T == Ty::kF16 ? 0x1p-14f : 0x1p-126f;
+}
+
+template <Ty T>
+void OmodAndClamp(typename Lane<T>::Storage* row, const Modifiers& m, unsigned omod,
+                  bool dx10_clamp, unsigned lanes) {
   for (unsigned i = 0; i < lanes; ++i) {
     auto value = Lane<T>::Get(row[i]);
-    if (m.omod != 0) value = ApplyOmod(value, m.omod);
+    if (omod != 0) {
+      value = ApplyOmod(value, omod);
+      if (std::abs(value) < SmallestNormal<T>()) value = std::copysign(decltype(value){0}, value);
+    }
     if (m.clamp) value = ClampFloat(value, dx10_clamp);
     row[i] = Lane<T>::Put(value);
   }
@@ -221,13 +232,16 @@ void PostProcess(Wave& wave, const Op* op, Ty type, RowBuffer* result) {
   const Modifiers& m = op->modifiers();
   if (!m.clamp && m.omod == 0) return;
   bool dx10_clamp = wave.mode >> 8 & 1;
+  // The output modifier is ignored in IEEE mode and where output denormals are kept.
+  bool keeps_denormals = wave.mode >> (type == Ty::kF32 ? 5 : 7) & 1;
+  unsigned omod = (wave.mode >> 9 & 1) || keeps_denormals ? 0u : m.omod;
   switch (type) {
     case Ty::kF32:
-      return OmodAndClamp<Ty::kF32>(result->u32(), m, dx10_clamp, wave.lanes);
+      return OmodAndClamp<Ty::kF32>(result->u32(), m, omod, dx10_clamp, wave.lanes);
     case Ty::kF64:
-      return OmodAndClamp<Ty::kF64>(result->u64(), m, dx10_clamp, wave.lanes);
+      return OmodAndClamp<Ty::kF64>(result->u64(), m, omod, dx10_clamp, wave.lanes);
     case Ty::kF16:
-      return OmodAndClamp<Ty::kF16>(result->u32(), m, dx10_clamp, wave.lanes);
+      return OmodAndClamp<Ty::kF16>(result->u32(), m, omod, dx10_clamp, wave.lanes);
     case Ty::kV2F16:
     case Ty::kV2F32:
       return ClampPacked(result->u64(), result->u32(), type, dx10_clamp, wave.lanes);

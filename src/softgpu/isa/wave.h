@@ -39,8 +39,9 @@ class WaveEnvironment {
  public:
   virtual ~WaveEnvironment() = default;
   virtual void SendInterrupt(uint32_t context) = 0;  // s_sendmsg MSG_INTERRUPT, m0 in context
-  // Global wave sync. False if the machine has none.
-  virtual bool GwsBarrier(Wave& wave, const Op* op) = 0;
+  // ds_gws_*: acts on `value` (of the first active lane) and stops the wave if it must wait; the
+  // op is then run again. False if the machine does not know the instruction.
+  virtual bool GlobalWaveSync(Wave& wave, const Op* op, uint32_t value) = 0;
 };
 
 struct Wave {
@@ -66,6 +67,7 @@ struct Wave {
   StopReason stop = StopReason::kNone;
   uint8_t wave_in_group = 0;
   uint32_t hw_id = 0;
+  uint64_t sync_ticket = 0;  // not 0: waits at a global barrier
   Fault fault;
 
   uint32_t* Row(unsigned index) { return rows + index * kRowLanes; }

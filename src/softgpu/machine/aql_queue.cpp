@@ -106,10 +106,11 @@ void DeviceCode::Invalidate() {
 AqlQueue::AqlQueue(const QueueConfig& config, const DeviceConfig& device,
                    const Architecture& architecture, AddressSpace& space,
                    DriverCallbacks* callbacks, DeviceCode* code,
-                   std::atomic<uint64_t>* instructions)
+                   GlobalWaveSync* global_wave_sync, std::atomic<uint64_t>* instructions)
     : Queue(config, device, space, callbacks),
       architecture_(architecture),
       code_(code),
+      global_wave_sync_(global_wave_sync),
       instructions_(instructions),
       queue_address_(config.read_index_address - offsetof(amd_queue_t, read_dispatch_id)) {}
 
@@ -314,6 +315,7 @@ void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t pa
   parameters.callbacks = callbacks_;
   parameters.code = code_->Get(kernel.wave_size, memory_);
   parameters.queue_stopping = &stopping_flag();
+  parameters.global_wave_sync = global_wave_sync_;
   if (bytes_per_wave != 0) {
     parameters.scratch_base = facts.scratch_base;
     parameters.scratch_bytes_per_wave = bytes_per_wave;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "softgpu/isa/code_cache.h"
+#include "softgpu/machine/global_wave_sync.h"
 #include "softgpu/machine/kernel.h"
 #include "softgpu/machine/queue.h"
 
@@ -37,7 +38,7 @@ class AqlQueue : public Queue {
  public:
   AqlQueue(const QueueConfig& config, const DeviceConfig& device, const Architecture& architecture,
            AddressSpace& space, DriverCallbacks* callbacks, DeviceCode* code,
-           std::atomic<uint64_t>* instructions);
+           GlobalWaveSync* global_wave_sync, std::atomic<uint64_t>* instructions);
 
  protected:
   bool HasWork() override;
@@ -65,6 +66,7 @@ class AqlQueue : public Queue {
 
   const Architecture& architecture_;
   DeviceCode* const code_;
+  GlobalWaveSync* const global_wave_sync_;
   std::atomic<uint64_t>* const instructions_;
   const uint64_t queue_address_;  // of amd_queue_t
   uint64_t read_index_ = 0;

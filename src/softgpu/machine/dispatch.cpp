@@ -67,7 +67,8 @@ std::string DescribeStop(const Wave& wave) {
 
 }  // namespace
 
-Dispatch::Dispatch(Parameters parameters) : parameters_(std::move(parameters)) {
+Dispatch::Dispatch(Parameters parameters)
+    : parameters_(std::move(parameters)), group_count_(parameters_.kernel->group_count) {
   const DeviceConfig& device = *parameters_.device;
   max_resident_waves_ = std::max<uint64_t>(
       uint64_t{device.compute_units} * device.simds_per_compute_unit * device.max_waves_per_simd,
@@ -85,6 +86,9 @@ void Dispatch::Run(const std::shared_ptr<Dispatch>& self, AddressSpace::Reader& 
   entry_ = parameters_.code->At(memory, parameters_.kernel->entry);
   Participate(memory, &self);
   std::unique_lock lock(mutex_);
+  // A helper that only now comes across the offer must not join: the kernel and the queue are the
+  // caller's and may be gone.
+  over_.store(true, std::memory_order_relaxed);
   if (helpers_ == 0) return;
   lock.unlock();
   memory.Leave();  // a helper's last workgroup may take long
@@ -95,8 +99,8 @@ void Dispatch::Run(const std::shared_ptr<Dispatch>& self, AddressSpace::Reader& 
 }
 
 bool Dispatch::WantsHelp() const {
-  return !Cancelled() &&
-         next_group_.load(std::memory_order_relaxed) < parameters_.kernel->group_count;
+  return !over_.load(std::memory_order_relaxed) && !cancelled_.load(std::memory_order_relaxed) &&
+         next_group_.load(std::memory_order_relaxed) < group_count_;
 }
 
 void Dispatch::Help(AddressSpace::Reader& memory) {
@@ -227,7 +231,23 @@ void Dispatch::SendInterrupt(uint32_t context) {
   parameters_.callbacks->OnInterrupt(parameters_.device->gpu_id, context & 0xFFFFFF);
 }
 
-bool Dispatch::GwsBarrier(Wave&, const Op*) { return false; }
+bool Dispatch::GlobalWaveSync(Wave& wave, const Op* op, uint32_t value) {
+  softgpu::GlobalWaveSync& sync = *parameters_.global_wave_sync;
+  unsigned resource = ((wave.sgpr[kM0] >> 16 & 0x3F) + static_cast<unsigned>(op->modifiers().offset)) %
+                      softgpu::GlobalWaveSync::kResources;
+  if (op->row->mnemonic == "ds_gws_init") {
+    sync.Init(resource, value);
+    return true;
+  }
+  if (op->row->mnemonic != "ds_gws_barrier") return false;
+  if (wave.sync_ticket == 0) sync.Arrive(resource, value, &wave.sync_ticket);
+  if (sync.Passed(resource, wave.sync_ticket)) {
+    wave.sync_ticket = 0;
+  } else {
+    wave.Stop(StopReason::kYield, op);
+  }
+  return true;
+}
 
 HelperThreads& HelperThreads::Instance() {
   static HelperThreads* threads = new HelperThreads;  // outlives static destructors

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "softgpu/isa/code_cache.h"
+#include "softgpu/machine/global_wave_sync.h"
 #include "softgpu/machine/workgroup.h"
 
 namespace rochound::softgpu {
@@ -39,6 +40,7 @@ class Dispatch : public WaveEnvironment {
     uint64_t scratch_bytes_per_wave = 0;
     uint32_t scratch_wave_slots = 0;
     const std::atomic<bool>* queue_stopping = nullptr;
+    softgpu::GlobalWaveSync* global_wave_sync = nullptr;
   };
 
   explicit Dispatch(Parameters parameters);
@@ -55,7 +57,7 @@ class Dispatch : public WaveEnvironment {
   AddressSpace& address_space() { return *parameters_.address_space; }
 
   void SendInterrupt(uint32_t context) override;
-  bool GwsBarrier(Wave& wave, const Op* op) override;
+  bool GlobalWaveSync(Wave& wave, const Op* op, uint32_t value) override;
 
  private:
   void Participate(AddressSpace::Reader& memory, const std::shared_ptr<Dispatch>* offer);
@@ -66,6 +68,8 @@ class Dispatch : public WaveEnvironment {
   bool Cancelled() const;
 
   Parameters parameters_;
+  const uint64_t group_count_;  // of the kernel, which may be gone before we are
+  std::atomic<bool> over_{false};
   const Op* entry_ = nullptr;
   std::atomic<uint64_t> next_group_{0};
   std::atomic<uint64_t> instructions_{0};

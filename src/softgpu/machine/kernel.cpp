@@ -116,7 +116,12 @@ void PrepareScalars(const hsa_kernel_dispatch_packet_t& packet, const QueueFacts
     put32(static_cast<uint32_t>(value >> 32));
   };
   if (properties & kPrivateSegmentBuffer) {
-    for (uint32_t word : queue.scratch_descriptor) put32(word);
+    uint32_t words[4];
+    std::copy_n(queue.scratch_descriptor, 4, words);
+    // Where waves come in two sizes the runtime leaves the index stride to the command processor.
+    if (architecture.has_wave32)
+      words[3] = (words[3] & ~(3u << 21)) | (kernel->wave_size == 32 ? 2u : 3u) << 21;
+    for (uint32_t word : words) put32(word);
   }
   if (properties & kDispatchPointer) put64(queue.packet_address);
   if (properties & kQueuePointer) put64(queue.queue_address);

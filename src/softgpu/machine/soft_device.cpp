@@ -29,7 +29,7 @@ class SoftDevice : public Device {
     std::unique_ptr<Queue> queue;
     if (config.kind == QueueKind::kAql) {
       queue = std::make_unique<AqlQueue>(config, config_, architecture_, space_, callbacks_, &code_,
-                                         &instructions_);
+                                         &global_wave_sync_, &instructions_);
     } else {
       queue = std::make_unique<SdmaQueue>(config, config_, space_, callbacks_);
     }
@@ -84,6 +84,7 @@ class SoftDevice : public Device {
   DriverCallbacks* const callbacks_;
   AddressSpace space_;
   DeviceCode code_;
+  GlobalWaveSync global_wave_sync_;
   std::atomic<uint64_t> instructions_{0};
   std::mutex mutex_;
   std::map<uint32_t, std::shared_ptr<Queue>> queues_;

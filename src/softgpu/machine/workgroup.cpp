@@ -76,6 +76,7 @@ void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architectu
     wave.full_exec = kernel.wave_size == 32 ? 0xFFFFFFFF : ~uint64_t{0};
     wave.scc = false;
     wave.stop = StopReason::kNone;
+    wave.sync_ticket = 0;
     wave.wave_in_group = static_cast<uint8_t>(number);
     wave.scratch_bytes_per_lane = kernel.private_bytes_per_lane;
     if (!scratch_.slots.empty()) {

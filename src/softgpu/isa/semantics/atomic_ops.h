@@ -24,14 +24,39 @@ Real<T> AsReal(T bits) {
 }
 
 template <typename T>
-inline constexpr auto kSwap = [](T, T data, T) -> T { return data; };
+struct Swap {
+  T operator()(T, T data, T) const { return data; }
+  static T Direct(T* place, T data, T) {
+    return __atomic_exchange_n(place, data, __ATOMIC_SEQ_CST);
+  }
+};
 template <typename T>
-inline constexpr auto kCompareSwap =
-    [](T old, T data, T compare) -> T { return old == compare ? data : old; };
+struct CompareSwap {
+  T operator()(T old, T data, T compare) const { return old == compare ? data : old; }
+  static T Direct(T* place, T data, T compare) {
+    __atomic_compare_exchange_n(place, &compare, data, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return compare;
+  }
+};
 template <typename T>
-inline constexpr auto kAdd = [](T old, T data, T) -> T { return old + data; };
+struct Add {
+  T operator()(T old, T data, T) const { return old + data; }
+  static T Direct(T* place, T data, T) { return __atomic_fetch_add(place, data, __ATOMIC_SEQ_CST); }
+};
 template <typename T>
-inline constexpr auto kSub = [](T old, T data, T) -> T { return old - data; };
+struct Sub {
+  T operator()(T old, T data, T) const { return old - data; }
+  static T Direct(T* place, T data, T) { return __atomic_fetch_sub(place, data, __ATOMIC_SEQ_CST); }
+};
+template <typename T>
+inline constexpr Swap<T> kSwap{};
+template <typename T>
+inline constexpr CompareSwap<T> kCompareSwap{};
+template <typename T>
+inline constexpr Add<T> kAdd{};
+template <typename T>
+inline constexpr Sub<T> kSub{};
+
 template <typename T>
 inline constexpr auto kReverseSub = [](T old, T data, T) -> T { return data - old; };
 // Stops at zero.

@@ -196,6 +196,18 @@ bool PrepareCompare(const AsmInstruction& instruction, const Architecture&, Op* 
 constexpr decltype(Row::prepare) kPrepares[kForms] = {
     &PrepareCompare<kToMask>, &PrepareCompare<kToMaskAndExec>, &PrepareCompare<kToExec>};
 
+// `Test` returns bool.
+template <auto Test, Ty A, Ty B>
+constexpr Row CompareRow(std::string_view mnemonic, size_t form, uint32_t where = kAllTargets) {
+  constexpr auto mask = [](typename Lane<A>::Value a, typename Lane<B>::Value b) -> uint32_t {
+    return Test(a, b) ? ~0u : 0u;
+  };
+  Row row = {mnemonic, kExecs[form],           {Ty::kMask, A, B}, &Lanes2<mask, Ty::kB32, A, B>,
+             0,        kTargets[form] & where, kPrepares[form]};
+  if (form == kToExec) row.types = {A, B};
+  return row;
+}
+
 // Storage for the mnemonics.
 template <Form F, Ty T, size_t Predicate>
 constexpr Name kFloatName = MakeName(kPrefixes[F], kFloatPredicates[Predicate], T);
@@ -203,16 +215,15 @@ template <Form F, Ty T, size_t Predicate>
 constexpr Name kIntName = MakeName(kPrefixes[F], kIntPredicates[Predicate], T);
 
 template <Ty T, size_t Predicate>
-constexpr Row FloatRow(std::string_view mnemonic, Exec exec, uint32_t targets) {
-  Row row = Compare<FloatTest<Predicate>{}, T, T>(mnemonic, exec, targets);
+constexpr Row FloatRow(std::string_view mnemonic, size_t form) {
+  Row row = CompareRow<FloatTest<Predicate>{}, T, T>(mnemonic, form);
   if constexpr (T == Ty::kF16) row.lanes = &CompareHalves<Predicate>;
   return row;
 }
 
 template <Ty T, size_t Predicate, size_t... F>
 constexpr void AddFloat(Row*& out, std::index_sequence<F...>) {
-  ((*out++ = FloatRow<T, Predicate>(kFloatName<static_cast<Form>(F), T, Predicate>.view(),
-                                    kExecs[F], kTargets[F])),
+  ((*out++ = FloatRow<T, Predicate>(kFloatName<static_cast<Form>(F), T, Predicate>.view(), F)),
    ...);
 }
 
@@ -220,9 +231,9 @@ template <Ty T, size_t Predicate, size_t... F>
 constexpr void AddInt(Row*& out, std::index_sequence<F...>) {
   // gfx10 has no constant comparisons of 16 bits.
   constexpr bool kGfx9Only = Is16(T) && (Predicate == 0 || Predicate == kAlwaysInt);
-  constexpr uint32_t kWhere = kGfx9Only ? kGfx9Targets : kAllTargets;
-  ((*out++ = Compare<IntTest<Predicate>{}, T, T>(
-        kIntName<static_cast<Form>(F), T, Predicate>.view(), kExecs[F], kTargets[F] & kWhere)),
+  ((*out++ =
+        CompareRow<IntTest<Predicate>{}, T, T>(kIntName<static_cast<Form>(F), T, Predicate>.view(),
+                                               F, kGfx9Only ? kGfx9Targets : kAllTargets)),
    ...);
 }
 
@@ -238,8 +249,8 @@ constexpr void AddInts(Row*& out, std::index_sequence<Predicate...>) {
 
 template <auto Test, Ty T>
 constexpr void AddClass(Row*& out, std::string_view cmp, std::string_view cmpx) {
-  for (int form = 0; form < kForms; ++form)
-    *out++ = Compare<Test, T, Ty::kB32>(form == kToMask ? cmp : cmpx, kExecs[form], kTargets[form]);
+  for (size_t form = 0; form < kForms; ++form)
+    *out++ = CompareRow<Test, T, Ty::kB32>(form == kToMask ? cmp : cmpx, form);
 }
 
 constexpr size_t kRowCount =
@@ -263,7 +274,6 @@ constexpr std::array<Row, kRowCount> MakeRows() {
   AddClass<kClass16, Ty::kB16>(out, "v_cmp_class_f16", "v_cmpx_class_f16");
   AddClass<kClass32, Ty::kF32>(out, "v_cmp_class_f32", "v_cmpx_class_f32");
   AddClass<kClass64, Ty::kF64>(out, "v_cmp_class_f64", "v_cmpx_class_f64");
-  for (size_t i = 0; i < rows.size(); ++i) rows[i].prepare = kPrepares[i % kForms];
   return rows;
 }
 

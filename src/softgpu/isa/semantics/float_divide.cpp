@@ -67,7 +67,7 @@ Scaled<T> DivScale(T x, T d, T n) {
   bool denormal_divisor = magnitude < kMinNormal;
   bool large_divisor =
       (magnitude > F::kLargeDivisor) & (magnitude < std::numeric_limits<T>::infinity());
-  bool denormal_quotient = (quotient < kMinNormal) & (quotient > T{0});
+  bool denormal_quotient = quotient < kMinNormal;  // or none at all
   bool tiny_numerator = BiasedExponent(n) <= F::kTinyNumerator;
   bool is_divisor = x == d;
   bool is_numerator = x == n;
@@ -125,15 +125,20 @@ float FmaScaled(float a, float b, float c, bool to_nearest) {
   return static_cast<float>(std::bit_cast<double>(bits) * scale);
 }
 
-// The same by 2^128. The scaled result can be denormal and was then rounded twice; that is wrong
-// only if the first rounding made a tie of it, which the exact error of the fma decides.
-double FmaScaled(double a, double b, double c, bool to_nearest) {
-  double sum = __builtin_fma(a, b, c);
-  if (std::fabs(c) >= 2.0) return sum * 0x1p128;
-  double result = sum * 0x1p-128;
-  double lost = sum - result * 0x1p128;
-  if (!to_nearest || std::fabs(lost) != 0x1p-947) return result;
-  // The error of a fma is the sum of two doubles (Boldo and Muller); its sign is that of the larger.
+// The sign of a * b + c - sum, where sum is its rounded value, as the division means it: a is the
+// exact remainder n - d * c and b the reciprocal of d, rounded. That rounding can hide on which side
+// of `sum` the quotient n / d lies, so d and n are found again: d is next to 1 / b, and for no other
+// neighbour is n a double. Without such a d (no division) b counts as it is.
+double ErrorOfQuotient(double a, double b, double c, double sum) {
+  for (int64_t step : {0, 1, -1, 2, -2}) {
+    double d = std::bit_cast<double>(std::bit_cast<int64_t>(1.0 / b) + step);
+    double n = __builtin_fma(d, c, a);
+    double product = d * c;
+    double product_error = __builtin_fma(d, c, -product);
+    if (a - (n - product) == -product_error)
+      return std::copysign(1.0, d) * __builtin_fma(-sum, d, n);
+  }
+  // The error of a fma is a sum of doubles (Boldo and Muller).
   double product = a * b;
   double product_error = __builtin_fma(a, b, -product);
   double low = c + product_error;
@@ -142,7 +147,18 @@ double FmaScaled(double a, double b, double c, bool to_nearest) {
   double high = product + low;
   double high_part = high - product;
   double high_error = (product - (high - high_part)) + (low - high_part);
-  double error = ((high - sum) + high_error) + low_error;
+  return ((high - sum) + high_error) + low_error;
+}
+
+// The same by 2^128. The scaled result can be denormal and was then rounded twice; that is wrong
+// only if the first rounding made a tie of it, which its error decides.
+double FmaScaled(double a, double b, double c, bool to_nearest) {
+  double sum = __builtin_fma(a, b, c);
+  if (std::fabs(c) >= 2.0) return sum * 0x1p128;
+  double result = sum * 0x1p-128;
+  double lost = sum - result * 0x1p128;
+  if (!to_nearest || std::fabs(lost) != 0x1p-947) return result;
+  double error = ErrorOfQuotient(a, b, c, sum);
   if (lost > 0.0 && error > 0.0) return result + 0x1p-1074;
   if (lost < 0.0 && error < 0.0) return result - 0x1p-1074;
   return result;

@@ -134,24 +134,37 @@ uint32_t LerpBytes(uint32_t a, uint32_t b, uint32_t c) {
   return result;
 }
 
-// The byte that a selector of v_perm_b32 names: 0..3 of `low`, 4..7 of `high`, the sign of every
-// second byte, all zeros, all ones. Selections are made with masks, which vectorises.
-uint32_t PermuteByte(uint32_t high, uint32_t low, uint32_t select) {
-  uint32_t differ = low ^ high;
-  uint32_t word = low ^ (differ & (0u - (select >> 2 & 1)));
-  uint32_t byte = word >> (8 * (select & 3)) & 0xFF;
-  uint32_t sign_word = low ^ (differ & (0u - (select >> 1 & 1)));
-  uint32_t sign = 0u - (sign_word >> (15 + 16 * (select & 1)) & 1);
-  uint32_t is_sign = 0u - static_cast<uint32_t>(select >= 8);
-  uint32_t is_constant = 0u - static_cast<uint32_t>(select >= 12);
-  uint32_t is_ones = 0u - static_cast<uint32_t>(select >= 13);
-  return ((byte & ~is_sign) | (sign & is_sign & ~is_constant) | is_ones) & 0xFF;
-}
-
-uint32_t Permute(uint32_t high, uint32_t low, uint32_t select) {
-  uint32_t result = 0;
-  for (unsigned i = 0; i < 4; ++i) result |= PermuteByte(high, low, ByteOf(select, i)) << (8 * i);
-  return result;
+// v_perm_b32: each byte of the selector names a byte of the result: 0..3 of the second source, 4..7
+// of the first, 8..11 the sign of every second byte, 12 zero, more than that all ones.
+void PermuteBytes(void* dst, const void* const* src, unsigned lanes) {
+  auto* d = static_cast<uint32_t*>(dst);
+  // Two lanes share a half of the host's table: the second one's bytes start at eight.
+  const Chunk base = _mm256_setr_epi32(0, 0x08080808, 0, 0x08080808, 0, 0x08080808, 0, 0x08080808);
+  auto greater = [](Chunk x, char limit) {
+    Chunk above = _mm256_set1_epi8(static_cast<char>(limit + 1));
+    return _mm256_cmpeq_epi8(_mm256_max_epu8(x, above), x);
+  };
+  for (unsigned i = 0; i < lanes; i += kChunkLanes) {
+    Chunk high = LoadChunk(static_cast<const uint32_t*>(src[0]), i);
+    Chunk low = LoadChunk(static_cast<const uint32_t*>(src[1]), i);
+    Chunk select = LoadChunk(static_cast<const uint32_t*>(src[2]), i);
+    Chunk table0 = _mm256_unpacklo_epi32(low, high);
+    Chunk table1 = _mm256_unpackhi_epi32(low, high);
+    auto look_up = [&](Chunk even, Chunk odd, Chunk index) {
+      index = _mm256_add_epi8(index, base);
+      return _mm256_blend_epi32(_mm256_shuffle_epi8(even, index), _mm256_shuffle_epi8(odd, index),
+                                0xCC);
+    };
+    Chunk bytes = look_up(table0, table1, _mm256_and_si256(select, _mm256_set1_epi8(7)));
+    Chunk twice = _mm256_add_epi8(select, select);
+    Chunk sign_index =
+        _mm256_or_si256(_mm256_and_si256(twice, _mm256_set1_epi8(6)), _mm256_set1_epi8(1));
+    Chunk signs = _mm256_cmpgt_epi8(_mm256_setzero_si256(), look_up(table0, table1, sign_index));
+    Chunk result = _mm256_blendv_epi8(bytes, signs, greater(select, 7));
+    result = _mm256_andnot_si256(greater(select, 11), result);
+    result = _mm256_or_si256(greater(select, 12), result);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + i), result);
+  }
 }
 
 uint32_t SaturateBytes(uint32_t x) {
@@ -285,7 +298,13 @@ constexpr Row kRows[] = {
      0,
      kAllTargets,
      &RefuseClampAndHalves},
-    Bits<Permute, kB32, kB32, kB32, kB32>("v_perm_b32"),
+    {"v_perm_b32",
+     &ExecVector,
+     {kB32, kB32, kB32, kB32},
+     &PermuteBytes,
+     0,
+     kAllTargets,
+     &RefuseClamp},
     Bits<SaturateBytes, kB16, kB32>("v_sat_pk_u8_i16"),
 
     // Shifts

@@ -92,16 +92,39 @@ const Op* ExecWrite(Wave& wave, const Op* op) {
   return op + 1;
 }
 
+// Both offsets are in range for all lanes.
+template <MemoryType M>
+bool BothInside(const Wave& wave, const Op* op, const uint32_t* address, uint64_t mask) {
+  OffsetRange range = RangeOf(address, mask, mask == wave.full_exec, wave.lanes);
+  uint64_t furthest = std::max(FirstOffset(op), SecondOffset(op));
+  return furthest + range.max + M.bytes <= wave.lds_bytes;
+}
+
 // The first half of the result may overwrite the address.
 template <MemoryType M>
 const Op* ExecRead2(Wave& wave, const Op* op) {
   MemoryForm form = MemoryForm::Of(op);
   uint64_t mask = wave.exec();
   if (mask == 0) return op + 1;
-  alignas(64) uint32_t address[kRowLanes];
-  std::copy_n(wave.Row(form.address), wave.lanes, address);
-  LoadLds<M>(wave, FirstOffset(op), address, mask, wave.Row(form.result));
-  LoadLds<M>(wave, SecondOffset(op), address, mask, wave.Row(form.result + M.dwords()));
+  const uint32_t* address = wave.Row(form.address);
+  uint32_t* first = wave.Row(form.result);
+  uint32_t* second = wave.Row(form.result + M.dwords());
+  const uint8_t* host[2] = {wave.lds + FirstOffset(op), wave.lds + SecondOffset(op)};
+  auto read = [&](unsigned lane) {
+    uint32_t at = address[lane];
+    LoadLane<M>(host[0] + at, first + lane);
+    LoadLane<M>(host[1] + at, second + lane);
+  };
+  if (!BothInside<M>(wave, op, address, mask)) [[unlikely]] {
+    alignas(64) uint32_t copy[kRowLanes];
+    std::copy_n(address, wave.lanes, copy);
+    LoadLds<M>(wave, FirstOffset(op), copy, mask, first);
+    LoadLds<M>(wave, SecondOffset(op), copy, mask, second);
+  } else if (mask == wave.full_exec) {
+    for (unsigned lane = 0; lane < wave.lanes; ++lane) read(lane);
+  } else {
+    ForEachLane(mask, read);
+  }
   return op + 1;
 }
 
@@ -347,9 +370,15 @@ const Op* ExecSwizzle(Wave& wave, const Op* op) {
 const Op* ExecNothing(Wave&, const Op* op) { return op + 1; }
 
 // The machine knows which of the instructions it is from the op, and stops the wave if it must
-// wait.
+// wait. With no lane active nobody takes part.
 const Op* ExecGlobalWaveSync(Wave& wave, const Op* op) {
-  if (!wave.environment->GwsBarrier(wave, op))
+  uint64_t exec = wave.exec();
+  if (exec == 0) return op + 1;
+  const Operand& operand = op->operand[0];
+  uint32_t value = operand.kind == Operand::Kind::kVector
+                       ? wave.Row(operand.index)[std::countr_zero(exec)]
+                       : 0;
+  if (!wave.environment->GlobalWaveSync(wave, op, value))
     return wave.StopIllegal(op, "not implemented: global wave sync on this device");
   return wave.stop == StopReason::kNone ? op + 1 : nullptr;
 }

@@ -134,6 +134,16 @@ template <MemoryType M>
       store(2, _mm_unpacklo_epi64(ab_high, cd_high));
       store(3, _mm_unpackhi_epi64(ab_high, cd_high));
     }
+  } else if constexpr (M.bytes == 8) {
+    for (unsigned i = 0; i < lanes; i += 4) {
+      auto load = [&](unsigned lane) {
+        return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(host + offset[lane]));
+      };
+      __m128i ab = _mm_unpacklo_epi32(load(i), load(i + 1));
+      __m128i cd = _mm_unpacklo_epi32(load(i + 2), load(i + 3));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + i), _mm_unpacklo_epi64(ab, cd));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + kRowLanes + i), _mm_unpackhi_epi64(ab, cd));
+    }
   } else {
     for (unsigned i = 0; i < lanes; ++i) LoadLane<M>(HostPointer(host + offset[i]), dst + i);
   }
@@ -241,11 +251,15 @@ inline void PutElement(uint32_t* row, unsigned lane, T value) {
 template <typename T, auto F>
 inline T UpdateShared(uint8_t* to, T data, T compare) {
   T* place = reinterpret_cast<T*>(to);
-  T old = __atomic_load_n(place, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(place, &old, F(old, data, compare), true, __ATOMIC_SEQ_CST,
-                                      __ATOMIC_RELAXED)) {
+  if constexpr (requires { F.Direct(place, data, compare); }) {
+    return F.Direct(place, data, compare);
+  } else {
+    T old = __atomic_load_n(place, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(place, &old, F(old, data, compare), true, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED)) {
+    }
+    return old;
   }
-  return old;
 }
 
 // The same where nobody else can interfere: LDS (a workgroup's waves run on one thread) and

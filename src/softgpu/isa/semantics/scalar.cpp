@@ -459,8 +459,10 @@ constexpr Row kRows[] = {
           Ty::kI32>("s_flbit_i32"),
     Plain<[](int64_t a) { return HighestBit(static_cast<uint64_t>(a ^ (a >> 63))); }, Ty::kI32,
           Ty::kI64>("s_flbit_i32_i64"),
-    Plain<[](uint32_t a) { return static_cast<int8_t>(a); }, Ty::kI32, Ty::kB32>("s_sext_i32_i8"),
-    Plain<[](uint32_t a) { return static_cast<int16_t>(a); }, Ty::kI32, Ty::kB32>("s_sext_i32_i16"),
+    Plain<[](uint32_t a) { return (static_cast<int32_t>(a << 24) >> 24); }, Ty::kI32, Ty::kB32>(
+        "s_sext_i32_i8"),
+    Plain<[](uint32_t a) { return (static_cast<int32_t>(a << 16) >> 16); }, Ty::kI32, Ty::kB32>(
+        "s_sext_i32_i16"),
     Update<kClearBit, Ty::kB32>("s_bitset0_b32"),
     Update<kClearBit, Ty::kB64>("s_bitset0_b64"),
     Update<kSetBit, Ty::kB32>("s_bitset1_b32"),

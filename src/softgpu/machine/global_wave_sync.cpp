@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "softgpu/machine/global_wave_sync.h"
+
+namespace rochound::softgpu {
+
+void GlobalWaveSync::Init(unsigned resource, uint32_t waves_minus_1) {
+  std::lock_guard lock(mutex_);
+  resources_[resource].missing = waves_minus_1 + 1;
+}
+
+void GlobalWaveSync::Arrive(unsigned resource, uint32_t waves_minus_1, uint64_t* ticket) {
+  std::lock_guard lock(mutex_);
+  Resource& r = resources_[resource];
+  *ticket = r.opened;
+  if (r.missing > 1) {
+    --r.missing;
+  } else {
+    ++r.opened;
+    r.missing = waves_minus_1 + 1;
+  }
+}
+
+bool GlobalWaveSync::Passed(unsigned resource, uint64_t ticket) {
+  std::lock_guard lock(mutex_);
+  return resources_[resource].opened != ticket;
+}
+
+}  // namespace rochound::softgpu
