@@ -228,6 +228,10 @@ WaveState InitialState(const Case& c, const CaseRun& run, const InputVectors& ve
       uint8_t* bytes =
           key[0] == 'l' ? &state.lds.at(address) : &state.memory[kMemoryBase].at(address - kMemoryBase);
       std::memcpy(bytes, data.data(), sizeof(data));
+    } else if (key == "scratch") {
+      size_t comma = value.find(',');
+      state.scratch_base = Hex(value.substr(0, comma));
+      state.scratch_bytes_per_lane = static_cast<uint32_t>(Hex(value.substr(comma + 1)));
     } else if (key == "exec") {
       state.exec = Hex(value) & (run.wave_size == 32 ? 0xFFFFFFFF : ~uint64_t{0});
     } else if (key == "vcc") {

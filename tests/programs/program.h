@@ -24,8 +24,9 @@
 //              function that is called (hipGetDeviceProperties is hipGetDevicePropertiesR0600 since
 //              ROCm 6). A `<<<>>>` is three: __hipPushCallConfiguration, __hipPopCallConfiguration
 //              and hipLaunchKernel; LAUNCH and CAPTURE add the hipGetLastError they check with.
-//              Not counted: hiprtc*, hsa_*, and the registration calls that the compiler adds
-//              (__hipRegisterFatBinary and the like).
+//              Not counted: hiprtc*, hsa_*, the registration calls that the compiler adds
+//              (__hipRegisterFatBinary and the like), and HIP calls that the runtime makes inside
+//              another one (in 7.2 hipMemcpyFromSymbolAsync calls hipMemcpyAsync).
 //
 // Output at the end, each line in a fixed order, equal from run to run:
 //   counts process=main kernels=3 copies=2 memsets=0 hip_calls=17 h2d=1 d2h=1 d2d=0 h2h=0 p2p=0

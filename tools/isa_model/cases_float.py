@@ -2,6 +2,7 @@
 """Cases for floating point and conversions."""
 
 import rows_float
+import softfloat
 import valu
 from cases_valu import COMPUTE, OTHER, PARTIAL, Form, basic, compare_cases, family
 
@@ -114,6 +115,8 @@ def add(book):
                     book.add(form.text(), " ".join(inputs) + " " + COMPUTE + " exec=" + PARTIAL)
     exponents(book)
     division(book)
+    divisions(book)
+    rare(book)
     book.file("valu_approximate")
     for kind in ("f32", "f16", "f64"):
         for prefix in APPROXIMATE + ["v_rcp_iflag"]:
@@ -159,6 +162,18 @@ def add(book):
         book.add(form.text(), form.inputs(2) + " " + COMPUTE + " exec=" + PARTIAL)
         book.add(form.text(), form.inputs(2, {0: "f32_x", 1: "f32_x", 2: "f32_x"}) + " " + COMPUTE)
         book.add(form.text(), form.inputs(2) + " " + COMPUTE + " exec=0")
+
+
+def rare(book):
+    book.file("valu_rare")
+    basic(book, "v_mullit_f32", COMPUTE)
+    book.add("v_mullit_f32 v20, v2, v6, v10", "v2=f32_x v6=f32_y v10=f32_z " + COMPUTE)
+    for n in range(0, 20, 3):
+        book.add("v_trig_preop_f64 v[20:21], v[2:3], %d" % n, "v2=f64_numlo v3=f64_numhi " + COMPUTE)
+    book.add("v_trig_preop_f64 v[20:21], v[2:3], v6", "v2=f64_xlo v3=f64_xhi v6=lane exec=" + PARTIAL)
+    for n in range(4):
+        book.add("v_cvt_pkaccum_u8_f32 v20, v2, %d" % n, "v2=bytes_f32 exec=" + PARTIAL)
+    book.add("v_cvt_pkaccum_u8_f32 v20, v2, v6", "v2=bytes_f32 v6=lane")
 
 
 def exponents(book):
@@ -216,6 +231,73 @@ def division(book):
         book.add(form.text(), form.inputs(2) + " " + COMPUTE + " exec=0")
     form = Form("v_div_fixup_legacy_f16")
     book.add(form.text(), form.inputs(1) + " " + COMPUTE)
+
+
+# Whole divisions, as compilers write them: the result must be the correctly rounded quotient.
+DIVISION = {
+    "f32": """v_div_scale_f32 v20, %s4, v6, v6, v2; v_div_scale_f32 v22, %vcc, v2, v6, v2
+        v_rcp_f32 v24, v20; v_fma_f32 v26, -v20, v24, 1.0; v_fma_f32 v24, v26, v24, v24
+        v_mul_f32 v28, v22, v24; v_fma_f32 v30, -v20, v28, v22; v_fma_f32 v28, v30, v24, v28
+        v_fma_f32 v20, -v20, v28, v22; v_div_fmas_f32 v20, v20, v24, v28
+        v_div_fixup_f32 v40, v20, v6, v2""",
+    "f64": """v_div_scale_f64 v[20:21], %s4, v[6:7], v[6:7], v[2:3]; v_rcp_f64 v[24:25], v[20:21]
+        v_fma_f64 v[26:27], -v[20:21], v[24:25], 1.0
+        v_fma_f64 v[24:25], v[24:25], v[26:27], v[24:25]
+        v_fma_f64 v[26:27], -v[20:21], v[24:25], 1.0
+        v_fma_f64 v[24:25], v[24:25], v[26:27], v[24:25]
+        v_div_scale_f64 v[22:23], %vcc, v[2:3], v[6:7], v[2:3]
+        v_mul_f64 v[28:29], v[22:23], v[24:25]
+        v_fma_f64 v[20:21], -v[20:21], v[28:29], v[22:23]
+        v_div_fmas_f64 v[20:21], v[20:21], v[24:25], v[28:29]
+        v_div_fixup_f64 v[40:41], v[20:21], v[6:7], v[2:3]""",
+}
+
+
+def quotient(fmt, n, d):
+    sign = fmt.sign_bit if fmt.sign(n) ^ fmt.sign(d) else 0
+    if fmt.is_nan(n) or fmt.is_nan(d) or (fmt.is_inf(n) and fmt.is_inf(d)) or (
+            fmt.is_zero(n) and fmt.is_zero(d)):
+        return fmt.nan()
+    if fmt.is_inf(n) or fmt.is_zero(d):
+        return fmt.inf | sign
+    if fmt.is_inf(d) or fmt.is_zero(n):
+        return sign
+    return fmt.round(fmt.value(n) / fmt.value(d))
+
+
+def whole_division(fmt):
+    """Only the quotient in v40 counts; the temporaries hold whatever the steps left."""
+
+    def expect(wave):
+        dwords = fmt.width // 32
+        for lane in wave.active():
+            n, d = (sum(wave.read_vector("v", first + k, lane) << 32 * k for k in range(dwords))
+                    for first in (2, 6))
+            text = softfloat.nibbles(quotient(fmt, n, d), fmt.width)
+            for k in range(dwords):
+                part = text[len(text) - 8 * k - 8:len(text) - 8 * k]
+                wave.write_vector("v", 40 + k, lane, softfloat.from_nibbles(part))
+            for temporary in (20, 22, 24, 26, 28, 30):
+                for k in range(dwords):
+                    wave.write_vector("v", temporary + k, lane, softfloat.unknown(32))
+        for index in (4, 5, 106, 107):
+            wave.masks[index] = 0
+
+    return expect
+
+
+def divisions(book):
+    book.file("division_whole")
+    for kind, fmt in (("f32", softfloat.F32), ("f64", softfloat.F64)):
+        text = DIVISION[kind].replace("\n", ";")
+        for n, d in (("a", "b"), ("c", "d"), ("d", "c"), ("x", "y"), ("num", "den"), ("den", "num"),
+                     ("e", "num"), ("num", "e")):
+            parts = ("lo", "hi") if kind == "f64" else ("",)
+            inputs = " ".join("v%d=%s_%s%s" % (2 + k, kind, n, p) for k, p in enumerate(parts))
+            inputs += " " + " ".join("v%d=%s_%s%s" % (6 + k, kind, d, p)
+                                     for k, p in enumerate(parts))
+            book.add(text, inputs + " " + COMPUTE, expect=whole_division(fmt),
+                     name="division_" + kind)
 
 
 CONVERT = """v_cvt_i32_f32 v_cvt_u32_f32 v_cvt_i32_f64 v_cvt_u32_f64 v_cvt_i16_f16 v_cvt_u16_f16

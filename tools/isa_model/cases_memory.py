@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Cases for flat, global, scalar and buffer memory. The mapped memory is 8 KiB at 0x200000."""
 
+import scratch as scratch_model
+import softfloat
 from cases_valu import OTHER, PARTIAL
 
 LOADS = (("ubyte", 1), ("sbyte", 1), ("ushort", 2), ("sshort", 2), ("dword", 4), ("dwordx2", 8),
@@ -20,7 +22,10 @@ def add(book):
     plain(book)
     atomic(book)
     scalar(book)
+    scratch(book)
+    flat_apertures(book)
     buffers(book)
+    formats(book)
 
 
 def plain(book):
@@ -163,7 +168,25 @@ def scalar(book):
     for dwords in (1, 2, 4):
         name = "dword" + ("x%d" % dwords if dwords > 1 else "")
         data = "s20" if dwords == 1 else "s[20:%d]" % (19 + dwords)
-        book.add("s_store_%s %s, s[4:5], 0x10" % (name, data), base, optional=True)
+        for offset in ("0x10", "s8"):
+            book.add("s_store_%s %s, s[4:5], %s" % (name, data, offset), base + " s8=124")
+        book.add("s_buffer_store_%s %s, s[4:7], 0x10" % (name, data), descriptor % "27000")
+        book.add("s_scratch_store_%s %s, s[4:5], 0x10" % (name, data), base)
+        book.add("s_scratch_load_%s %s, s[4:5], 0x10" % (name, data), base)
+    book.file("smem_atomic")
+    for bits, suffix in ((32, ""), (64, "_x2")):
+        for name in INTEGER + ["cmpswap"]:
+            dwords = bits // 32 * (2 if name == "cmpswap" else 1)
+            data = "s20" if dwords == 1 else "s[20:%d]" % (19 + dwords)
+            values = "mem@200100=int_a s20=5 s21=80000000 s22=0e2d56a7 s23=12345678"
+            for tail in ("", " glc"):
+                book.add("s_atomic_%s%s %s, s[4:5], 0x8%s" % (name, suffix, data, tail),
+                         base + " " + values)
+                book.add("s_buffer_atomic_%s%s %s, s[4:7], 0x8%s" % (name, suffix, data, tail),
+                         descriptor % "27000" + " " + values)
+        data = "s[20:21]" if bits == 32 else "s[20:23]"
+        equal = "mem@200100=iota(0,1) s20=5 s21=%s s22=2 s23=3" % ("2" if bits == 32 else "80000000")
+        book.add("s_atomic_cmpswap%s %s, s[4:5], 0x8 glc" % (suffix, data), base + " " + equal)
 
 
 def buffers(book):
@@ -264,3 +287,160 @@ def buffers(book):
         book.add("buffer_atomic_fcmpswap_x2 v[6:9], v2, s[8:11], 0 offen" + bit,
                  raw + " v2=iota(0,8) mem@200100=f64_mix mem@200200=f64_mix2 v6=int_a v7=int_b "
                  "v8=f64_mixlo v9=f64_mixhi exec=" + PARTIAL)
+
+
+def scratch(book):
+    book.file("scratch")
+    base = "mem scratch=200000,40"
+    for name, size in LOADS + tuple(("store_" + n, s) for n, s in STORES):
+        align = min(4, size)
+        if name.startswith("store_"):
+            name, texts = name[6:], ("scratch_store_{0} {1}, {2}, {3}",)
+            data, stored = vgprs(6, size), True
+        else:
+            texts, data, stored = ("scratch_load_{0} {2}, {1}, {3}",), vgprs(20, size), False
+        for vector, scalar, inputs in (
+                ("v2", "off", "v2=scratch%d" % align), ("off", "s4", "s4=10"),
+                ("off", "off", ""), ("v2", "s4", "v2=scratch%d s4=8" % align)):
+            for tail, exec_ in (("", ""), (" offset:%d" % align, " exec=" + PARTIAL),
+                                (" offset:%d" % align, " exec=0")):
+                text = texts[0].format(name, vector, data, scalar) + tail
+                if stored:
+                    text = "scratch_store_%s %s, %s, %s%s" % (name, vector, data, scalar, tail)
+                book.add(text, "%s %s%s" % (base, inputs, exec_),
+                         optional=(vector, scalar) != ("v2", "off"))
+    for name, step in (("dword", 4), ("ubyte", 1), ("sbyte", 1), ("ushort", 2), ("sshort", 2)):
+        for exec_ in ("", " exec=" + PARTIAL, " exec=0"):
+            book.add("scratch_load_lds_%s v2, off offset:%d" % (name, step),
+                     "%s v2=scratch%d m0=400%s" % (base, step, exec_))
+            book.add("global_load_lds_%s v[2:3], off" % name,
+                     "mem v2=iota(200100,%x) v3=all(0) m0=400%s" % (step, exec_))
+
+
+def flat_apertures(book):
+    """Flat addresses that mean LDS or scratch. The aperture itself is read from the hardware, so
+    the numbers do not matter: what is fixed is the data."""
+    book.file("flat_aperture")
+    # s[4:5] and v3 hold the aperture.
+    enter = "s_mov_b64 s[4:5], src_%s_base; v_mov_b32 v3, s5; "
+
+    def hide(wave):
+        for lane in wave.active():
+            wave.write_vector("v", 3, lane, softfloat.unknown(32))
+        wave.masks[4] = wave.masks[5] = 0
+
+    def lds_load(wave):
+        hide(wave)
+        for lane in wave.active():
+            at = wave.read_vector("v", 2, lane)
+            wave.write_vector("v", 20, lane, wave.load_lds(at, 4))
+
+    def lds_store(wave):
+        hide(wave)
+        for lane in wave.active():
+            wave.store_lds(wave.read_vector("v", 2, lane), 4, wave.read_vector("v", 6, lane))
+
+    def lds_add(wave):
+        hide(wave)
+        for lane in wave.active():
+            at = wave.read_vector("v", 2, lane)
+            old = wave.load_lds(at, 4)
+            wave.store_lds(at, 4, old + wave.read_vector("v", 6, lane) & 0xFFFFFFFF)
+
+    def scratch_load(wave):
+        hide(wave)
+        for lane in wave.active():
+            at = scratch_model.place(wave, wave.read_vector("v", 2, lane), lane)
+            wave.write_vector("v", 20, lane, wave.load(at, 4))
+
+    def scratch_store(wave):
+        hide(wave)
+        for lane in wave.active():
+            at = scratch_model.place(wave, wave.read_vector("v", 2, lane), lane)
+            wave.store(at, 4, wave.read_vector("v", 6, lane))
+
+    for exec_ in ("", " exec=" + PARTIAL, " exec=0"):
+        lds = "v2=iota(100,4)" + exec_
+        book.add(enter % "shared" + "flat_load_dword v20, v[2:3]", lds, expect=lds_load,
+                 name="flat_load_dword")
+        book.add(enter % "shared" + "flat_store_dword v[2:3], v6", lds, expect=lds_store,
+                 name="flat_store_dword")
+        book.add(enter % "shared" + "flat_atomic_add v[2:3], v6", lds, expect=lds_add,
+                 name="flat_atomic_add")
+        private = "mem scratch=200000,40 v2=scratch4" + exec_
+        book.add(enter % "private" + "flat_load_dword v20, v[2:3]", private, expect=scratch_load,
+                 name="flat_load_dword")
+        book.add(enter % "private" + "flat_store_dword v[2:3], v6", private, expect=scratch_store,
+                 name="flat_store_dword")
+
+
+# Descriptor word 3: how components map, and the format, per target.
+WORD3 = {
+    "gfx942": lambda dfmt, nfmt: 0xFAC | nfmt << 12 | dfmt << 15,
+    "gfx1030": lambda unified, _: 0x31000FAC | unified << 12,
+}
+FLOATS = {"gfx942": ((4, 7), (11, 7), (13, 7), (14, 7)), "gfx1030": (22, 64, 74, 77)}
+HALVES = {"gfx942": ((2, 7), (5, 7), (12, 7), (12, 7)), "gfx1030": (13, 29, 71, 71)}
+UNORM = {"gfx942": (10, 0), "gfx1030": 56}
+UINT = {"gfx942": (10, 4), "gfx1030": 60}
+
+
+def formats(book):
+    book.file("buffer_format")
+    for target in ("gfx942", "gfx1030"):
+        def descriptor(code):
+            pair = code if isinstance(code, tuple) else (code, 0)
+            return "mem s8=200100 s9=0 s10=1000 s11=%x" % WORD3[target](*pair)
+
+        for n, name in enumerate(("x", "xy", "xyz", "xyzw")):
+            size = 4 * (n + 1)
+            out, data = vgprs(20, size), vgprs(6, size)
+            half_out, half_data = vgprs(20, 4 * (n // 2 + 1)), vgprs(6, 4 * (n // 2 + 1))
+            full = descriptor(FLOATS[target][n])
+            half = descriptor(HALVES[target][n])
+            for exec_ in ("", " exec=" + PARTIAL, " exec=0"):
+                tail = " v2=iota(0,10)" + exec_
+                book.add("buffer_load_format_%s %s, v2, s[8:11], 0 offen" % (name, out),
+                         full + tail, target=target)
+                book.add("buffer_store_format_%s %s, v2, s[8:11], 0 offen" % (name, data),
+                         full + tail, target=target)
+                book.add("buffer_load_format_d16_%s %s, v2, s[8:11], 0 offen" % (name, half_out),
+                         half + tail, target=target)
+                if n != 2:
+                    book.add("buffer_store_format_d16_%s %s, v2, s[8:11], 0 offen" % (
+                        name, half_data), half + tail, target=target)
+            # More components than the format has: 0, 0 and 1.
+            book.add("buffer_load_format_%s %s, v2, s[8:11], 0 offen" % (name, out),
+                     descriptor(FLOATS[target][0]) + " v2=iota(0,10)", target=target)
+            for code in (UNORM[target], UINT[target]):
+                book.add("buffer_load_format_%s %s, v2, s[8:11], 0 offen" % (name, out),
+                         descriptor(code) + " v2=iota(0,4)", target=target)
+            # Outside: zeros.
+            book.add("buffer_load_format_%s %s, v2, s[8:11], 0 offen" % (name, out),
+                     full + " v2=all(100000)", target=target, optional=n != 0)
+            typed("tbuffer_load_format_%s %s, v2, s[8:11], 0 offen" % (name, out), book, target,
+                  ("32", "32_32", "32_32_32", "32_32_32_32")[n], descriptor(FLOATS[target][n]))
+            typed("tbuffer_store_format_%s %s, v2, s[8:11], 0 offen" % (name, data), book, target,
+                  ("32", "32_32", "32_32_32", "32_32_32_32")[n], descriptor(FLOATS[target][n]))
+            typed("tbuffer_load_format_d16_%s %s, v2, s[8:11], 0 offen" % (name, half_out), book,
+                  target, ("16", "16_16", "16_16_16_16", "16_16_16_16")[n],
+                  descriptor(HALVES[target][n]))
+            if n != 2:
+                typed("tbuffer_store_format_d16_%s %s, v2, s[8:11], 0 offen" % (name, half_data),
+                      book, target, ("16", "16_16", "", "16_16_16_16")[n],
+                      descriptor(HALVES[target][n]))
+        half = descriptor(HALVES[target][0])
+        for exec_ in ("", " exec=" + PARTIAL, " exec=0"):
+            book.add("buffer_load_format_d16_hi_x v20, v2, s[8:11], 0 offen",
+                     half + " v2=iota(0,4)" + exec_, target=target)
+            book.add("buffer_store_format_d16_hi_x v6, v2, s[8:11], 0 offen",
+                     half + " v2=iota(0,4)" + exec_, target=target)
+
+
+def typed(text, book, target, name, inputs):
+    spelled = ("format:[BUF_DATA_FORMAT_%s,BUF_NUM_FORMAT_FLOAT]" if target == "gfx942"
+               else "format:[BUF_FMT_%s_FLOAT]") % name
+    head, _, tail = text.rpartition(" offen")
+    text = "%s %s offen%s" % (head, spelled, tail)
+    for exec_ in ("", " exec=" + PARTIAL, " exec=0"):
+        book.add(text, inputs + " v2=iota(0,10)" + exec_, target=target)

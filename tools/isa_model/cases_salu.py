@@ -171,6 +171,40 @@ def add(book):
         book.add("s_round_mode 0x9", "mode=%x" % mode)
         book.add("s_denorm_mode 0x6", "mode=%x" % mode)
 
+    for name in ("cdbgsys", "cdbguser", "cdbgsys_or_user", "cdbgsys_and_user"):
+        book.add("s_cbranch_%s 1; s_mov_b32 s10, 1; s_mov_b32 s11, 2" % name)
+    book.add("s_rfe_b64 s[2:3]; s_mov_b32 s10, 1; s_mov_b32 s11, 2", "s2=10008 s3=0")
+    book.add("s_endpgm; s_mov_b32 s10, 1")
+    book.add("s_endpgm_saved; s_mov_b32 s10, 1")
+    book.add("s_mov_b32 s10, 1; s_trap 2; s_mov_b32 s11, 2", name="s_trap")
+    # The low half with s20 holding the high one, then the high half: counts the passes in s21.
+    for exec_ in ("ffffffffffffffff", "f0f0f0f000000000", "0f0f0f0f", "0"):
+        book.add("s_mov_b32 s21, 0; s_subvector_loop_begin s20, 3; s_add_u32 s21, s21, 1; "
+                 "v_mov_b32 v20, s21; s_subvector_loop_end s20, 65533; s_mov_b32 s22, 5",
+                 "exec=" + exec_, wave=64, name="s_subvector_loop_begin")
+        book.add("s_subvector_loop_end s20, 0; s_mov_b32 s22, 5", "s20=f0f exec=" + exec_, wave=64)
+        book.add("s_subvector_loop_end s20, 0; s_mov_b32 s22, 5", "s20=0 exec=" + exec_, wave=64)
+    # All, none, fewer and more lanes take the branch; then the join that starts the other side.
+    for mask in ("ffffffff", "0", "3", "fffff"):
+        inputs = "s20=%s s21=0 exec=ffffff s4=1000c s5=0" % mask
+        book.add("s_cbranch_i_fork s[20:21], 2; s_mov_b32 s30, 1; s_nop 0; s_mov_b32 s31, 2", inputs)
+        book.add("s_cbranch_g_fork s[20:21], s[4:5]; s_mov_b32 s30, 1; s_nop 0; s_mov_b32 s31, 2",
+                 inputs)
+    for mask in ("3", "fffff"):
+        book.add("s_cbranch_i_fork s[20:21], 1; s_mov_b32 s30, exec_lo; s_mov_b32 s31, exec_lo; "
+                 "s_cbranch_join s8; s_mov_b32 s32, exec_lo",
+                 "s20=%s s21=0 s8=0 exec=ffffff" % mask, name="s_cbranch_join")
+    # Register indexing.
+    for index in ("0", "5", "123"):
+        for how in ("SRC0", "DST", "SRC0,DST", "SRC1"):
+            book.add("s_set_gpr_idx_on s4, gpr_idx(%s); v_mov_b32 v20, v2; v_add_u32 v22, v3, v4; "
+                     "s_set_gpr_idx_off; v_mov_b32 v24, v2" % how, "m0=abcd0f00 s4=" + index)
+    book.add("s_set_gpr_idx_on s4, gpr_idx(SRC0); s_set_gpr_idx_idx s5; v_mov_b32 v20, v2; "
+             "s_set_gpr_idx_off", "s4=3 s5=ffffff07", name="s_set_gpr_idx_idx")
+    book.add("s_set_gpr_idx_on s4, gpr_idx(SRC0); s_set_gpr_idx_mode gpr_idx(DST); "
+             "v_mov_b32 v20, v2; s_set_gpr_idx_off", "s4=3", name="s_set_gpr_idx_mode")
+    book.add("s_set_gpr_idx_off", "m0=1234", name="s_set_gpr_idx_off")
+
     book.file("nothing")
     for text in """s_nop 0|s_nop 7|s_waitcnt vmcnt(0) lgkmcnt(0)|s_waitcnt 0|s_sleep 1|s_setprio 3
             |s_icache_inv|s_dcache_inv|s_dcache_wb|s_barrier|s_inst_prefetch 0x3|s_clause 0x1
@@ -179,5 +213,9 @@ def add(book):
             |s_ttracedata|s_version 0x1|s_gl1_inv|s_incperflevel 1|s_decperflevel 1
             |s_dcache_wb_vol|s_dcache_inv_vol|buffer_gl0_inv|buffer_gl1_inv
             |buffer_wbl2 sc1|buffer_inv sc1|buffer_inv sc0 sc1|v_nop|v_pipeflush
-            |v_clrexcp""".split("|"):
+            |v_clrexcp|s_wakeup|s_sendmsg sendmsg(MSG_INTERRUPT)|s_dcache_discard s[2:3], 0x0
+            |s_dcache_discard_x2 s[2:3], 0x0|s_atc_probe 0x1, s[2:3], 0x0
+            |s_atc_probe_buffer 0x1, s[4:7], 0x0|ds_gws_init v2 offset:1 gds
+            |ds_gws_sema_v offset:1 gds|ds_gws_sema_br v2 offset:1 gds
+            |ds_gws_sema_release_all offset:1 gds""".split("|"):
         book.add(text.strip(), "exec=f0f0f0f0f0f0f0f0 vcc=123456789abcdef0 scc=1 m0=5")

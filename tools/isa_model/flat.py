@@ -133,3 +133,15 @@ def load_lds(wave, i):
     for lane in wave.active():
         value = wave.load(address_of(wave, i, 0, 1, lane), 4)
         wave.store_lds((wave.m0 & 0xFFFF) + offset + 4 * lane, 4, value)
+
+
+for name, size, signed in (("sbyte", 1, 1), ("ubyte", 1, 0), ("sshort", 2, 1), ("ushort", 2, 0)):
+    def load_lds_part(wave, i, size=size, signed=signed):
+        """Smaller ones fill a dword per lane as well."""
+        for lane in wave.active():
+            value = wave.load(address_of(wave, i, 0, 1, lane), size)
+            if signed:
+                value = sign_extend(value, 8 * size)
+            wave.store_lds((wave.m0 & 0xFFFF) + i.modifiers.get("offset", 0) + 4 * lane, 4, value)
+
+    op("global_load_lds_" + name)(load_lds_part)

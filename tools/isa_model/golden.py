@@ -18,9 +18,10 @@ HEADER = "# SPDX-License-Identifier: MIT\n# Made by tools/isa_model/generate.py:
 
 
 class Case:
-    def __init__(self, name, lines, inputs, configs, optional):
+    def __init__(self, name, lines, inputs, configs, optional, expect):
         self.name = name
         self.optional = optional
+        self.expect = expect
         self.lines = lines
         self.inputs = inputs
         self.configs = configs
@@ -39,10 +40,12 @@ class Book:
         assert name not in self.files, name
         self.current = self.files[name] = []
 
-    def add(self, text, inputs="", wave=None, target=None, name=None, optional=False):
+    def add(self, text, inputs="", wave=None, target=None, name=None, optional=False,
+            expect=None):
         """`text`: instructions separated by `;`. %vcc, %exec and %s4 stand for a lane mask: a pair
         in wave64, its first register in wave32. Configurations that cannot assemble the text drop
-        out; a case that no one can assemble is an error unless it is `optional`."""
+        out; a case that no one can assemble is an error unless it is `optional`. `expect(wave)`,
+        if given, says what comes out instead of running the model."""
         lines = [line.strip() for line in text.split(";") if line.strip()]
         name = name or asm.parse(lines[0].replace("%", "")).base
         number = self.names.get(name, 0)
@@ -50,7 +53,8 @@ class Book:
         configs = [c for c in CONFIGS
                    if (wave is None or c[1] == wave) and (target is None or c[0] == target)]
         inputs = " ".join(inputs.split())
-        self.current.append(Case("%s.%d" % (name, number), lines, inputs, configs, optional))
+        self.current.append(Case("%s.%d" % (name, number), lines, inputs, configs, optional,
+                                 expect))
 
 
 def spell(line, wave_size):
@@ -133,6 +137,8 @@ def apply_inputs(wave, inputs):
             wave.vector(key[0], int(key[1:]))[:] = vectors.vector(value)
         elif key[0] == "s" and key[1:].isdigit():
             wave.sgpr[int(key[1:])] = int(value, 16)
+        elif key == "scratch":
+            wave.scratch = tuple(int(x, 16) for x in value.split(","))
         elif key == "exec":
             wave.exec = int(value, 16) & wave.full
         elif key in ("vcc", "m0", "scc", "mode"):
@@ -164,7 +170,10 @@ def run_case(case, config):
         address += len(code)
     lines = []
     try:
-        machine.run(wave, program, address)
+        if case.expect:
+            case.expect(wave)
+        else:
+            machine.run(wave, program, address)
     except Stopped as stop:
         lines.append("out stopped %s" % stop)
     except Exception as error:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs a few instructions on a wave: finds who knows a mnemonic."""
 
+import buffer_format
 import ds
 import flat
 import mfma
@@ -10,6 +11,7 @@ import rows_float    # noqa: F401
 import rows_int      # noqa: F401
 import rows_lane
 import salu
+import scratch
 import smem
 import valu
 import vop3p
@@ -17,6 +19,7 @@ import vop3p
 
 def run(wave, program, end):
     steps = 0
+    wave.end = end
     while wave.pc != end:
         instruction, length = program[wave.pc]
         wave.next_pc = wave.pc + length
@@ -29,7 +32,7 @@ def run(wave, program, end):
 def step(wave, instruction):
     base = instruction.base
     for table in (salu.OPS, rows_lane.OPS, vop3p.OPS, ds.OPS, flat.OPS, smem.OPS, mubuf.OPS,
-                  mfma.OPS):
+                  mfma.OPS, scratch.OPS, buffer_format.OPS):
         if base in table:
             table[base](wave, instruction)
             return

@@ -140,6 +140,7 @@ def pk_u8(c, a, position, old):
 
 
 row("v_cvt_pk_u8_f32", "u32 : f32 u32 u32", pk_u8)
+row("v_cvt_pkaccum_u8_f32", "b32 : f32 u32", lambda c, a, n: pk_u8(c, a, n, c.old))
 row("v_sat_pk_u8_i16", "u16 : u32",
     lambda c, a: sum(max(0, min(255, sign_extend(a >> 16 * n, 16))) << 8 * n for n in range(2)),
     high="?", high10="?")

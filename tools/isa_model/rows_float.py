@@ -493,3 +493,52 @@ def cube_ma(env, axis, x, y, z):
 
 for name, function in (("id", cube_id), ("sc", cube_sc), ("tc", cube_tc), ("ma", cube_ma)):
     row("v_cube%s_f32" % name, "f32 : f32 f32 f32", cube(function))
+
+
+# Rare ones.
+def mullit(c, a, b, d):
+    lowest = F32.max_finite | F32.sign_bit
+    if F32.is_nan(b) or b in (lowest, F32.inf | F32.sign_bit):
+        return lowest
+    if F32.is_nan(d) or F32.is_zero(d) or F32.sign(d):
+        return lowest
+    if F32.is_zero(a) or F32.is_zero(b):
+        return unknown(32)  # whether 0 * inf is 0, as in other instructions of that age
+    return mul(c.env(F32), a, b)
+
+
+row("v_mullit_f32", "f32 : f32 f32 f32", mullit)
+
+
+def two_over_pi(bits):
+    """2/pi as an integer, scaled by 2^bits: pi from Machin's formula."""
+    guard = bits + 100
+
+    def arctan(n):
+        total, term, k = 0, (1 << guard) // n, 1
+        while term:
+            total += term // k if k % 4 == 1 else -(term // k)
+            term //= n * n
+            k += 2
+        return total
+
+    pi = 4 * (4 * arctan(5) - arctan(239))
+    return (2 << guard + bits) // pi
+
+
+TWO_OVER_PI = two_over_pi(1201)
+
+
+def trig_preop(c, a, n):
+    """The part of 2/pi that matters for reducing a large angle: 53 bits, the n-th group."""
+    if not F64.is_finite(a):
+        return unknown(64)
+    exponent = F64.exponent(a)
+    shift = (n & 31) * 53 + max(0, exponent - 1077)
+    if shift > 1201 - 53:
+        return unknown(64)
+    group = TWO_OVER_PI >> 1201 - 53 - shift & (1 << 53) - 1
+    return F64.round(Fraction(group) * pow2(-53 - shift + (128 if exponent >= 1968 else 0)))
+
+
+row("v_trig_preop_f64", "f64 : f64 u32", trig_preop)

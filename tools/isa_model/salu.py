@@ -3,7 +3,7 @@
 
 import re
 
-from state import MASK32, MASK64
+from state import MASK32, MASK64, Stopped
 from valu import constant, sign_extend, special_value
 
 OPS = {}
@@ -389,9 +389,89 @@ def call(wave, i):
     wave.next_pc = target
 
 
-@op("s_subvector_loop_begin s_subvector_loop_end")
-def subvector(wave, i):
-    raise ValueError("not modelled")
+@op("s_subvector_loop_begin")
+def subvector_begin(wave, i):
+    """A loop that runs a wave64 as two halves: first the low one, the high half of exec is kept."""
+    low, high = wave.exec & MASK32, wave.exec >> 32
+    if wave.exec == 0:
+        wave.next_pc = branch_target(wave, i.operands[1])
+    elif low == 0:
+        write(wave, i.operands[0], 32, low)
+    else:
+        write(wave, i.operands[0], 32, high)
+        wave.exec = low
+
+
+@op("s_subvector_loop_end")
+def subvector_end(wave, i):
+    low, high = wave.exec & MASK32, wave.exec >> 32
+    saved = read(wave, i.operands[0], 32)
+    if high:
+        wave.exec = high << 32 | saved
+    elif saved:
+        wave.exec = saved << 32
+        write(wave, i.operands[0], 32, low)
+        wave.next_pc = branch_target(wave, i.operands[1])
+
+
+@op("s_cbranch_cdbgsys s_cbranch_cdbguser s_cbranch_cdbgsys_or_user s_cbranch_cdbgsys_and_user")
+def debug_branch(wave, i):
+    """No debugger: never taken."""
+
+
+@op("s_rfe_b64")
+def rfe(wave, i):
+    wave.next_pc = read(wave, i.operands[0], 64)
+
+
+@op("s_endpgm s_endpgm_saved")
+def endpgm(wave, i):
+    wave.next_pc = wave.end
+
+
+@op("s_trap")
+def trap(wave, i):
+    raise Stopped("trap")
+
+
+# gfx9's divergence by a stack in scalar registers: MODE.CSP (bits 31 to 29) counts its entries.
+def fork(wave, mask, target):
+    taken, other = mask & wave.exec, ~mask & wave.exec
+    csp = wave.mode >> 29
+    if taken == wave.exec:
+        wave.next_pc = target
+    elif other == wave.exec:
+        pass
+    else:
+        first_other = bin(other).count("1") < bin(taken).count("1")
+        kept = (target, taken) if first_other else (wave.next_pc, other)
+        wave.write_scalar64(4 * csp, kept[1])
+        wave.write_scalar64(4 * csp + 2, kept[0])
+        wave.mode = wave.mode & 0x1FFFFFFF | (csp + 1 & 7) << 29
+        wave.exec = other if first_other else taken
+        if not first_other:
+            wave.next_pc = target
+
+
+@op("s_cbranch_i_fork")
+def i_fork(wave, i):
+    fork(wave, read(wave, i.operands[0], 64), branch_target(wave, i.operands[1]))
+
+
+@op("s_cbranch_g_fork")
+def g_fork(wave, i):
+    fork(wave, read(wave, i.operands[0], 64), read(wave, i.operands[1], 64))
+
+
+@op("s_cbranch_join")
+def join(wave, i):
+    csp = wave.mode >> 29
+    if csp == read(wave, i.operands[0], 32):
+        return
+    csp -= 1
+    wave.mode = wave.mode & 0x1FFFFFFF | csp << 29
+    wave.exec = wave.read_scalar64(4 * csp)
+    wave.next_pc = wave.read_scalar64(4 * csp + 2)
 
 
 # gfx9's register indexing.
@@ -404,6 +484,18 @@ def gpr_idx_on(wave, i):
     wave.mode |= 1 << 27
 
 
+@op("s_set_gpr_idx_idx")
+def gpr_idx_idx(wave, i):
+    wave.m0 = wave.m0 & ~0xFF | read(wave, i.operands[0], 32) & 0xFF
+
+
+@op("s_set_gpr_idx_mode")
+def gpr_idx_mode(wave, i):
+    bits = {"SRC0": 1, "SRC1": 2, "SRC2": 4, "DST": 8}
+    mode = sum(bits[n] for n in re.findall(r"SRC\d|DST", i.operands[0].text))
+    wave.m0 = wave.m0 & ~0xF000 | mode << 12
+
+
 @op("s_set_gpr_idx_off")
 def gpr_idx_off(wave, i):
     wave.mode &= ~(1 << 27)
@@ -414,6 +506,7 @@ NOTHING = """s_nop s_waitcnt s_sleep s_setprio s_icache_inv s_dcache_inv s_dcach
 s_inst_prefetch s_clause s_waitcnt_depctr s_waitcnt_vscnt s_waitcnt_vmcnt s_waitcnt_expcnt
 s_waitcnt_lgkmcnt s_ttracedata_imm s_ttracedata s_version s_gl1_inv s_incperflevel s_decperflevel
 s_dcache_wb_vol s_dcache_inv_vol s_wakeup buffer_gl0_inv buffer_gl1_inv buffer_wbl2 buffer_inv
-buffer_wbinvl1 buffer_wbinvl1_vol v_nop s_sethalt s_set_gpr_idx_idx_none v_pipeflush
-v_clrexcp s_atc_probe"""
+buffer_wbinvl1 buffer_wbinvl1_vol v_nop v_pipeflush v_clrexcp s_atc_probe s_atc_probe_buffer
+s_dcache_discard s_dcache_discard_x2 s_sendmsg ds_gws_init ds_gws_sema_v ds_gws_sema_br
+ds_gws_sema_p ds_gws_sema_release_all ds_gws_barrier"""
 op(NOTHING)(lambda wave, i: None)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Scalar loads."""
+"""Scalar memory."""
 
+import atomics
+import flat
 from state import MASK64
 
 
@@ -72,5 +74,45 @@ def store(dwords):
     return run
 
 
+def buffer_store(dwords):
+    def run(wave, i):
+        words = [wave.read_scalar(i.operands[1].index + n) for n in range(4)]
+        at = (words[0] | (words[1] & 0xFFFF) << 32) + offset_of(wave, i, 2) & ~3
+        for n in range(dwords):
+            wave.store(at + 4 * n, 4, wave.read_scalar(i.operands[0].index + n))
+
+    return run
+
+
 for dwords in (1, 2, 4):
-    OPS["s_store_dword" + ("x%d" % dwords if dwords > 1 else "")] = store(dwords)
+    name = "dword" + ("x%d" % dwords if dwords > 1 else "")
+    OPS["s_store_" + name] = store(dwords)
+    OPS["s_buffer_store_" + name] = buffer_store(dwords)
+    # Only without a scalar offset, which these count in units of their own.
+    OPS["s_scratch_load_" + name] = load(dwords)
+    OPS["s_scratch_store_" + name] = store(dwords)
+
+
+def atomic(bits, function, sources, buffer):
+    dwords = bits // 32
+
+    def run(wave, i):
+        first = i.operands[1].index
+        at = wave.read_scalar64(first) & (1 << 48) - 1 if buffer else wave.read_scalar64(first)
+        at += offset_of(wave, i, 2)
+        target = i.operands[0].index
+        data = sum(wave.read_scalar(target + n) << 32 * n for n in range(dwords * sources))
+        old = wave.load(at, bits // 8)
+        wave.store(at, bits // 8, function(bits, old, data))
+        if i.modifiers.get("glc"):
+            for n in range(dwords):
+                wave.write_scalar(target + n, old >> 32 * n)
+
+    return run
+
+
+for stem, buffer in (("s_atomic_", False), ("s_buffer_atomic_", True)):
+    for bits, suffix in ((32, ""), (64, "_x2")):
+        for name in flat.NAMES:
+            OPS[stem + name + suffix] = atomic(bits, atomics.INTEGER[name], 1, buffer)
+        OPS[stem + "cmpswap" + suffix] = atomic(bits, flat.cmpswap, 2, buffer)

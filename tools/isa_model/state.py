@@ -54,6 +54,7 @@ class Wave:
         self.lds_patterns = {}   # byte address -> Pattern of the dword there
         self.memory = {}
         self.memory_patterns = {}
+        self.scratch = (0, 0)    # base, bytes per lane
         self.pc = CODE
         self.masks = {}          # scalar index -> bits that are fixed, for lane masks
         self.ulp = {}            # vgpr -> (format, ulp) of a result that is only close

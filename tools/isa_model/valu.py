@@ -2,6 +2,8 @@
 """How a vector ALU instruction runs: operands, input and output modifiers, DPP, SDWA, op_sel, and
 what happens to the lanes and halves that it does not write. Rows are added with `row`."""
 
+import copy
+
 from softfloat import (BF16, F16, F32, F64, Env, Pattern, from_nibbles, nibbles, pow2, unknown)
 from state import MASK32, MASK64
 
@@ -277,11 +279,25 @@ def saturate(value, kind, clamp):
     return value & ((1 << bits) - 1)
 
 
+def indexed(wave, operands):
+    """gfx9's register indexing: m0 says which vector operands move, and how far."""
+    if not wave.gfx9 or not wave.mode >> 27 & 1:
+        return list(operands)
+    moved = []
+    for n, operand in enumerate(operands):
+        bit = 8 if n == 0 else 1 << n - 1
+        if operand.kind == "v" and wave.m0 >> 12 & bit:
+            operand = copy.copy(operand)
+            operand.index += wave.m0 & 0xFF
+        moved.append(operand)
+    return moved
+
+
 def execute(wave, instruction):
     """Runs an instruction that works lane by lane."""
     row_ = ROWS[instruction.base]
     m = instruction.modifiers
-    operands = list(instruction.operands)
+    operands = indexed(wave, instruction.operands)
     dst_kinds, src_kinds = list(row_.dst), list(row_.src)
     compare = row_.flags.get("compare")
     if compare and len(operands) == len(src_kinds):

@@ -227,6 +227,8 @@ def define_all():
     define("f64_mix2", flat[LANES:])
     doubles("f64_mix", [x ^ (i % 3 == 0) for i, x in enumerate(numbers)])
     define("far", [x & ~3 for x in NAMED["int_a"]])
+    for step in (1, 2, 4):  # offsets in scratch, a different one per lane
+        define("scratch%d" % step, [step * (i * 3 % (24 // step)) for i in range(LANES)])
     define("shift_dword", [4 * (i * 5 % 7) for i in range(LANES)])
     define("lane", list(range(LANES)))
     rng = Random(110)

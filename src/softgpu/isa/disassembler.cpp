@@ -14,6 +14,26 @@ namespace {
 // Longer than any instruction: LLVM looks ahead for literals, and never past what it is given.
 constexpr size_t kWindow = 32;
 
+// Encodings with a field value that no instruction may have, on which LLVM's disassembler crashes
+// instead of refusing (seen with LLVM 22, by feeding it arbitrary words).
+bool HasReservedField(const uint32_t* words, bool is_gfx9) {
+  constexpr uint32_t kLiteral = 0xFF;
+  uint32_t encoding = words[0] >> 26;
+  bool is_buffer = encoding == 0x38 || encoding == 0x3A;  // MUBUF, MTBUF
+  if (is_buffer && words[1] >> 24 == kLiteral) return true;  // a literal scalar offset
+  if (is_gfx9 && encoding == 0x34) {                         // VOP3 has no literals on gfx9
+    for (unsigned shift : {0u, 9u, 18u})
+      if ((words[1] >> shift & 0x1FF) == kLiteral) return true;
+  }
+  bool is_sdwa = words[0] >> 31 == 0 && (words[0] & 0x1FF) == 0xF9;
+  if (!is_sdwa) return false;
+  bool is_compare = words[0] >> 25 == 0x3E;
+  bool has_one_source = words[0] >> 25 == 0x3F;
+  auto select_is_reserved = [&](unsigned shift) { return (words[1] >> shift & 7) == 7; };
+  if (select_is_reserved(16) || (!has_one_source && select_is_reserved(24))) return true;
+  return !is_compare && (select_is_reserved(8) || (words[1] >> 11 & 3) == 3);
+}
+
 void ReadDpp(AsmInstruction* instruction) {
   Modifiers& m = instruction->modifiers;
   uint32_t word = instruction->words[instruction->size / 4 - 1];
@@ -27,6 +47,15 @@ void ReadDpp(AsmInstruction* instruction) {
     for (int i = 0; i < 8; ++i) m.dpp8_lane[i] = static_cast<uint8_t>((word >> (8 + 3 * i)) & 7);
     m.fetch_inactive = (instruction->words[0] & 0x1FF) == 0xEA;
   }
+}
+
+// LLVM prints as many op_sel bits as there are sources, then the destination's; in the encoding the
+// destination's is always bit 3. Packed math has no destination bit.
+void ReadOpSel(AsmInstruction* instruction, bool is_gfx9) {
+  uint32_t word = instruction->words[0];
+  bool is_packed = is_gfx9 ? word >> 23 == 0x1A7 : word >> 24 == 0xCC;
+  Modifiers& m = instruction->modifiers;
+  if (m.op_sel != 0 && !is_packed) m.op_sel = static_cast<uint8_t>(word >> 11 & 0xF);
 }
 
 }  // namespace
@@ -44,7 +73,7 @@ std::unique_ptr<Disassembler> Disassembler::Create(const std::string& target, un
   void* context = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", target.c_str(), features.c_str(),
                                               nullptr, 0, nullptr, nullptr);
   if (context == nullptr) return nullptr;
-  return std::unique_ptr<Disassembler>(new Disassembler(context));
+  return std::unique_ptr<Disassembler>(new Disassembler(context, target.starts_with("gfx9")));
 }
 
 Disassembler::~Disassembler() { LLVMDisasmDispose(context_); }
@@ -55,12 +84,14 @@ std::optional<AsmInstruction> Disassembler::Decode(std::span<const uint8_t> byte
   uint8_t window[kWindow] = {};
   size_t available = std::min(bytes.size(), kWindow);
   std::memcpy(window, bytes.data(), available);
+  *why = "no instruction of this target";
+  uint32_t words[2];
+  std::memcpy(words, window, sizeof(words));
+  if (HasReservedField(words, is_gfx9_)) return std::nullopt;
   char text[512] = {};
   size_t size = LLVMDisasmInstruction(context_, window, kWindow, address, text, sizeof(text));
-  if (size == 0 || size > available || size % 4 != 0 || size > sizeof(AsmInstruction::words)) {
-    *why = "no instruction of this target";
+  if (size == 0 || size > available || size % 4 != 0 || size > sizeof(AsmInstruction::words))
     return std::nullopt;
-  }
   std::optional<AsmInstruction> instruction = ParseAssembly(text, why);
   if (!instruction) {
     *why += std::string(" in '") + text + "'";
@@ -70,6 +101,7 @@ std::optional<AsmInstruction> Disassembler::Decode(std::span<const uint8_t> byte
   instruction->size = static_cast<uint32_t>(size);
   std::memcpy(instruction->words, window, size);
   ReadDpp(&*instruction);
+  ReadOpSel(&*instruction, is_gfx9_);
   return instruction;
 }
 

@@ -28,8 +28,9 @@ class Disassembler {
                                        std::string* why);
 
  private:
-  explicit Disassembler(void* context) : context_(context) {}
+  Disassembler(void* context, bool is_gfx9) : context_(context), is_gfx9_(is_gfx9) {}
   void* context_;  // LLVMDisasmContextRef
+  bool is_gfx9_;
 };
 
 }  // namespace rochound::softgpu

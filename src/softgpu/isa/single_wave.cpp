@@ -12,6 +12,9 @@ namespace {
 
 constexpr uint64_t kCodeAddress = 0x10000;
 constexpr uint32_t kEndProgram = 0xBF810000;
+// Where flat addresses mean LDS and scratch, as on the devices.
+constexpr uint64_t kSharedAperture = uint64_t{1} << 48;
+constexpr uint64_t kPrivateAperture = uint64_t{1} << 49;
 
 class QuietEnvironment : public WaveEnvironment {
  public:
@@ -73,6 +76,10 @@ SingleWaveResult RunSingleWave(std::string_view target, unsigned wave_size,
   wave.memory = &reader;
   wave.code = cache.get();
   wave.environment = &environment;
+  wave.scratch_base = state.scratch_base;
+  wave.scratch_bytes_per_lane = state.scratch_bytes_per_lane;
+  wave.SetPair(kSharedBase, kSharedAperture);
+  wave.SetPair(kPrivateBase, kPrivateAperture);
   wave.lds = state.lds.data();
   wave.lds_bytes = static_cast<uint32_t>(state.lds.size());
   wave.lanes = static_cast<uint8_t>(wave_size);

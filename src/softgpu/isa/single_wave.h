@@ -27,6 +27,9 @@ struct WaveState {
   std::vector<uint8_t> lds = std::vector<uint8_t>(65536);
   // Mapped memory: address -> bytes. Addresses and sizes are multiples of 4096.
   std::map<uint64_t, std::vector<uint8_t>> memory;
+  // Scratch, in that memory: the dwords of the lanes are interleaved.
+  uint64_t scratch_base = 0;
+  uint32_t scratch_bytes_per_lane = 0;
 };
 
 struct SingleWaveResult {

@@ -10,6 +10,13 @@
 namespace rochound::softgpu {
 namespace {
 
+// All ones in the lanes whose bit is set in the low eight bits.
+__m256i ExpandEight(uint64_t bits) {
+  const __m256i select = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  __m256i all = _mm256_set1_epi32(static_cast<int>(bits & 0xFF));
+  return _mm256_cmpeq_epi32(_mm256_and_si256(all, select), select);
+}
+
 // The lane that lane `lane` reads under a DPP control, or -1 if there is none.
 int DppSource(unsigned control, int lane, int lanes) {
   int row = lane & ~15;
@@ -287,10 +294,8 @@ void FloatMode::Set(uint32_t mode, Ty type) {
 void FloatMode::Restore() { _mm_setcsr(saved_); }
 
 void ExpandMask(uint64_t mask, uint32_t* row, unsigned lanes) {
-  for (unsigned base = 0; base < lanes; base += 32) {
-    uint32_t bits = static_cast<uint32_t>(mask >> base);
-    for (unsigned i = 0; i < 32; ++i) row[base + i] = 0u - (bits >> i & 1u);
-  }
+  for (unsigned i = 0; i < lanes; i += 8)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(row + i), ExpandEight(mask >> i));
 }
 
 uint64_t CollectMask(const uint32_t* row, unsigned lanes) {
@@ -303,13 +308,11 @@ uint64_t CollectMask(const uint32_t* row, unsigned lanes) {
 }
 
 void Blend(uint32_t* dst, const uint32_t* source, uint64_t lanes, unsigned count) {
-  for (unsigned base = 0; base < count; base += 32) {
-    uint32_t bits = static_cast<uint32_t>(lanes >> base);
-#pragma GCC ivdep
-    for (unsigned i = 0; i < 32; ++i) {
-      uint32_t keep = (bits >> i & 1u) - 1u;
-      dst[base + i] = (dst[base + i] & keep) | (source[base + i] & ~keep);
-    }
+  for (unsigned i = 0; i < count; i += 8) {
+    auto* to = reinterpret_cast<__m256i*>(dst + i);
+    __m256i from = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + i));
+    __m256i kept = _mm256_loadu_si256(to);
+    _mm256_storeu_si256(to, _mm256_blendv_epi8(kept, from, ExpandEight(lanes >> i)));
   }
 }
 

@@ -10,6 +10,7 @@
 // with the destination's type first, then the sources', in the order of the assembly text.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -78,9 +79,9 @@ template <auto F, Ty D, Ty A>
 void Lanes1(void* dst, const void* const* src, unsigned lanes) {
   auto* d = static_cast<typename Lane<D>::Storage*>(dst);
   auto* a = static_cast<const typename Lane<A>::Storage*>(src[0]);
-  for (unsigned base = 0; base < lanes; base += 32) {
+  for (size_t base = 0; base < lanes; base += 32) {
 #pragma GCC ivdep
-    for (unsigned i = base; i < base + 32; ++i) d[i] = Lane<D>::Put(F(Lane<A>::Get(a[i])));
+    for (size_t i = base; i < base + 32; ++i) d[i] = Lane<D>::Put(F(Lane<A>::Get(a[i])));
   }
 }
 
@@ -89,9 +90,9 @@ void Lanes2(void* dst, const void* const* src, unsigned lanes) {
   auto* d = static_cast<typename Lane<D>::Storage*>(dst);
   auto* a = static_cast<const typename Lane<A>::Storage*>(src[0]);
   auto* b = static_cast<const typename Lane<B>::Storage*>(src[1]);
-  for (unsigned base = 0; base < lanes; base += 32) {
+  for (size_t base = 0; base < lanes; base += 32) {
 #pragma GCC ivdep
-    for (unsigned i = base; i < base + 32; ++i)
+    for (size_t i = base; i < base + 32; ++i)
       d[i] = Lane<D>::Put(F(Lane<A>::Get(a[i]), Lane<B>::Get(b[i])));
   }
 }
@@ -102,9 +103,9 @@ void Lanes3(void* dst, const void* const* src, unsigned lanes) {
   auto* a = static_cast<const typename Lane<A>::Storage*>(src[0]);
   auto* b = static_cast<const typename Lane<B>::Storage*>(src[1]);
   auto* c = static_cast<const typename Lane<C>::Storage*>(src[2]);
-  for (unsigned base = 0; base < lanes; base += 32) {
+  for (size_t base = 0; base < lanes; base += 32) {
 #pragma GCC ivdep
-    for (unsigned i = base; i < base + 32; ++i)
+    for (size_t i = base; i < base + 32; ++i)
       d[i] = Lane<D>::Put(F(Lane<A>::Get(a[i]), Lane<B>::Get(b[i]), Lane<C>::Get(c[i])));
   }
 }
@@ -129,18 +130,6 @@ template <auto F, Ty D, Ty A, Ty B>
 constexpr Row Accumulate(std::string_view mnemonic, uint32_t flags = 0,
                          uint32_t targets = kAllTargets) {
   return {mnemonic, &ExecVector, {D, A, B}, &Lanes3<F, D, A, B, D>, flags | kAccumulates, targets};
-}
-
-// F returns bool. `exec` is one of the compare executors; ExecCompareExec has no mask operand.
-template <auto F, Ty A, Ty B>
-constexpr Row Compare(std::string_view mnemonic, Exec exec = &ExecCompare,
-                      uint32_t targets = kAllTargets) {
-  constexpr auto mask = [](typename Lane<A>::Value a, typename Lane<B>::Value b) -> uint32_t {
-    return F(a, b) ? ~0u : 0u;
-  };
-  if (exec == &ExecCompareExec)
-    return {mnemonic, exec, {A, B}, &Lanes2<mask, Ty::kB32, A, B>, 0, targets};
-  return {mnemonic, exec, {Ty::kMask, A, B}, &Lanes2<mask, Ty::kB32, A, B>, 0, targets};
 }
 
 }  // namespace rochound::softgpu

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "softgpu/machine/address_space.h"
+#include "softgpu/machine/gpu_clock.h"
 
 namespace rochound::softgpu {
 
@@ -74,10 +75,6 @@ class DriverCallbacks {
   virtual void OnQueueError(uint32_t gpu_id, uint32_t queue_id, QueueError error,
                             std::string_view what) = 0;
 };
-
-// The clock all GPU time stamps are in: 100 MHz, CLOCK_MONOTONIC_RAW / 10.
-uint64_t GpuClockNow();
-inline constexpr uint64_t kGpuClockHz = 100'000'000;
 
 class Device {
  public:

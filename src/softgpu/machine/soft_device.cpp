@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <ctime>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -91,14 +90,6 @@ class SoftDevice : public Device {
 };
 
 }  // namespace
-
-uint64_t GpuClockNow() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return (static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 +
-          static_cast<uint64_t>(now.tv_nsec)) /
-         10;
-}
 
 std::unique_ptr<Device> Device::Create(const DeviceConfig& config, DriverCallbacks* callbacks,
                                        std::string* error) {

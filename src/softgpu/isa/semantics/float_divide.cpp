@@ -126,16 +126,16 @@ float FmaScaled(float a, float b, float c, bool to_nearest) {
 }
 
 // The sign of a * b + c - sum, where sum is its rounded value, as the division means it: a is the
-// exact remainder n - d * c and b the reciprocal of d, rounded. That rounding can hide on which side
-// of `sum` the quotient n / d lies, so d and n are found again: d is next to 1 / b, and for no other
-// neighbour is n a double. Without such a d (no division) b counts as it is.
+// remainder n - d * c and b the reciprocal of d, both rounded. Their roundings can hide on which side
+// of `sum` the quotient n / d lies, so d and n are found again: d is next to 1 / b, and hardly any
+// other neighbour makes a double of n. Without such a d (no division) b counts as it is.
 double ErrorOfQuotient(double a, double b, double c, double sum) {
   for (int64_t step : {0, 1, -1, 2, -2}) {
     double d = std::bit_cast<double>(std::bit_cast<int64_t>(1.0 / b) + step);
     double n = __builtin_fma(d, c, a);
     double product = d * c;
-    double product_error = __builtin_fma(d, c, -product);
-    if (a - (n - product) == -product_error)
+    double rest = (a - (n - product)) + __builtin_fma(d, c, -product);
+    if (1.0 / d == b && std::fabs(rest) <= std::fabs(a) * 0x1p-53)
       return std::copysign(1.0, d) * __builtin_fma(-sum, d, n);
   }
   // The error of a fma is a sum of doubles (Boldo and Muller).

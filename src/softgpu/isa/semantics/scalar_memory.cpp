@@ -10,7 +10,7 @@
 #include "softgpu/isa/semantics/atomic_ops.h"
 #include "softgpu/isa/semantics/lane_memory.h"
 #include "softgpu/isa/tables.h"
-#include "softgpu/machine/device.h"
+#include "softgpu/machine/gpu_clock.h"
 
 namespace rochound::softgpu {
 namespace {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// Arbitrary words as code: a result or a named refusal, never a crash. `./dev fuzz` goes on from here
+// with a coverage-guided search.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "softgpu/isa/disassembler.h"
+#include "softgpu/isa/lower.h"
+
+namespace rochound::softgpu {
+namespace {
+
+struct Variant {
+  const char* target;
+  unsigned wave_size;
+};
+
+class DecoderTest : public testing::TestWithParam<Variant> {};
+
+TEST_P(DecoderTest, SurvivesArbitraryWords) {
+  auto disassembler = Disassembler::Create(GetParam().target, GetParam().wave_size);
+  ASSERT_NE(disassembler, nullptr);
+  const Architecture* architecture = FindArchitecture(GetParam().target);
+  std::mt19937 random(20261114);
+  int decoded = 0;
+  int lowered = 0;
+  for (int i = 0; i < 20000; ++i) {
+    uint8_t bytes[20];
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    std::string why;
+    auto instruction = disassembler->Decode(bytes, 0x1000, &why);
+    if (!instruction) {
+      EXPECT_FALSE(why.empty());
+      continue;
+    }
+    ++decoded;
+    ConstantRows constants;
+    Op op;
+    if (LowerInstruction(*instruction, *architecture, &constants, &op, &why)) {
+      ++lowered;
+    } else {
+      EXPECT_NE(why.find("not implemented"), std::string::npos) << instruction->text;
+    }
+  }
+  // Arbitrary words are often instructions; if none are, nothing was tested.
+  EXPECT_GT(decoded, 1000);
+  EXPECT_GT(lowered, 1000);
+}
+
+TEST_P(DecoderTest, RefusesAnInstructionThatIsCutOff) {
+  auto disassembler = Disassembler::Create(GetParam().target, GetParam().wave_size);
+  ASSERT_NE(disassembler, nullptr);
+  const uint8_t mov_with_literal[] = {0xFF, 0x02, 0x00, 0x7E};  // v_mov_b32 v0, literal
+  std::string why;
+  EXPECT_FALSE(disassembler->Decode(mov_with_literal, 0, &why));
+  EXPECT_FALSE(why.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, DecoderTest,
+                         testing::Values(Variant{"gfx942", 64}, Variant{"gfx1030", 32},
+                                         Variant{"gfx1030", 64}),
+                         [](const auto& info) {
+                           return std::string(info.param.target) + "_wave" +
+                                  std::to_string(info.param.wave_size);
+                         });
+
+}  // namespace
+}  // namespace rochound::softgpu
