@@ -92,8 +92,9 @@ uint64_t Capability(const GpuModel& gpu) {
   constexpr uint64_t kWatchPoints = 1u << 7;
   constexpr uint64_t kFourWatchPoints = 2u << 8;
   constexpr uint64_t kDoorbellType2 = 2u << 12;
-  return kWatchPoints | kFourWatchPoints | kDoorbellType2 | gpu.memory_ecc << 20 |
-         gpu.asic_revision << 22 | gpu.sram_ecc << 26;
+  constexpr uint64_t kSharedVirtualMemory = 1u << 27;
+  return kWatchPoints | kFourWatchPoints | kDoorbellType2 | kSharedVirtualMemory |
+         gpu.memory_ecc << 20 | gpu.asic_revision << 22 | gpu.sram_ecc << 26;
 }
 
 // The rules by which a GPU's ids follow from its node.

@@ -30,6 +30,8 @@ struct SoftgpuCore {
   int (*control)(int fd, unsigned long request, void* argument);
   int (*map)(int fd, void* address, size_t length, int protection, int flags, int64_t offset, void** result);
   void (*closing)(int fd);
+  // The program is about to unmap this memory of its own, or to map something else over it.
+  void (*unmapping)(void* address, size_t length);
 
   // libdrm and libdrm_amdgpu, with their own meanings and structures.
   int (*drm_command)(int fd, unsigned long index, void* data, unsigned long size);

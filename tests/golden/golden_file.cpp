@@ -138,7 +138,8 @@ InputVectors ReadInputs(const std::string& path) {
     VectorRegister& values = vectors[words[1]];
     size_t lane = 0;
     while (reader.NextLanes(line))
-      for (const std::string& word : Words(line)) values.at(lane++) = static_cast<uint32_t>(Hex(word));
+      for (const std::string& word : Words(line))
+        values.at(lane++) = static_cast<uint32_t>(Hex(word));
     if (lane != 64) reader.Fail("64 values expected");
   }
   return vectors;
@@ -225,8 +226,8 @@ WaveState InitialState(const Case& c, const CaseRun& run, const InputVectors& ve
     if (key.rfind("mem@", 0) == 0 || key.rfind("lds@", 0) == 0) {
       VectorRegister data = ResolveVector(value, vectors);
       uint64_t address = Hex(key.substr(4));
-      uint8_t* bytes =
-          key[0] == 'l' ? &state.lds.at(address) : &state.memory[kMemoryBase].at(address - kMemoryBase);
+      uint8_t* bytes = key[0] == 'l' ? &state.lds.at(address)
+                                     : &state.memory[kMemoryBase].at(address - kMemoryBase);
       std::memcpy(bytes, data.data(), sizeof(data));
     } else if (key == "scratch") {
       size_t comma = value.find(',');

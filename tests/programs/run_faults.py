@@ -68,7 +68,7 @@ class Innocent:
         finally:
             self._folder.cleanup()
         text = "".join(self._lines) + rest
-        if self._child.returncode == 0 and text.endswith("PASS innocent\n"):
+        if self._child.returncode == 0 and "PASS innocent\n" in text:
             rounds = re.search(r"^rounds (\d+)$", text, re.MULTILINE)
             print(f"the innocent process was right in all of its {rounds[1]} rounds")
             return None

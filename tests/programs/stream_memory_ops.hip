@@ -23,7 +23,11 @@ int main() {
   HIP_CALL(hipStreamWriteValue64(writing, flag, 0, 0));
   HIP_CALL(hipStreamWriteValue64(writing, flag64, 0, 0));
   HIP_CALL(hipStreamSynchronize(writing));
-  int* value = program::NewDevice(std::vector<int>(1, 10));
+  int* value = program::NewDevice(std::vector<int>(1, 5));
+  // The first kernel may make the runtime wait for set-up work on the same stream: not behind a
+  // wait.
+  LAUNCH(Double, 1, 1, 0, waiting, value);
+  HIP_CALL(hipStreamSynchronize(waiting));
 
   // The waiting stream is filled first; only the order that the values enforce gives (10 + 5) * 2
   // + 1.

@@ -112,6 +112,8 @@ class IncludesTest(CheckTest):
         self.assertEqual(self.findings(shim, '#include "softgpu/core_interface.h"', others), [])
         self.assertEqual(self.findings(shim, '#include "softgpu/shim/a.h"', others), [])
         self.assert_one(self.findings(shim, '#include "softgpu/driver/a.h"', others), "softgpu/driver/a.h")
+        (self.folder / shim).unlink()
+        self.assertEqual(self.findings("src/softgpu/shim/x_test.cpp", '#include "base/a.h"'), [])
 
     def test_gpu_programs_include_hip(self):
         self.assertEqual(self.findings("src/softgpu/bench/x.hip", "#include <hip/hip_runtime.h>"), [])

@@ -4,6 +4,7 @@
 import functools
 import os
 import pathlib
+import re
 import subprocess
 
 CPP = (".h", ".cpp", ".hip", ".c")
@@ -46,25 +47,11 @@ class Project:
         return result.stdout if result.returncode == 0 else None
 
 
+COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
 def without_comments(text):
-    """C++ text with its comments blanked; line numbers stay. Good enough for #include lines."""
-    out, position = [], 0
-    while position < len(text):
-        if text.startswith("//", position):
-            end = text.find("\n", position)
-            position = len(text) if end < 0 else end
-        elif text.startswith("/*", position):
-            end = text.find("*/", position + 2)
-            end = len(text) if end < 0 else end + 2
-            out.append("\n" * text.count("\n", position, end))
-            position = end
-        elif text[position] == '"':
-            end = position + 1
-            while end < len(text) and text[end] not in '"\n':
-                end += 2 if text[end] == "\\" else 1
-            out.append(text[position:end + 1])
-            position = end + 1
-        else:
-            out.append(text[position])
-            position += 1
-    return "".join(out)
+    """C++ text with its comments taken out; line numbers stay. Good enough for #include lines."""
+    def blank(match):
+        return match[0] if match[0].startswith('"') else "\n" * match[0].count("\n")
+    return COMMENT_OR_STRING.sub(blank, text)

@@ -17,18 +17,19 @@ COMMON_FOLDERS = {"/", "/tmp", "/home", "/root", "/opt", "/src", "/srv", "/usr",
 def run(project, apt_settings=None):
     if apt_settings is None:
         apt_settings = machine_apt_settings()
-    patterns = [re.escape(host) for host in registry_hosts(apt_settings)]
+    names = registry_hosts(apt_settings)
     parent = str(project.root.parent)
     if parent not in COMMON_FOLDERS:
-        patterns.append(re.escape(parent) + r"/")
-    patterns.append(r"(?<![\w$}.])/root/\w")
-    pattern = re.compile("|".join(patterns))
+        names.add(parent + "/")
+    pattern = re.compile("|".join([*map(re.escape, names), r"(?<![\w$}.])/root/\w"]))
     findings = []
     for path in project.files:
-        for number, line in enumerate(project.text(path).split("\n"), 1):
-            match = pattern.search(line)
-            if match:
-                findings.append(f"{path}:{number}: names this machine or its registry: {match[0]}")
+        text = project.text(path)
+        if not any(name in text for name in [*names, "/root/"]):
+            continue
+        for match in pattern.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            findings.append(f"{path}:{line}: names this machine or its registry: {match[0]}")
     return findings
 
 

@@ -80,6 +80,8 @@ endfunction()
 # Target rochound::llvm: include folder and the shared libLLVM, the very one that the compiler support library of
 # the same ROCm uses, so that a process holds one LLVM.
 function(rochound_find_llvm)
+  # LLVM's own configuration reports optional libraries that it does not find and we do not need.
+  set(CMAKE_MESSAGE_LOG_LEVEL NOTICE)
   if(ROCHOUND_LLVM_DIR)
     find_package(LLVM REQUIRED CONFIG PATHS "${ROCHOUND_LLVM_DIR}" NO_DEFAULT_PATH)
   else()
@@ -96,6 +98,7 @@ function(rochound_find_llvm)
   if(NOT LLVM_FOUND OR LLVM_VERSION_MAJOR LESS 15 OR LLVM_VERSION_MAJOR GREATER 22)
     message(FATAL_ERROR "No LLVM 15 to 22 found: install llvm-NN-dev or set ROCHOUND_LLVM_DIR")
   endif()
+  unset(CMAKE_MESSAGE_LOG_LEVEL)
   message(STATUS "LLVM ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
   separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
   add_library(rochound_llvm INTERFACE)

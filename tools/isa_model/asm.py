@@ -79,7 +79,7 @@ def split_top(text, separators):
     """Splits at separators outside brackets."""
     parts, depth, current = [], 0, ""
     for c in text:
-        depth += c in "[(" 
+        depth += c in "[("
         depth -= c in "])"
         if c in separators and not depth:
             parts.append(current)

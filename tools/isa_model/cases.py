@@ -2,6 +2,7 @@
 """Which cases there are."""
 
 import cases_ds
+import cases_float
 import cases_lane
 import cases_memory
 import cases_mfma
@@ -10,5 +11,6 @@ import cases_valu
 
 
 def add_all(book):
-    for module in (cases_salu, cases_valu, cases_lane, cases_ds, cases_memory, cases_mfma):
+    for module in (cases_salu, cases_valu, cases_float, cases_lane, cases_ds, cases_memory,
+                   cases_mfma):
         module.add(book)

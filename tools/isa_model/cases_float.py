@@ -65,7 +65,8 @@ def arithmetic(book, kind):
         basic(book, name, COMPUTE, sets=(1, 0), suffixes=())
         form = Form(name)
         book.add(form.text(), form.inputs(2) + " " + COMPUTE)
-        book.add(Form(name).replace_src(0, "-|%s|" % form.src[0]).text(), form.inputs(1) + " " + COMPUTE)
+        book.add(Form(name).replace_src(0, "-|%s|" % form.src[0]).text(),
+                 form.inputs(1) + " " + COMPUTE)
         if "frexp" not in prefix:
             book.add(form.text("clamp"), form.inputs(1) + " " + COMPUTE)
 
@@ -169,8 +170,10 @@ def rare(book):
     basic(book, "v_mullit_f32", COMPUTE)
     book.add("v_mullit_f32 v20, v2, v6, v10", "v2=f32_x v6=f32_y v10=f32_z " + COMPUTE)
     for n in range(0, 20, 3):
-        book.add("v_trig_preop_f64 v[20:21], v[2:3], %d" % n, "v2=f64_numlo v3=f64_numhi " + COMPUTE)
-    book.add("v_trig_preop_f64 v[20:21], v[2:3], v6", "v2=f64_xlo v3=f64_xhi v6=lane exec=" + PARTIAL)
+        book.add("v_trig_preop_f64 v[20:21], v[2:3], %d" % n,
+                 "v2=f64_numlo v3=f64_numhi " + COMPUTE)
+    book.add("v_trig_preop_f64 v[20:21], v[2:3], v6",
+             "v2=f64_xlo v3=f64_xhi v6=lane exec=" + PARTIAL)
     for n in range(4):
         book.add("v_cvt_pkaccum_u8_f32 v20, v2, %d" % n, "v2=bytes_f32 exec=" + PARTIAL)
     book.add("v_cvt_pkaccum_u8_f32 v20, v2, v6", "v2=bytes_f32 v6=lane")

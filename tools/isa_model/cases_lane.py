@@ -246,8 +246,10 @@ def sdwa(book):
              "v2=f32_x " + COMPUTE)
     for src in ("BYTE_1", "WORD_1", "DWORD"):
         for a in ("v2", "sext(v2)"):
-            book.add("v_cmp_lt_i32_sdwa %%vcc, %s, v6 src0_sel:%s src1_sel:WORD_0" % (a, src), inputs)
-            book.add("v_cmp_eq_u32_sdwa %%s24, %s, v6 src0_sel:%s src1_sel:BYTE_0" % (a, src), inputs)
+            book.add("v_cmp_lt_i32_sdwa %%vcc, %s, v6 src0_sel:%s src1_sel:WORD_0" % (a, src),
+                     inputs)
+            book.add("v_cmp_eq_u32_sdwa %%s24, %s, v6 src0_sel:%s src1_sel:BYTE_0" % (a, src),
+                     inputs)
     book.add("v_add_u16_sdwa v20, v2, v6 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:BYTE_1 "
              "src1_sel:BYTE_3", inputs)
     book.add("v_mov_b32_sdwa v20, v2 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1",

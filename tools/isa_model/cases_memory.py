@@ -63,7 +63,8 @@ def plain(book):
         book.add(text, "mem v2=iota(201f04,4) v3=all(0)")
         book.add(text, "mem v2=iota(201f04,4) v3=all(0) exec=7fffffff7fffffff", wave=64)
         book.add("%s_store_dword v[2:3], v6%s" % (space, tail), "mem v2=all(10) v3=all(0)")
-        book.add("%s_load_dwordx4 v[2:5], v[2:3]%s" % (space, tail), "mem v2=iota(200004,10) v3=all(0)")
+        book.add("%s_load_dwordx4 v[2:5], v[2:3]%s" % (space, tail),
+                 "mem v2=iota(200004,10) v3=all(0)")
     # The 32 bit part of an address is unsigned.
     book.add("global_load_dword v20, v2, s[4:5]", "mem v2=all(80000000) s4=80200010 s5=ffffffff")
     book.add("global_load_dword v20, v2, s[4:5] offset:-16", "mem v2=iota(0,4) s4=200110 s5=0")
@@ -135,7 +136,8 @@ def atomic(book):
         for bit in ("", " glc"):
             dst = "v20, " if bit else ""
             book.add("%s_atomic_fcmpswap %sv[2:3], v[6:7]%s%s" % (space, dst, tail, bit),
-                     "v2=iota(200100,4) v3=all(0) mem@200100=f32_x v6=f32_y v7=f32_x exec=" + PARTIAL)
+                     "v2=iota(200100,4) v3=all(0) mem@200100=f32_x v6=f32_y v7=f32_x exec="
+                     + PARTIAL)
             dst = "v[20:21], " if bit else ""
             book.add("%s_atomic_fcmpswap_x2 %sv[2:3], v[6:9]%s%s" % (space, dst, tail, bit),
                      "v2=iota(200100,8) v3=all(0) mem@200100=f64_mix mem@200200=f64_mix2 v6=int_a "
@@ -185,7 +187,8 @@ def scalar(book):
                 book.add("s_buffer_atomic_%s%s %s, s[4:7], 0x8%s" % (name, suffix, data, tail),
                          descriptor % "27000" + " " + values)
         data = "s[20:21]" if bits == 32 else "s[20:23]"
-        equal = "mem@200100=iota(0,1) s20=5 s21=%s s22=2 s23=3" % ("2" if bits == 32 else "80000000")
+        equal = "mem@200100=iota(0,1) s20=5 s21=%s s22=2 s23=3" % (
+            "2" if bits == 32 else "80000000")
         book.add("s_atomic_cmpswap%s %s, s[4:5], 0x8 glc" % (suffix, data), base + " " + equal)
 
 
@@ -255,7 +258,8 @@ def buffers(book):
             values, regs = "v6=int_c v7=int_d", data
             if name == "cmpswap":
                 regs = vgprs(6, 2 * size)
-                values = "v6=int_c v7=int_a" if bits == 32 else "v6=int_c v7=int_d v8=even_a v9=odd_a"
+                values = ("v6=int_c v7=int_a" if bits == 32 else
+                          "v6=int_c v7=int_d v8=even_a v9=odd_a")
             text = "buffer_atomic_%s%s %s, v2, s[8:11], 0 offen" % (name, suffix, regs)
             book.add(text, start + values)
             for bit in (" sc0", " glc"):
@@ -270,7 +274,8 @@ def buffers(book):
     floats = raw + " v2=iota(0,4) mem@200100=%s v6=%s"
     doubles = raw + (" v2=iota(0,8) mem@200100=f64_mix mem@200200=f64_mix2 v6=f64_ylo v7=f64_yhi")
     for name, inputs in (("add_f32", floats % ("f32_x", "f32_y")),
-                         ("fmin", floats % ("f32_x", "f32_y")), ("fmax", floats % ("f32_x", "f32_y")),
+                         ("fmin", floats % ("f32_x", "f32_y")),
+                         ("fmax", floats % ("f32_x", "f32_y")),
                          ("pk_add_f16", floats % ("small_f16", "small_f162")),
                          ("pk_add_bf16", floats % ("small_bf16", "small_bf162")),
                          ("csub", floats % ("int_a", "int_b")),
@@ -279,8 +284,8 @@ def buffers(book):
         size = 8 if "64" in name or "x2" in name else 4
         for bit in ("", " sc0", " glc"):
             for exec_ in (" exec=" + PARTIAL, " exec=0"):
-                book.add("buffer_atomic_%s %s, v2, s[8:11], 0 offen%s" % (name, vgprs(6, size), bit),
-                         inputs + exec_, optional=True)
+                book.add("buffer_atomic_%s %s, v2, s[8:11], 0 offen%s" % (
+                    name, vgprs(6, size), bit), inputs + exec_, optional=True)
     for bit in ("", " glc"):
         book.add("buffer_atomic_fcmpswap v[6:7], v2, s[8:11], 0 offen" + bit,
                  raw + " v2=iota(0,4) mem@200100=f32_x v6=f32_y v7=f32_x exec=" + PARTIAL)
@@ -294,19 +299,15 @@ def scratch(book):
     base = "mem scratch=200000,40"
     for name, size in LOADS + tuple(("store_" + n, s) for n, s in STORES):
         align = min(4, size)
-        if name.startswith("store_"):
-            name, texts = name[6:], ("scratch_store_{0} {1}, {2}, {3}",)
-            data, stored = vgprs(6, size), True
-        else:
-            texts, data, stored = ("scratch_load_{0} {2}, {1}, {3}",), vgprs(20, size), False
         for vector, scalar, inputs in (
                 ("v2", "off", "v2=scratch%d" % align), ("off", "s4", "s4=10"),
                 ("off", "off", ""), ("v2", "s4", "v2=scratch%d s4=8" % align)):
             for tail, exec_ in (("", ""), (" offset:%d" % align, " exec=" + PARTIAL),
                                 (" offset:%d" % align, " exec=0")):
-                text = texts[0].format(name, vector, data, scalar) + tail
-                if stored:
-                    text = "scratch_store_%s %s, %s, %s%s" % (name, vector, data, scalar, tail)
+                text = "scratch_load_%s %s, %s, %s%s" % (name, vgprs(20, size), vector, scalar,
+                                                         tail)
+                if name.startswith("store_"):
+                    text = "scratch_%s %s, %s, %s%s" % (name, vector, vgprs(6, size), scalar, tail)
                 book.add(text, "%s %s%s" % (base, inputs, exec_),
                          optional=(vector, scalar) != ("v2", "off"))
     for name, step in (("dword", 4), ("ubyte", 1), ("sbyte", 1), ("ushort", 2), ("sshort", 2)):
@@ -381,7 +382,6 @@ WORD3 = {
 }
 FLOATS = {"gfx942": ((4, 7), (11, 7), (13, 7), (14, 7)), "gfx1030": (22, 64, 74, 77)}
 HALVES = {"gfx942": ((2, 7), (5, 7), (12, 7), (12, 7)), "gfx1030": (13, 29, 71, 71)}
-UNORM = {"gfx942": (10, 0), "gfx1030": 56}
 UINT = {"gfx942": (10, 4), "gfx1030": 60}
 
 
@@ -406,15 +406,14 @@ def formats(book):
                          full + tail, target=target)
                 book.add("buffer_load_format_d16_%s %s, v2, s[8:11], 0 offen" % (name, half_out),
                          half + tail, target=target)
-                if n != 2:
+                if n != 2 or "exec=0" in exec_:  # there is no format of three halves
                     book.add("buffer_store_format_d16_%s %s, v2, s[8:11], 0 offen" % (
                         name, half_data), half + tail, target=target)
             # More components than the format has: 0, 0 and 1.
             book.add("buffer_load_format_%s %s, v2, s[8:11], 0 offen" % (name, out),
                      descriptor(FLOATS[target][0]) + " v2=iota(0,10)", target=target)
-            for code in (UNORM[target], UINT[target]):
-                book.add("buffer_load_format_%s %s, v2, s[8:11], 0 offen" % (name, out),
-                         descriptor(code) + " v2=iota(0,4)", target=target)
+            book.add("buffer_load_format_%s %s, v2, s[8:11], 0 offen" % (name, out),
+                     descriptor(UINT[target]) + " v2=iota(0,4)", target=target)
             # Outside: zeros.
             book.add("buffer_load_format_%s %s, v2, s[8:11], 0 offen" % (name, out),
                      full + " v2=all(100000)", target=target, optional=n != 0)
@@ -425,10 +424,9 @@ def formats(book):
             typed("tbuffer_load_format_d16_%s %s, v2, s[8:11], 0 offen" % (name, half_out), book,
                   target, ("16", "16_16", "16_16_16_16", "16_16_16_16")[n],
                   descriptor(HALVES[target][n]))
-            if n != 2:
-                typed("tbuffer_store_format_d16_%s %s, v2, s[8:11], 0 offen" % (name, half_data),
-                      book, target, ("16", "16_16", "", "16_16_16_16")[n],
-                      descriptor(HALVES[target][n]))
+            typed("tbuffer_store_format_d16_%s %s, v2, s[8:11], 0 offen" % (name, half_data),
+                  book, target, ("16", "16_16", "16_16_16_16", "16_16_16_16")[n],
+                  descriptor(HALVES[target][n]), ("exec=0",) if n == 2 else EXECS)
         half = descriptor(HALVES[target][0])
         for exec_ in ("", " exec=" + PARTIAL, " exec=0"):
             book.add("buffer_load_format_d16_hi_x v20, v2, s[8:11], 0 offen",
@@ -437,10 +435,13 @@ def formats(book):
                      half + " v2=iota(0,4)" + exec_, target=target)
 
 
-def typed(text, book, target, name, inputs):
+EXECS = ("", "exec=" + PARTIAL, "exec=0")
+
+
+def typed(text, book, target, name, inputs, execs=EXECS):
     spelled = ("format:[BUF_DATA_FORMAT_%s,BUF_NUM_FORMAT_FLOAT]" if target == "gfx942"
                else "format:[BUF_FMT_%s_FLOAT]") % name
     head, _, tail = text.rpartition(" offen")
     text = "%s %s offen%s" % (head, spelled, tail)
-    for exec_ in ("", " exec=" + PARTIAL, " exec=0"):
-        book.add(text, inputs + " v2=iota(0,10)" + exec_, target=target)
+    for exec_ in execs:
+        book.add(text, inputs + " v2=iota(0,10) " + exec_, target=target)

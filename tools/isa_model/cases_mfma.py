@@ -4,9 +4,6 @@
 import mfma
 from cases_valu import OTHER, PARTIAL
 
-SMALL = {"f32": "small_f32", "xf32": "small_f32", "f16": "small_f16", "bf16": "small_bf16",
-         "i8": "int_a", "fp8": "small_fp8", "bf8": "small_bf8", "f64": ""}
-
 
 def registers(kind, first, count):
     return "%s%d" % (kind, first) if count == 1 else "%s[%d:%d]" % (kind, first, first + count - 1)
@@ -62,8 +59,10 @@ def add(book):
         if shape.blocks > 1 and shape.out != "f64" and not big:
             for cbsz, abid in ((1, 1), (2, 3), (4, 5)):
                 if 1 << cbsz <= shape.blocks:
-                    book.add(text % (name, d, a, b, "0") + " cbsz:%d abid:%d" % (cbsz, abid), inputs)
-        if not big and (shape.kinds[0] == "f32" or shape.blocks > 1 and shape.kinds[0] == "f16"):
+                    book.add(text % (name, d, a, b, "0") + " cbsz:%d abid:%d" % (cbsz, abid),
+                             inputs)
+        if not big and (shape.kinds[0] == "f32"
+                        or (shape.blocks > 1 and shape.kinds[0] == "f16")):
             for blgp in range(1, 8):
                 book.add(text % (name, d, a, b, "0") + " blgp:%d" % blgp, inputs, optional=True)
         if shape.kinds[0] == "f32" and not big:

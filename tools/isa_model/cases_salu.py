@@ -2,7 +2,8 @@
 """Cases for the scalar unit."""
 
 PAIRS32 = [(0, 0), (1, 2), (0xFFFFFFFF, 1), (0x7FFFFFFF, 1), (0x80000000, 0xFFFFFFFF),
-           (0x80000000, 0x80000000), (0x12345678, 0x9ABCDEF0), (5, 0xFFFFFFFB), (0xFFFF8000, 0x7FFF)]
+           (0x80000000, 0x80000000), (0x12345678, 0x9ABCDEF0), (5, 0xFFFFFFFB),
+           (0xFFFF8000, 0x7FFF)]
 ONES32 = [0, 1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 0x00F0A000, 0x0000FF80, 0xFFFE7FFF, 0x12345678]
 PAIRS64 = [(0, 0), (1, 0xFFFFFFFFFFFFFFFF), (0x8000000000000000, 0x7FFFFFFFFFFFFFFF),
            (0x123456789ABCDEF0, 0x0FF00FF0F0F0A5A5), (0xFFFFFFFF00000000, 0x00000000FFFFFFFF)]
@@ -187,7 +188,8 @@ def add(book):
     # All, none, fewer and more lanes take the branch; then the join that starts the other side.
     for mask in ("ffffffff", "0", "3", "fffff"):
         inputs = "s20=%s s21=0 exec=ffffff s4=1000c s5=0" % mask
-        book.add("s_cbranch_i_fork s[20:21], 2; s_mov_b32 s30, 1; s_nop 0; s_mov_b32 s31, 2", inputs)
+        book.add("s_cbranch_i_fork s[20:21], 2; s_mov_b32 s30, 1; s_nop 0; s_mov_b32 s31, 2",
+                 inputs)
         book.add("s_cbranch_g_fork s[20:21], s[4:5]; s_mov_b32 s30, 1; s_nop 0; s_mov_b32 s31, 2",
                  inputs)
     for mask in ("3", "fffff"):
@@ -217,5 +219,8 @@ def add(book):
             |s_dcache_discard_x2 s[2:3], 0x0|s_atc_probe 0x1, s[2:3], 0x0
             |s_atc_probe_buffer 0x1, s[4:7], 0x0|ds_gws_init v2 offset:1 gds
             |ds_gws_sema_v offset:1 gds|ds_gws_sema_br v2 offset:1 gds
-            |ds_gws_sema_release_all offset:1 gds""".split("|"):
-        book.add(text.strip(), "exec=f0f0f0f0f0f0f0f0 vcc=123456789abcdef0 scc=1 m0=5")
+            |ds_gws_sema_release_all offset:1 gds|ds_gws_barrier v2 offset:1 gds
+            |ds_gws_sema_p offset:1 gds|buffer_wbinvl1|buffer_wbinvl1_vol
+            |buffer_invl2""".split("|"):
+        book.add(text.strip(), "exec=f0f0f0f0f0f0f0f0 vcc=123456789abcdef0 scc=1 m0=5",
+                 optional=text.strip().startswith(("buffer_wbinvl1", "buffer_invl2")))

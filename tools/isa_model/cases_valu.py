@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Cases for the vector ALU. Most follow from a row's types; what is special is added by hand."""
 
+import rows_int
 import valu
 
 PARTIAL = "8f3c9a55e7816ca3"
@@ -76,7 +77,7 @@ class Form:
 
 
 def basic(book, name, mode="", given=None, sets=(0, 1), suffixes=("", "_e64")):
-    """The usual ones: special values, a partial exec, no lane at all, scalar and constant sources."""
+    """The usual ones: special values, partial exec, no lane at all, scalar and constant sources."""
     mode = " " + mode if mode else ""
     form = Form(name)
     book.add(form.text(), form.inputs(sets[0], given) + mode)
@@ -188,7 +189,6 @@ def integers(book):
         book.add(form.text("clamp"), form.inputs(0), optional=True)
         book.add(form.text("clamp"), form.inputs(1) + " exec=" + PARTIAL, optional=True)
     book.file("vcmp_int")
-    import rows_int
     for bits in (16, 32, 64):
         for kind in "iu":
             for test in rows_int.COMPARE:
@@ -226,5 +226,3 @@ def compare_cases(book, tail, mode):
 def add(book):
     integers(book)
     literals(book)
-    import cases_float
-    cases_float.add(book)

@@ -2,7 +2,7 @@
 """LDS instructions."""
 
 import atomics
-from softfloat import F32, F64, Env, compare, from_nibbles, nibbles, unknown
+from softfloat import F32, F64, Env, compare, from_nibbles, nibbles
 from state import MASK32
 from valu import sign_extend
 
@@ -113,7 +113,8 @@ def two(kind, size, unit):
             values = [wave.load_lds(at, size) for at in places]
             if kind == "wrxchg":
                 for n in (0, 1):
-                    wave.store_lds(places[n], size, read_data(wave, i.operands[2 + n], lane, dwords))
+                    wave.store_lds(places[n], size,
+                                   read_data(wave, i.operands[2 + n], lane, dwords))
             write_data(wave, i.operands[0], lane, 2 * dwords, values[0] | values[1] << 8 * size)
 
     return run
@@ -137,7 +138,8 @@ def atomic(bits, sources, function, returns):
         place = 1 if returns else 0
         for lane in wave.active():
             at = address(wave, i.operands[place], lane, i.modifiers.get("offset", 0))
-            data = [read_data(wave, i.operands[place + 1 + n], lane, dwords) for n in range(sources)]
+            data = [read_data(wave, i.operands[place + 1 + n], lane, dwords)
+                    for n in range(sources)]
             old = wave.load_lds(at, bits // 8)
             wave.store_lds(at, bits // 8, function(bits, old, *data))
             if returns:

@@ -10,8 +10,8 @@ import subprocess
 import asm
 import machine
 import vectors
-from softfloat import Pattern, nibbles
-from state import CODE, LANES, MASK32, SGPRS, Stopped, Wave
+from softfloat import nibbles
+from state import CODE, MASK32, SGPRS, Stopped, Wave
 
 CONFIGS = (("gfx942", 64), ("gfx1030", 64), ("gfx1030", 32))
 HEADER = "# SPDX-License-Identifier: MIT\n# Made by tools/isa_model/generate.py: do not edit.\n"
@@ -78,12 +78,36 @@ def find_llvm_mc(given):
     return None
 
 
-def assemble(llvm_mc, config, lines):
-    """line -> bytes, without those that this target has not."""
+def version(llvm_mc):
+    """Its major version."""
+    text = subprocess.run(llvm_mc + ["--version"], capture_output=True, text=True).stdout
+    m = re.search(r"LLVM version (\d+)", text)
+    return int(m[1]) if m else 0
+
+
+def command_for(llvm_mc, config):
     target, wave_size = config
     command = llvm_mc + ["-triple=amdgcn-amd-amdhsa", "-mcpu=" + target, "-show-encoding"]
     if target.startswith("gfx10"):
         command.append("-mattr=+wavefrontsize%d,-wavefrontsize%d" % (wave_size, 96 - wave_size))
+    return command
+
+
+def absent(llvm_mc, config, names):
+    """Those of the mnemonics that a target does not have."""
+    text = "".join(name + "\n" for name in names)
+    done = subprocess.run(command_for(llvm_mc, config), input=text, capture_output=True, text=True)
+    missing = set()
+    for line in done.stderr.splitlines():
+        m = re.match(r"<stdin>:(\d+):\d+: error: (.*)", line)
+        if m and ("not supported on this GPU" in m[2] or "invalid instruction" in m[2]):
+            missing.add(names[int(m[1]) - 1])
+    return missing
+
+
+def assemble(llvm_mc, config, lines):
+    """line -> bytes, without those that this target has not."""
+    command = command_for(llvm_mc, config)
     # A label before each line ties an encoding to it, for lines that fail print nothing.
     text = "".join("l%d:\n%s\n" % (i, line) for i, line in enumerate(lines))
     done = subprocess.run(command, input=text, capture_output=True, text=True)

@@ -29,10 +29,18 @@ def run(wave, program, end):
         assert steps < 10000, "does not end"
 
 
+TABLES = (salu.OPS, rows_lane.OPS, vop3p.OPS, ds.OPS, flat.OPS, smem.OPS, mubuf.OPS, mfma.OPS,
+          scratch.OPS, buffer_format.OPS)
+
+
+def known():
+    """Every mnemonic that the model runs."""
+    return sorted({name for table in TABLES for name in table} | set(valu.ROWS))
+
+
 def step(wave, instruction):
     base = instruction.base
-    for table in (salu.OPS, rows_lane.OPS, vop3p.OPS, ds.OPS, flat.OPS, smem.OPS, mubuf.OPS,
-                  mfma.OPS, scratch.OPS, buffer_format.OPS):
+    for table in TABLES:
         if base in table:
             table[base](wave, instruction)
             return

@@ -59,15 +59,13 @@ def total(parts, fmt):
 
 class Shape:
     def __init__(self, name):
-        m = re.fullmatch(r"v_(s?)mfma(?:c?)_(f32|i32|f64)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_(\w+)", name)
-        self.sparse = m[1] == "s"
-        self.out = m[2]
-        self.m, self.n, self.k = int(m[3]), int(m[4]), int(m[5])
-        self.blocks = int(m[6] or 1)
-        kinds = m[7].split("_")
+        m = re.fullmatch(r"v_s?mfmac?_(f32|i32|f64)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_(\w+)", name)
+        self.out = m[1]
+        self.m, self.n, self.k = int(m[2]), int(m[3]), int(m[4])
+        self.blocks = int(m[5] or 1)
+        kinds = m[6].split("_")
         self.kinds = kinds * 2 if len(kinds) == 1 else kinds
-        bits = {"f32": 32, "xf32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8": 8, "bf8": 8, "f64": 64}
-        self.bits = bits[self.kinds[0]]
+        self.bits = {"f64": 64, "f32": 32, "xf32": 32, "f16": 16, "bf16": 16}.get(self.kinds[0], 8)
         groups = LANES // self.m          # lanes with the same row
         self.per_lane = self.k * self.blocks // groups  # values of one block in a lane
         assert self.per_lane >= 1, name
@@ -157,14 +155,14 @@ def finish(wave, shape, d, c, products, neg_c=0):
             if c.kind in ("int", "float"):
                 start = constant(c, {"f64": "f64", "f32": "f32", "i32": "i32"}[shape.out])
             else:
-                start = sum(wave.read_vector(c.kind, c.index + dwords * register + n, lane) << 32 * n
+                first = c.index + dwords * register
+                start = sum(wave.read_vector(c.kind, first + n, lane) << 32 * n
                             for n in range(dwords))
             parts = products(row, column, block)
             if shape.out == "i32":
                 value = int(sum(parts)) + sign_extend(start, 32) & MASK32
             else:
-                first = decode(shape.out, start)
-                value = total([negate(first, neg_c)] + parts, fmt)
+                value = total([negate(decode(shape.out, start), neg_c)] + parts, fmt)
                 if value == 0 and start == fmt.sign_bit:
                     value = unknown(fmt.width)  # the sign of a zero depends on the order
             results.append((register, lane, value))

@@ -59,7 +59,8 @@ def two(names, bits, function, shift_bits=None):
 
 def one(names, bits, function, out_bits=None):
     def run(wave, i):
-        finish(wave, i.operands[0], out_bits or bits, function(wave, read(wave, i.operands[1], bits)))
+        source = read(wave, i.operands[1], bits)
+        finish(wave, i.operands[0], out_bits or bits, function(wave, source))
 
     op(names)(run)
 
@@ -506,7 +507,7 @@ NOTHING = """s_nop s_waitcnt s_sleep s_setprio s_icache_inv s_dcache_inv s_dcach
 s_inst_prefetch s_clause s_waitcnt_depctr s_waitcnt_vscnt s_waitcnt_vmcnt s_waitcnt_expcnt
 s_waitcnt_lgkmcnt s_ttracedata_imm s_ttracedata s_version s_gl1_inv s_incperflevel s_decperflevel
 s_dcache_wb_vol s_dcache_inv_vol s_wakeup buffer_gl0_inv buffer_gl1_inv buffer_wbl2 buffer_inv
-buffer_wbinvl1 buffer_wbinvl1_vol v_nop v_pipeflush v_clrexcp s_atc_probe s_atc_probe_buffer
-s_dcache_discard s_dcache_discard_x2 s_sendmsg ds_gws_init ds_gws_sema_v ds_gws_sema_br
-ds_gws_sema_p ds_gws_sema_release_all ds_gws_barrier"""
+buffer_wbinvl1 buffer_wbinvl1_vol buffer_invl2 v_nop v_pipeflush v_clrexcp s_atc_probe
+s_atc_probe_buffer s_dcache_discard s_dcache_discard_x2 s_sendmsg ds_gws_init ds_gws_sema_v
+ds_gws_sema_br ds_gws_sema_p ds_gws_sema_release_all ds_gws_barrier"""
 op(NOTHING)(lambda wave, i: None)

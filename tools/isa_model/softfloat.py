@@ -5,6 +5,7 @@ is computed exactly and rounded once. Nothing here uses the host's floating poin
 A result whose bits the architecture does not fix (the payload of a NaN that an operation makes)
 is a Pattern instead of an int; state.py and golden.py know how to carry and print one."""
 
+import functools
 from fractions import Fraction
 
 RNE, RTP, RTN, RTZ = 0, 1, 2, 3  # the encodings of MODE.FP_ROUND
@@ -136,6 +137,7 @@ BF8 = Format("bf8", 8, 5, 2, "?", fnuz=True)
 XF32 = Format("xf32", 19, 8, 10, "?")
 
 
+@functools.lru_cache(None)
 def pow2(n):
     return Fraction(1 << n) if n >= 0 else Fraction(1, 1 << -n)
 
@@ -194,7 +196,8 @@ def add(env, a, b):
             return f.nan()
         return a if f.is_inf(a) else b
     total = f.value(a) + f.value(b)
-    return env.result(total, sum_zero_sign(env, f.is_zero(a) and f.is_zero(b), f.sign(a), f.sign(b)))
+    both_zero = f.is_zero(a) and f.is_zero(b)
+    return env.result(total, sum_zero_sign(env, both_zero, f.sign(a), f.sign(b)))
 
 
 def sum_zero_sign(env, both_zero, sign_a, sign_b):

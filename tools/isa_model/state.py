@@ -26,11 +26,17 @@ def fill(seed, index):
 
 
 SEED_VGPR, SEED_AGPR, SEED_SGPR, SEED_LDS, SEED_MEMORY = 1, 2, 3, 4, 5
+FILLED_SGPRS = tuple(fill(SEED_SGPR, i) for i in range(SGPRS))
 
 
 @functools.lru_cache(None)
 def filled(seed, size):
     return b"".join(fill(seed, i).to_bytes(4, "little") for i in range(size // 4))
+
+
+@functools.lru_cache(None)
+def filled_register(seed, index):
+    return tuple(fill(seed, index * LANES + lane) for lane in range(LANES))
 
 
 class Stopped(Exception):
@@ -42,7 +48,7 @@ class Wave:
         self.target = target
         self.wave_size = wave_size
         self.full = (1 << wave_size) - 1
-        self.sgpr = [fill(SEED_SGPR, i) for i in range(SGPRS)]
+        self.sgpr = list(FILLED_SGPRS)
         self.vcc = 0
         self.exec = self.full
         self.m0 = 0
@@ -84,7 +90,7 @@ class Wave:
     def vector(self, kind, index):
         bank, seed = (self.agpr, SEED_AGPR) if kind == "a" else (self.vgpr, SEED_VGPR)
         if index not in bank:
-            bank[index] = [fill(seed, index * LANES + lane) for lane in range(LANES)]
+            bank[index] = list(filled_register(seed, index))
         return bank[index]
 
     def read_vector(self, kind, index, lane):

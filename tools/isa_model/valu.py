@@ -3,14 +3,14 @@
 what happens to the lanes and halves that it does not write. Rows are added with `row`."""
 
 import copy
+import functools
+from fractions import Fraction as fraction
 
 from softfloat import (BF16, F16, F32, F64, Env, Pattern, from_nibbles, nibbles, pow2, unknown)
 from state import MASK32, MASK64
 
 ROWS = {}
 FORMATS = {"f16": F16, "f32": F32, "f64": F64, "bf16": BF16}
-WIDTH = {"16": 16, "32": 32, "64": 64, "24": 32, "28": 128, "f8": 8, "x8": 32}
-INLINE_FLOATS = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0)
 
 
 class Row:
@@ -30,6 +30,7 @@ def row(names, types, function, **flags):
         ROWS[name] = Row(dst.split(), src.split(), function, flags)
 
 
+@functools.lru_cache(None)
 def width_of(kind):
     if kind in ("pk", "sreg"):
         return 32
@@ -81,11 +82,6 @@ def constant(operand, kind):
             return (value & MASK32 ^ 0x80000000) - 0x80000000 & MASK64
         return value & MASK32
     return value & ((1 << width) - 1)
-
-
-def fraction(value):
-    from fractions import Fraction
-    return Fraction(value)
 
 
 def special_value(wave, name):

@@ -65,7 +65,6 @@ def mixed(seed, special, make):
         j = rng.below(i + 1)
         values[i], values[j] = values[j], values[i]
     values = values[:LANES]
-    # Specials on every second lane first, so that wave32 sees many as well.
     while len(values) < LANES:
         values.insert(rng.below(len(values) + 1), make(rng))
     return values
@@ -161,14 +160,14 @@ def define_all():
     for i, name in enumerate(("shift_a", "shift_b")):
         define(name, mixed(100 + i, list(range(33)) + [63, 64, 0xFFFFFFFF, 0x10003],
                            lambda rng: rng.below(64)))
-    define("exponent", mixed(120, [0, 1, -1, 23, -23, 24, -24, 126, 127, 128, -126, -127, -149, -150,
-                                   200, -200, 1023, 1024, -1022, -1074, -1075, 2000, -2000, 10, -10,
-                                   14, -14, 15, -24, -25, 16, 0x7FFFFFFF, -0x80000000, 0x7FFF,
-                                   -0x8000], lambda rng: rng.below(40) - 20))
+    define("exponent", mixed(
+        120, [0, 1, -1, 23, -23, 24, -24, 126, 127, 128, -126, -127, -149, -150, 200, -200, 1023,
+              1024, -1022, -1074, -1075, 2000, -2000, 10, -10, 14, -14, 15, -24, -25, 16,
+              0x7FFFFFFF, -0x80000000, 0x7FFF, -0x8000], lambda rng: rng.below(40) - 20))
     rng = Random(121)
     define("unit_f32", [rng.next() & 0x807FFFFF | (119 + rng.below(8)) << 23 for _ in range(LANES)])
-    define("unit_f16", [rng.next() & 0x83FF83FF | (8 + rng.below(7)) << 26 | (8 + rng.below(7)) << 10
-                        for _ in range(LANES)])
+    define("unit_f16", [rng.next() & 0x83FF83FF | (8 + rng.below(7)) << 26
+                        | (8 + rng.below(7)) << 10 for _ in range(LANES)])
     integers = [float_bits(n) for n in (0, 1, 2, 7, 100, 128, 254, 255, 256, 300, -1, -5, 65536)]
     define("bytes_f32", [integers[i % len(integers)] for i in range(LANES)])
     # Small numbers with few bits, exact in 8 bit floats too.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Packed arithmetic (two results from two halves), mixed precision fma, and dot products."""
 
-from softfloat import (BF16, F16, F32, Env, Pattern, add, fma, fma_exact, from_nibbles, minimum, mul,
+from softfloat import (BF16, F16, F32, Env, add, fma, fma_exact, from_nibbles, minimum, mul,
                        nibbles, unknown)
 from state import MASK32
 from valu import (clamp_float, constant, read_source, row, saturate, sign_extend)

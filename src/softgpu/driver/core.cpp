@@ -60,6 +60,11 @@ void Closing(int fd) {
   if (Driver* driver = Driver::Current()) driver->CloseFile(fd);
 }
 
+void Unmapping(void* address, size_t length) {
+  if (Driver* driver = Driver::Current())
+    driver->memory().ProgramUnmaps(reinterpret_cast<uint64_t>(address), length);
+}
+
 int DrmCommand(int fd, unsigned long index, void* data, unsigned long size) {
   return WithDriver([&](Driver& driver) {
     if (driver.RenderGpu(fd) == nullptr) return -EBADF;
@@ -188,6 +193,7 @@ constexpr SoftgpuCore kTable = {
     .control = &Control,
     .map = &Map,
     .closing = &Closing,
+    .unmapping = &Unmapping,
     .drm_command = &DrmCommand,
     .device_initialize = &DeviceInitialize,
     .device_deinitialize = &DeviceDeinitialize,

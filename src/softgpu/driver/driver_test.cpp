@@ -90,13 +90,13 @@ TEST_F(DriverTest, UnknownIoctlIsRefusedAndNamed) {
   uint64_t nothing = 0;
   EXPECT_EQ(Ioctl(0x7F, nothing), -ENOTTY);
   EXPECT_EQ(Ioctl(kfd::kSmiEvents, nothing), -EINVAL);
-  EXPECT_EQ(Ioctl(kfd::kSvm, nothing), -EINVAL);
+  EXPECT_EQ(Ioctl(kfd::kDbgTrap, nothing), -EINVAL);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("rochound softgpu: KFD ioctl 0xc0084b7f (number 0x7f) is not known\n"),
             said.npos)
       << said;
   EXPECT_NE(said.find("SMI_EVENTS"), said.npos) << said;
-  EXPECT_EQ(said.find("SVM"), said.npos) << "every runtime asks for it: " << said;
+  EXPECT_EQ(said.find("DBG_TRAP"), said.npos) << "runtimes ask for it to find out: " << said;
 }
 
 TEST_F(DriverTest, OlderProgramsPassShorterStructures) {

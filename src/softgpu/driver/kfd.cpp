@@ -209,12 +209,22 @@ int SetXnackMode(Driver&, kfd::SetXnackModeArgs& args) {
   return 0;
 }
 
+// The one structure of variable length: the attributes stand behind it, and its size counts them.
+int Svm(Driver& driver, unsigned long request, void* argument) {
+  auto& args = *static_cast<kfd::SvmArgs*>(argument);
+  if (_IOC_SIZE(request) < sizeof(args)) return -EINVAL;
+  const size_t space = (_IOC_SIZE(request) - sizeof(args)) / sizeof(kfd::SvmAttribute);
+  return args.attribute_count > space ? -EINVAL : driver.memory().Svm(args);
+}
+
 struct Ioctl {
   uint32_t number;
   const char* name;
   size_t size;  // of the structure
   int (*answer)(Driver& driver, void* arguments);
-  bool refused_quietly;
+  bool refused_quietly = false;
+  // Instead of `answer`: on the program's own structure.
+  int (*answer_in_place)(Driver& driver, unsigned long request, void* argument) = nullptr;
 };
 
 template <typename Args>
@@ -226,12 +236,11 @@ constexpr Ioctl Answered(uint32_t number, const char* name) {
   return {number, name, sizeof(Args),
           [](Driver& driver, void* arguments) {
             return Function(driver, *static_cast<Args*>(arguments));
-          },
-          false};
+          }};
 }
 
 constexpr Ioctl Refused(uint32_t number, const char* name) {
-  return {number, name, 0, nullptr, false};
+  return {number, name, 0, nullptr};
 }
 
 // Runtimes try these to see whether the driver can do it; that is no news for the user.
@@ -272,7 +281,7 @@ constexpr Ioctl kIoctls[] = {
     Answered<&ImportDmabuf>(kfd::kImportDmabuf, "IMPORT_DMABUF"),
     Answered<&AllocQueueGws>(kfd::kAllocQueueGws, "ALLOC_QUEUE_GWS"),
     Refused(kfd::kSmiEvents, "SMI_EVENTS"),
-    RefusedQuietly(kfd::kSvm, "SVM"),
+    {kfd::kSvm, "SVM", sizeof(kfd::SvmArgs), nullptr, false, &Svm},
     Answered<&SetXnackMode>(kfd::kSetXnackMode, "SET_XNACK_MODE"),
     Refused(kfd::kCriu, "CRIU_OP"),
     Answered<&AvailableMemory>(kfd::kAvailableMemory, "AVAILABLE_MEMORY"),
@@ -312,6 +321,8 @@ int AnswerKfdIoctl(Driver& driver, unsigned long request, void* argument) {
     SayFormatted("KFD ioctl 0x%lx (number 0x%lx) is not known", request, _IOC_NR(request));
     return -ENOTTY;
   }
+  if (ioctl->answer_in_place != nullptr)
+    return argument == nullptr ? -EFAULT : ioctl->answer_in_place(driver, request, argument);
   if (ioctl->answer == nullptr) {
     if (!ioctl->refused_quietly)
       SayFormatted("KFD ioctl 0x%x (%s) is not implemented", ioctl->number, ioctl->name);

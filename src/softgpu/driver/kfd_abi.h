@@ -373,6 +373,41 @@ struct SetXnackModeArgs {
 };
 static_assert(sizeof(SetXnackModeArgs) == 4);
 
+// Shared virtual memory: attributes of ranges of the program's own addresses.
+enum SvmOperation : uint32_t { kSvmSet = 0, kSvmGet = 1 };
+enum SvmAttributeType : uint32_t {
+  kSvmPreferredLocation = 0,
+  kSvmPrefetchLocation = 1,
+  kSvmAccess = 2,
+  kSvmAccessInPlace = 3,
+  kSvmNoAccess = 4,
+  kSvmSetFlags = 5,
+  kSvmClearFlags = 6,
+  kSvmGranularity = 7,
+};
+enum SvmFlags : uint32_t {
+  kSvmHostAccess = 1u << 0,
+  kSvmCoherent = 1u << 1,
+  kSvmGpuReadOnly = 1u << 3,
+  kSvmGpuExecute = 1u << 4,
+  kSvmAllFlags = 0xFF,
+};
+inline constexpr uint32_t kSvmLocationSystem = 0;
+inline constexpr uint32_t kSvmLocationUndefined = 0xFFFFFFFF;
+
+struct SvmAttribute {
+  uint32_t type;
+  uint32_t value;
+};
+
+struct SvmArgs {  // followed by nattr attributes
+  uint64_t start_address;
+  uint64_t size;
+  uint32_t operation;
+  uint32_t attribute_count;
+};
+static_assert(sizeof(SvmArgs) == 24);
+
 enum RuntimeEnableBits : uint32_t {
   kRuntimeEnableMode = 1,
   // Says that the kernel takes GPU core dumps by itself, so that the runtime does not try to.

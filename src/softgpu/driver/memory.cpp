@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <span>
+#include <thread>
 #include <utility>
 
 #include "softgpu/machine/address_space.h"
@@ -27,6 +30,8 @@ bool IsMappedByProgram(uint64_t address, uint64_t size) {
   return msync(reinterpret_cast<void*>(address), size, MS_ASYNC) == 0;
 }
 
+thread_local bool t_holds_lock = false;
+
 uint8_t AccessOf(uint32_t flags) {
   uint8_t access = kRead;
   if ((flags & kfd::kAllocWritable) != 0) access |= kWrite;
@@ -35,6 +40,16 @@ uint8_t AccessOf(uint32_t flags) {
 }
 
 }  // namespace
+
+MemoryManager::Lock::Lock(std::mutex& mutex) : mutex_(mutex) {
+  mutex_.lock();
+  t_holds_lock = true;
+}
+
+MemoryManager::Lock::~Lock() {
+  t_holds_lock = false;
+  mutex_.unlock();
+}
 
 MemoryManager::~MemoryManager() {
   for (const auto& [handle, buffer] : by_gem_handle_) delete buffer;
@@ -104,7 +119,7 @@ int MemoryManager::Alloc(Gpu& gpu, kfd::AllocMemoryArgs& args) {
   buffer.address = args.va_addr;
   buffer.size = args.size;
   buffer.flags = args.flags;
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   switch (args.flags & kfd::kAllocTypeMask) {
     case kfd::kAllocVram:
     case kfd::kAllocGtt: {
@@ -143,7 +158,7 @@ int MemoryManager::Alloc(Gpu& gpu, kfd::AllocMemoryArgs& args) {
 }
 
 int MemoryManager::Free(uint64_t handle) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = buffers_.find(handle);
   if (found == buffers_.end()) return -EINVAL;
   if (found->second.mapped_gpus != 0) return -EBUSY;
@@ -158,6 +173,8 @@ int MemoryManager::AddMapping(Gpu& gpu, uint64_t begin, uint64_t end, const void
   const auto next = gpu.mappings.lower_bound(begin);
   if (next != gpu.mappings.end() && next->first < end) return -EINVAL;
   if (next != gpu.mappings.begin() && std::prev(next)->second.end > begin) return -EINVAL;
+  // If the program's memory was shared here, it is gone, or the runtime would not use its addresses.
+  svm_.Evict(begin, end);
   gpu.mappings.emplace_hint(next, begin, Gpu::Mapping{end, owner, from_drm});
   return 0;
 }
@@ -186,7 +203,7 @@ void MemoryManager::UnmapBuffer(Gpu& gpu, Buffer& buffer) {
 }
 
 int MemoryManager::Map(kfd::MapMemoryArgs& args) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Buffer* buffer = Find(args.handle);
   if (buffer == nullptr || buffer->address == 0 || args.n_devices == 0 ||
       args.n_success > args.n_devices)
@@ -201,7 +218,7 @@ int MemoryManager::Map(kfd::MapMemoryArgs& args) {
 }
 
 int MemoryManager::Unmap(kfd::MapMemoryArgs& args) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Buffer* buffer = Find(args.handle);
   if (buffer == nullptr || args.n_devices == 0 || args.n_success > args.n_devices) return -EINVAL;
   const auto* ids = reinterpret_cast<const uint32_t*>(args.device_ids_ptr);
@@ -214,12 +231,44 @@ int MemoryManager::Unmap(kfd::MapMemoryArgs& args) {
 }
 
 uint64_t MemoryManager::Available(const Gpu& gpu) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return (gpu.facts.vram_bytes - gpu.vram_used) / kLargePage * kLargePage;
 }
 
+int MemoryManager::Svm(kfd::SvmArgs& args) {
+  if (args.size == 0 || !IsPageAligned(args.start_address) || !IsPageAligned(args.size) ||
+      args.start_address > kGpuVmLimit || args.size > kGpuVmLimit - args.start_address)
+    return -EINVAL;
+  if (!IsMappedByProgram(args.start_address, args.size)) return -EFAULT;
+  const std::span attributes(reinterpret_cast<kfd::SvmAttribute*>(&args + 1),
+                             args.attribute_count);
+  const Lock lock(mutex_);
+  if (args.operation == kfd::kSvmGet) return svm_.Get(args.start_address, args.size, attributes);
+  if (args.operation != kfd::kSvmSet) return -EINVAL;
+  const int error = svm_.Set(args.start_address, args.size, attributes);
+  has_svm_.store(!svm_.empty(), std::memory_order_release);
+  return error;
+}
+
+void MemoryManager::ProgramUnmaps(uint64_t begin, uint64_t size) {
+  if (!has_svm_.load(std::memory_order_acquire) || t_holds_lock) return;
+  // The caller may be an allocator, in whatever thread. One of the GPU's threads must not wait for
+  // us while we wait for it (AddressSpace::Unmap), so nobody waits for long: a range that stays
+  // behind gives way later.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  while (!mutex_.try_lock()) {
+    if (std::chrono::steady_clock::now() > deadline) return;
+    std::this_thread::yield();
+  }
+  t_holds_lock = true;
+  svm_.Evict(begin, begin + size);
+  has_svm_.store(!svm_.empty(), std::memory_order_release);
+  t_holds_lock = false;
+  mutex_.unlock();
+}
+
 uint8_t* MemoryManager::Alias(uint64_t handle, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Buffer* buffer = Find(handle);
   if (buffer == nullptr || buffer->storage == nullptr || buffer->storage->size() < bytes)
     return nullptr;
@@ -240,7 +289,7 @@ int MemoryManager::ProgramMap(Storage& storage, uint64_t offset, void* address, 
 
 int MemoryManager::MapStorage(void* address, uint64_t length, int protection, int flags,
                               uint64_t offset, void** result) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto after = by_offset_.upper_bound(offset);
   if (after == by_offset_.begin()) return -EINVAL;
   Storage& storage = *std::prev(after)->second;
@@ -255,19 +304,19 @@ int MemoryManager::MapStorage(void* address, uint64_t length, int protection, in
 int MemoryManager::MapDoorbells(Gpu& gpu, void* address, uint64_t length, int protection, int flags,
                                 void** result) {
   if (Doorbells(gpu) == nullptr) return -ENOMEM;
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return ProgramMap(*gpu.doorbells, 0, address, length, protection, flags, result);
 }
 
 int MemoryManager::MapMmio(Gpu& gpu, void* address, uint64_t length, int protection, int flags,
                            void** result) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (gpu.mmio == nullptr) return -EINVAL;
   return ProgramMap(*gpu.mmio, 0, address, length, protection, flags, result);
 }
 
 volatile uint64_t* MemoryManager::Doorbells(Gpu& gpu) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (gpu.doorbells == nullptr) {
     const uint32_t flags = kfd::kAllocDoorbell | kfd::kAllocWritable;
     if (NewStorage(gpu, kfd::kDoorbellPageBytes, flags, &gpu.doorbells) != 0) return nullptr;

@@ -9,6 +9,7 @@
 // of the "AQL queue memory" kind is half as large as it says and mapped twice in a row.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "softgpu/driver/gpu.h"
 #include "softgpu/driver/kfd_abi.h"
 #include "softgpu/driver/storage.h"
+#include "softgpu/driver/svm.h"
 
 namespace rochound::softgpu {
 
@@ -51,6 +53,12 @@ class MemoryManager {
   // Between processes of one user: the handle names this process, a descriptor and the nonce.
   int ExportIpc(uint64_t handle, uint32_t share_handle[4]);
   int ImportIpc(Gpu& gpu, kfd::IpcImportHandleArgs& args);
+
+  // The SVM ioctl: `args` with its attributes behind it.
+  int Svm(kfd::SvmArgs& args);
+  // The program is about to unmap these addresses or to map something else there. Cheap if no range
+  // of its memory is shared with a GPU.
+  void ProgramUnmaps(uint64_t begin, uint64_t size);
 
   // The driver's own view of a buffer's bytes; nullptr for an unknown handle or one too small.
   uint8_t* Alias(uint64_t handle, uint64_t bytes);
@@ -91,6 +99,18 @@ class MemoryManager {
     uint64_t mapped_gpus = 0;  // bit per Gpu::index
   };
 
+  // Holds the lock, and remembers that this thread does: see ProgramUnmaps.
+  class Lock {
+   public:
+    explicit Lock(std::mutex& mutex);
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    std::mutex& mutex_;
+  };
+
   Buffer* Find(uint64_t handle);
   uint64_t Add(Gpu& gpu, Buffer buffer);
   int NewStorage(Gpu& gpu, uint64_t size, uint32_t flags, Storage** storage);
@@ -107,6 +127,8 @@ class MemoryManager {
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Gpu>>& gpus_;
+  SvmRanges svm_{gpus_};
+  std::atomic<bool> has_svm_{false};
   std::unordered_map<uint64_t, Buffer> buffers_;
   std::map<uint64_t, Storage*> by_offset_;
   std::unordered_map<uint64_t, Storage*> by_inode_;

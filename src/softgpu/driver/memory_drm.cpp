@@ -15,7 +15,7 @@ namespace rochound::softgpu {
 
 int MemoryManager::DrmImport(Gpu& gpu, int type, uint32_t shared_handle, DrmBuffer** buffer) {
   if (type != drm::kHandleDmabuf) return -EPERM;  // flink names and KMS handles are not shared
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Storage* storage = nullptr;
   if (const int error = ImportStorage(static_cast<int>(shared_handle), &storage)) return error;
   for (const auto& [handle, known] : by_gem_handle_) {
@@ -36,7 +36,7 @@ int MemoryManager::DrmImport(Gpu& gpu, int type, uint32_t shared_handle, DrmBuff
 }
 
 int MemoryManager::DrmExport(DrmBuffer& buffer, int type, uint32_t* shared_handle) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   switch (type) {
     case drm::kHandleKms:
     case drm::kHandleKmsNoImport:
@@ -54,7 +54,7 @@ int MemoryManager::DrmExport(DrmBuffer& buffer, int type, uint32_t* shared_handl
 }
 
 int MemoryManager::DrmFree(DrmBuffer& buffer) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (--buffer.references > 0) return 0;
   UnmapDrm(*buffer.gpu, *buffer.storage);
   if (buffer.cpu_address != nullptr) munmap(buffer.cpu_address, buffer.storage->size());
@@ -78,7 +78,7 @@ void MemoryManager::UnmapDrm(Gpu& gpu, const Storage& storage) {
 }
 
 int MemoryManager::DrmCpuMap(DrmBuffer& buffer, void** address) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (buffer.cpu_address == nullptr) {
     if (const int error =
             ProgramMap(*buffer.storage, 0, nullptr, buffer.storage->size(), PROT_READ | PROT_WRITE,
@@ -91,7 +91,7 @@ int MemoryManager::DrmCpuMap(DrmBuffer& buffer, void** address) {
 }
 
 int MemoryManager::DrmCpuUnmap(DrmBuffer& buffer) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (buffer.cpu_references == 0) return -EINVAL;
   if (--buffer.cpu_references > 0) return 0;
   munmap(buffer.cpu_address, buffer.storage->size());
@@ -101,7 +101,7 @@ int MemoryManager::DrmCpuUnmap(DrmBuffer& buffer) {
 
 int MemoryManager::DrmVaOperation(DrmBuffer& buffer, uint64_t offset, uint64_t size,
                                   uint64_t address, uint32_t operation) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Gpu& gpu = *buffer.gpu;
   Device* device = gpu.device.load(std::memory_order_acquire);
   if (device == nullptr) return -EINVAL;
@@ -134,7 +134,7 @@ int MemoryManager::DrmVaOperation(DrmBuffer& buffer, uint64_t offset, uint64_t s
 }
 
 int MemoryManager::DrmMmapOffset(uint32_t gem_handle, uint64_t* offset) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = by_gem_handle_.find(gem_handle);
   if (found == by_gem_handle_.end()) return -ENOENT;
   *offset = found->second->storage->mmap_offset;
@@ -142,7 +142,7 @@ int MemoryManager::DrmMmapOffset(uint32_t gem_handle, uint64_t* offset) {
 }
 
 int MemoryManager::DrmQueryInfo(DrmBuffer& buffer, drm::BoInfo* info) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const StorageTrailer& trailer = buffer.storage->trailer();
   *info = {};
   info->alloc_size = buffer.storage->size();
@@ -155,7 +155,7 @@ int MemoryManager::DrmQueryInfo(DrmBuffer& buffer, drm::BoInfo* info) {
 
 int MemoryManager::DrmSetMetadata(DrmBuffer& buffer, const drm::BoMetadata& metadata) {
   if (metadata.size_metadata > sizeof(metadata.umd_metadata)) return -EINVAL;
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   buffer.storage->trailer().metadata = metadata;
   return 0;
 }

@@ -60,7 +60,7 @@ int MemoryManager::ImportStorage(int fd, Storage** storage) {
 }
 
 int MemoryManager::ExportDmabuf(uint64_t handle, uint32_t flags, uint32_t* fd) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Buffer* buffer = Find(handle);
   if (buffer == nullptr || buffer->storage == nullptr) return -EINVAL;
   const int command = (flags & O_CLOEXEC) != 0 ? F_DUPFD_CLOEXEC : F_DUPFD;
@@ -71,7 +71,7 @@ int MemoryManager::ExportDmabuf(uint64_t handle, uint32_t flags, uint32_t* fd) {
 }
 
 int MemoryManager::ImportDmabuf(Gpu& gpu, int fd, uint64_t address, uint64_t* handle) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Buffer buffer;
   if (const int error = ImportStorage(fd, &buffer.storage)) return error;
   buffer.gpu = &gpu;
@@ -85,7 +85,7 @@ int MemoryManager::ImportDmabuf(Gpu& gpu, int fd, uint64_t address, uint64_t* ha
 }
 
 int MemoryManager::DmabufInfo(kfd::GetDmabufInfoArgs& args) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Storage* storage = nullptr;
   if (const int error = ImportStorage(static_cast<int>(args.dmabuf_fd), &storage)) return error;
   const StorageTrailer& trailer = storage->trailer();
@@ -107,7 +107,7 @@ int MemoryManager::DmabufInfo(kfd::GetDmabufInfoArgs& args) {
 }
 
 int MemoryManager::ExportIpc(uint64_t handle, uint32_t share_handle[4]) {
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Buffer* buffer = Find(handle);
   if (buffer == nullptr || buffer->storage == nullptr) return -EINVAL;
   const uint64_t nonce = buffer->storage->trailer().nonce;
@@ -126,7 +126,7 @@ int MemoryManager::ImportIpc(Gpu& gpu, kfd::IpcImportHandleArgs& args) {
   int result = ImportDmabuf(gpu, fd, args.va_addr, &args.handle);
   close(fd);
   if (result != 0) return result;
-  std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = buffers_.find(args.handle);
   if (found->second.storage->trailer().nonce != nonce) {  // the exporter has freed it since
     Release(found->second.storage);

@@ -267,7 +267,8 @@ bool AqlQueue::EnsureScratch(const Kernel& kernel, QueueFacts* facts, uint64_t* 
               sizeof(facts->scratch_descriptor));
   facts->scratch_base = queue->scratch_backing_memory_location;
   *bytes_per_wave = wanted == 0 ? 0 : queue->scratch_wave64_lane_byte_size * uint64_t{64};
-  *wave_slots = queue->compute_tmpring_size & 0xFFF;
+  // The register counts the waves of one accelerated compute die.
+  *wave_slots = (queue->compute_tmpring_size & 0xFFF) * device_.xcc_count;
   return true;
 }
 

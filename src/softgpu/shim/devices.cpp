@@ -67,8 +67,10 @@ const SoftgpuCore* LoadCore() {
 
 }  // namespace
 
+const SoftgpuCore* LoadedCore() { return g_core.load(std::memory_order_acquire); }
+
 const SoftgpuCore* Core() {
-  const SoftgpuCore* core = g_core.load(std::memory_order_acquire);
+  const SoftgpuCore* core = LoadedCore();
   if (core != nullptr) return core;
   if (Root() == nullptr || g_core_failed.load(std::memory_order_relaxed)) return nullptr;
   core = LoadCore();

@@ -12,6 +12,9 @@ namespace rochound::softgpu::shim {
 // The core, or nullptr: no device tree, or the core cannot be loaded (said once on stderr).
 const SoftgpuCore* Core();
 
+// The same, but nullptr if it has not been loaded yet.
+const SoftgpuCore* LoadedCore();
+
 // If the path is one of the device files, opens it: *fd is then a descriptor, or -1 with errno set.
 bool OpenDevice(const char* path, int flags, int* fd);
 

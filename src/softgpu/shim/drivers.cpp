@@ -19,6 +19,8 @@ namespace {
 
 Next<int(int, unsigned long, void*)> next_ioctl("ioctl");
 Next<void*(void*, size_t, int, int, int, off_t)> next_mmap("mmap");
+Next<int(void*, size_t)> next_munmap("munmap");
+Next<void*(void*, size_t, size_t, int, void*)> next_mremap("mremap");
 Next<int(int)> next_close("close");
 
 Next<int(int)> next_drmOpenRender("drmOpenRender");
@@ -45,10 +47,18 @@ constexpr unsigned kDrmType = 'd';
 __attribute__((constructor(101))) void ResolveDriverFunctions() {
   next_ioctl.Resolve();
   next_mmap.Resolve();
+  next_munmap.Resolve();
+  next_mremap.Resolve();
   next_close.Resolve();
 }
 
+// Before it happens: afterwards the GPU's threads would run into a hole.
+void Unmapping(void* address, size_t length) {
+  if (const SoftgpuCore* core = LoadedCore()) core->unmapping(address, length);
+}
+
 void* Map(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
+  if ((flags & MAP_FIXED) != 0) Unmapping(address, length);
   if (IsOurs(fd) && (flags & MAP_ANONYMOUS) == 0) {
     void* mapped = nullptr;
     const int result = Core()->map(fd, address, length, protection, flags, offset, &mapped);
@@ -85,6 +95,24 @@ ROCHOUND_INTERPOSE void* mmap(void* address, size_t length, int protection, int 
 ROCHOUND_INTERPOSE void* mmap64(void* address, size_t length, int protection, int flags, int fd,
                                 off64_t offset) noexcept {
   return Map(address, length, protection, flags, fd, offset);
+}
+
+ROCHOUND_INTERPOSE int munmap(void* address, size_t length) noexcept {
+  Unmapping(address, length);
+  if (auto* next = next_munmap.IfResolved()) return next(address, length);
+  return static_cast<int>(syscall(SYS_munmap, address, length));
+}
+
+ROCHOUND_INTERPOSE void* mremap(void* address, size_t old_length, size_t new_length, int flags,
+                                ...) noexcept {
+  void* target = nullptr;
+  if ((flags & MREMAP_FIXED) != 0) ROCHOUND_LAST_ARGUMENT(target, flags, void*);
+  Unmapping(address, old_length);
+  if (target != nullptr) Unmapping(target, new_length);
+  if (auto* next = next_mremap.IfResolved())
+    return next(address, old_length, new_length, flags, target);
+  return reinterpret_cast<void*>(
+      syscall(SYS_mremap, address, old_length, new_length, flags, target));
 }
 
 ROCHOUND_INTERPOSE int close(int fd) {

@@ -10,6 +10,6 @@ __global__ void Assert(int limit) { assert(static_cast<int>(threadIdx.x) < limit
 
 int main() {
   program::Begin("device_assert");
-  LAUNCH(Assert, 1, 64, 0, nullptr, 60);
+  LAUNCH_FAULTING(Assert, 1, 64, 60);
   return program::Report();
 }

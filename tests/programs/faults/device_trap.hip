@@ -13,6 +13,6 @@ int main() {
   std::vector<int> in(64);
   for (int i = 0; i < 64; ++i) in[i] = i;
   int* device = program::NewDevice(in);
-  LAUNCH(Trap, 1, 64, 0, nullptr, device);
+  LAUNCH_FAULTING(Trap, 1, 64, device);
   return program::Report();
 }

@@ -11,6 +11,11 @@
 // Keeps the compiler from knowing where a pointer points to.
 #define LAUNDER(pointer) asm volatile("" : "+v"(pointer))
 
+// A launch whose kernel may fault before the launching call has returned: any error counts only in
+// Report.
+#define LAUNCH_FAULTING(kernel, grid, block, ...) \
+  kernel<<<dim3(grid), dim3(block), 0, nullptr>>>(__VA_ARGS__)
+
 namespace program {
 
 // Waits for the kernel just launched and prints the error that comes back, and whether it stays:

@@ -8,6 +8,6 @@ __global__ void Illegal() { asm volatile(".long 0xffffffff"); }
 
 int main() {
   program::Begin("illegal_instruction");
-  LAUNCH(Illegal, 1, 64, 0, nullptr);
+  LAUNCH_FAULTING(Illegal, 1, 64);
   return program::Report();
 }

@@ -19,6 +19,6 @@ __global__ void Overflow(int* out, int offset) {
 int main() {
   program::Begin("lds_overflow");
   int* out = program::NewDevice<int>(64);
-  LAUNCH(Overflow, 1, 64, 0, nullptr, out, 1 << 20);
+  LAUNCH_FAULTING(Overflow, 1, 64, out, 1 << 20);
   return program::Report();
 }

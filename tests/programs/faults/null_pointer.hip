@@ -8,6 +8,6 @@ __global__ void Touch(int* pointer) { *pointer += 1; }
 
 int main() {
   program::Begin("null_pointer");
-  LAUNCH(Touch, 1, 64, 0, nullptr, nullptr);
+  LAUNCH_FAULTING(Touch, 1, 64, nullptr);
   return program::Report();
 }

@@ -12,6 +12,6 @@ __global__ void Write(int* out, long long index) {
 int main() {
   program::Begin("out_of_bounds_write");
   int* buffer = program::NewDevice<int>(1024);
-  LAUNCH(Write, 16, 256, 0, nullptr, buffer, -(1ll << 34));
+  LAUNCH_FAULTING(Write, 16, 256, buffer, -(1ll << 34));
   return program::Report();
 }

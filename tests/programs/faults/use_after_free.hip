@@ -17,6 +17,6 @@ int main() {
   HIP_MEMSET(64 << 20, hipMemset(buffer, 1, 64 << 20));
   HIP_CALL(hipDeviceSynchronize());
   program::Free(buffer);
-  LAUNCH(Sum, 1, 64, 0, nullptr, buffer, out);
+  LAUNCH_FAULTING(Sum, 1, 64, buffer, out);
   return program::Report();
 }

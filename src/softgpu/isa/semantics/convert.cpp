@@ -23,7 +23,7 @@ int32_t ToSigned(T x) {
   constexpr T kLimit = static_cast<T>(2147483648.0);
   bool fits = (x < kLimit) & (x >= -kLimit);
   int32_t cut = static_cast<int32_t>(fits ? x : T{0});
-  int32_t beyond = x >= kLimit ? std::numeric_limits<int32_t>::max()
+  int32_t beyond = x >= kLimit   ? std::numeric_limits<int32_t>::max()
                    : x < -kLimit ? std::numeric_limits<int32_t>::min()
                                  : 0;
   return fits ? cut : beyond;
@@ -39,6 +39,13 @@ uint32_t ToUnsigned(T x) {
   uint32_t cut = static_cast<uint32_t>(static_cast<int32_t>(fits ? low : T{0}));
   cut |= is_upper ? 0x80000000u : 0u;
   return x >= kLimit ? ~0u : cut;
+}
+
+template <int kLow, int kHigh>
+uint32_t ToShort(float x) {
+  x = x > kHigh ? kHigh : x;
+  x = x < kLow ? kLow : x;
+  return static_cast<uint16_t>(static_cast<int32_t>(x == x ? x : 0.0f));
 }
 
 template <typename T, typename Wide>
@@ -63,7 +70,9 @@ uint32_t ToUnorm16(float x) {
 // Rounded by MODE, unlike the other conversions to integers.
 uint32_t ToByte(float x) {
   float rounded = std::nearbyint(x);
-  return static_cast<uint32_t>(rounded > 255.0f ? 255 : rounded > 0.0f ? static_cast<int>(rounded) : 0);
+  return static_cast<uint32_t>(rounded > 255.0f ? 255
+                               : rounded > 0.0f ? static_cast<int>(rounded)
+                                                : 0);
 }
 uint32_t PutByte(float x, uint32_t byte, uint32_t others) {
   unsigned shift = 8 * (byte & 3);
@@ -193,8 +202,8 @@ void UnpackMiniLanes(void* dst, const void* const* src, unsigned lanes) {
 }
 
 template <auto F, Ty D, Ty S>
-constexpr Row Convert(std::string_view mnemonic) {
-  return Vector<F, D, S>(mnemonic);
+constexpr Row Convert(std::string_view mnemonic, uint32_t targets = kAllTargets) {
+  return Vector<F, D, S>(mnemonic, 0, targets);
 }
 
 constexpr Row kRows[] = {
@@ -227,10 +236,8 @@ constexpr Row kRows[] = {
     ToHalf<[](float x) { return x; }, kF32>("v_cvt_f16_f32"),
     ToHalf<[](int16_t x) { return static_cast<float>(x); }, Ty::kI16>("v_cvt_f16_i16"),
     ToHalf<[](uint16_t x) { return static_cast<float>(x); }, Ty::kU16>("v_cvt_f16_u16"),
-    FromHalf<[](float x) -> uint32_t { return static_cast<uint16_t>(Saturate<int16_t>(ToSigned(x))); }>(
-        "v_cvt_i16_f16", Ty::kI16),
-    FromHalf<[](float x) -> uint32_t { return Saturate<uint16_t>(ToSigned(x)); }>("v_cvt_u16_f16",
-                                                                                  Ty::kU16),
+    FromHalf<ToShort<-32768, 32767>>("v_cvt_i16_f16", Ty::kI16),
+    FromHalf<ToShort<0, 65535>>("v_cvt_u16_f16", Ty::kU16),
     FromHalf<ToSnorm16>("v_cvt_norm_i16_f16", Ty::kI16),
     FromHalf<ToUnorm16>("v_cvt_norm_u16_f16", Ty::kU16),
 
@@ -244,24 +251,48 @@ constexpr Row kRows[] = {
     Vector<[](int32_t a, int32_t b) {
       return static_cast<uint32_t>(static_cast<uint16_t>(Saturate<int16_t>(a))) |
              static_cast<uint32_t>(static_cast<uint16_t>(Saturate<int16_t>(b))) << 16;
-    }, kB32, kI32, kI32>("v_cvt_pk_i16_i32"),
+    },
+           kB32, kI32, kI32>("v_cvt_pk_i16_i32"),
     Vector<[](uint32_t a, uint32_t b) {
       return uint32_t{Saturate<uint16_t>(a)} | uint32_t{Saturate<uint16_t>(b)} << 16;
-    }, kB32, kU32, kU32>("v_cvt_pk_u16_u32"),
+    },
+           kB32, kU32, kU32>("v_cvt_pk_u16_u32"),
     Vector<PutByte, kB32, kF32, kU32, kB32>("v_cvt_pk_u8_f32"),
-    Accumulate<PutByte, kB32, kF32, kU32>("v_cvt_pkaccum_u8_f32"),
+    Accumulate<PutByte, kB32, kF32, kU32>("v_cvt_pkaccum_u8_f32", 0, kGfx9Targets),
 
-    Convert<[](uint32_t x) { return Fp8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_fp8"),
-    Convert<[](uint32_t x) { return Bf8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_bf8"),
-    {"v_cvt_pk_f32_fp8", &ExecVector, {Ty::kV2F32, kB32}, &UnpackMiniLanes<Fp8>},
-    {"v_cvt_pk_f32_bf8", &ExecVector, {Ty::kV2F32, kB32}, &UnpackMiniLanes<Bf8>},
-    {"v_cvt_pk_fp8_f32", &ExecPackMini<Fp8>, {kB32, kF32, kF32}, nullptr, 0, kAllTargets,
+    Convert<[](uint32_t x) { return Fp8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_fp8",
+                                                                          kGfx9Targets),
+    Convert<[](uint32_t x) { return Bf8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_bf8",
+                                                                          kGfx9Targets),
+    {"v_cvt_pk_f32_fp8", &ExecVector, {Ty::kV2F32, kB32}, &UnpackMiniLanes<Fp8>, 0, kGfx9Targets},
+    {"v_cvt_pk_f32_bf8", &ExecVector, {Ty::kV2F32, kB32}, &UnpackMiniLanes<Bf8>, 0, kGfx9Targets},
+    {"v_cvt_pk_fp8_f32",
+     &ExecPackMini<Fp8>,
+     {kB32, kF32, kF32},
+     nullptr,
+     0,
+     kGfx9Targets,
      &PrepareHalfPart},
-    {"v_cvt_pk_bf8_f32", &ExecPackMini<Bf8>, {kB32, kF32, kF32}, nullptr, 0, kAllTargets,
+    {"v_cvt_pk_bf8_f32",
+     &ExecPackMini<Bf8>,
+     {kB32, kF32, kF32},
+     nullptr,
+     0,
+     kGfx9Targets,
      &PrepareHalfPart},
-    {"v_cvt_sr_fp8_f32", &ExecStochasticMini<Fp8>, {kB32, kF32, kU32}, nullptr, 0, kAllTargets,
+    {"v_cvt_sr_fp8_f32",
+     &ExecStochasticMini<Fp8>,
+     {kB32, kF32, kU32},
+     nullptr,
+     0,
+     kGfx9Targets,
      &PrepareBytePart},
-    {"v_cvt_sr_bf8_f32", &ExecStochasticMini<Bf8>, {kB32, kF32, kU32}, nullptr, 0, kAllTargets,
+    {"v_cvt_sr_bf8_f32",
+     &ExecStochasticMini<Bf8>,
+     {kB32, kF32, kU32},
+     nullptr,
+     0,
+     kGfx9Targets,
      &PrepareBytePart},
 };
 

@@ -63,14 +63,14 @@ constexpr Row IntegerDot(std::string_view mnemonic) {
           &PrepareInteger<kWidth, kSigned>};
 }
 template <unsigned kWidth>
-constexpr Row AccumulatingDot(std::string_view mnemonic) {
+constexpr Row AccumulatingDot(std::string_view mnemonic, uint32_t targets = kAllTargets) {
   constexpr Ty kSource = kWidth == 16 ? Ty::kV2I16 : Ty::kB32;
   return {mnemonic,
           &ExecVector,
           {Ty::kI32, kSource, kSource},
           &IntegerDotLanes<kWidth, true, false>,
           kAccumulates,
-          kAllTargets,
+          targets,
           &PrepareInteger<kWidth, true>};
 }
 
@@ -121,9 +121,9 @@ constexpr Row kRows[] = {
     IntegerDot<8, false>("v_dot4_u32_u8"),
     IntegerDot<4, true>("v_dot8_i32_i4"),
     IntegerDot<4, false>("v_dot8_u32_u4"),
-    AccumulatingDot<16>("v_dot2c_i32_i16"),
+    AccumulatingDot<16>("v_dot2c_i32_i16", kGfx9Targets),
     AccumulatingDot<8>("v_dot4c_i32_i8"),
-    AccumulatingDot<4>("v_dot8c_i32_i4"),
+    AccumulatingDot<4>("v_dot8c_i32_i4", kGfx9Targets),
     {"v_dot2_f32_f16",
      &ExecVector,
      {Ty::kF32, Ty::kV2F16, Ty::kV2F16, Ty::kF32},

@@ -20,9 +20,9 @@ struct DivideFormat<float> {
   static constexpr Ty kType = Ty::kF32;
   static constexpr int kMantissaBits = 23;
   static constexpr float kUp = 0x1p64f, kDown = 0x1p-64f;
-  static constexpr int kNearMaximum = 96;     // exponent of n/d from which n/d is near the maximum
-  static constexpr int kTinyNumerator = 23;   // biased exponent
-  static constexpr int kUnderflow = -150;     // exponent of n/d below which n/d is no number
+  static constexpr int kNearMaximum = 96;    // exponent of n/d from which n/d is near the maximum
+  static constexpr int kTinyNumerator = 23;  // biased exponent
+  static constexpr int kUnderflow = -150;    // exponent of n/d below which n/d is no number
   static constexpr float kLargeDivisor = 0x1p126f;  // above, 1/d is denormal
 };
 template <>
@@ -126,9 +126,9 @@ float FmaScaled(float a, float b, float c, bool to_nearest) {
 }
 
 // The sign of a * b + c - sum, where sum is its rounded value, as the division means it: a is the
-// remainder n - d * c and b the reciprocal of d, both rounded. Their roundings can hide on which side
-// of `sum` the quotient n / d lies, so d and n are found again: d is next to 1 / b, and hardly any
-// other neighbour makes a double of n. Without such a d (no division) b counts as it is.
+// remainder n - d * c and b the reciprocal of d, both rounded. Their roundings can hide on which
+// side of `sum` the quotient n / d lies, so d and n are found again: d is next to 1 / b, and hardly
+// any other neighbour makes a double of n. Without such a d (no division) b counts as it is.
 double ErrorOfQuotient(double a, double b, double c, double sum) {
   for (int64_t step : {0, 1, -1, 2, -2}) {
     double d = std::bit_cast<double>(std::bit_cast<int64_t>(1.0 / b) + step);
@@ -195,10 +195,18 @@ const Op* ExecDivFmas(Wave& wave, const Op* op) {
   return op + 1;
 }
 
+// Without a branch, so that the lane loop vectorises.
+template <typename Word>
+Word Choose(bool condition, Word yes, Word no) {
+  Word mask = Word{0} - Word{condition};
+  return (yes & mask) | (no & ~mask);
+}
+
 // The quotient q of n/d: its sign, and the cases that no iteration gets right. Where n/d overflows,
 // the iteration ends in infinity or NaN; the manuals' pseudo-code tests d for that by mistake (it
-// was found finite before), with which such a division would end in NaN.
-template <typename T>
+// was found finite before), with which such a division would end in NaN. Halves (as floats) cannot
+// leave the range.
+template <typename T, bool kHasRange>
 T DivFixup(T q, T d, T n) {
   using Word = WordOf<T>;
   using F = DivideFormat<T>;
@@ -206,7 +214,7 @@ T DivFixup(T q, T d, T n) {
   constexpr Word kInfinity = std::bit_cast<Word>(std::numeric_limits<T>::infinity());
   constexpr Word kQuiet = Word{1} << (F::kMantissaBits - 1);
   constexpr Word kInvalid = kSign | kInfinity | kQuiet;
-  constexpr T kMinNormal = std::numeric_limits<T>::min();
+  constexpr T kMinimum = std::numeric_limits<T>::min();
   constexpr T kMaximum = std::numeric_limits<T>::max();
   Word d_bits = std::bit_cast<Word>(d);
   Word n_bits = std::bit_cast<Word>(n);
@@ -217,36 +225,21 @@ T DivFixup(T q, T d, T n) {
   bool n_infinite = n_magnitude == kInfinity, n_zero = n == T{0};
 
   Word result = sign | (std::bit_cast<Word>(q) & ~kSign);
-  // Zero, or the least number where the rounding mode says so.
-  T underflow = std::bit_cast<T>(sign | std::bit_cast<Word>(kMinNormal)) * kMinNormal;
-  bool underflows = BiasedExponent(n) - BiasedExponent(d) < F::kUnderflow;
-  result = underflows ? std::bit_cast<Word>(underflow) : result;
-  T overflow = std::bit_cast<T>(sign | std::bit_cast<Word>(kMaximum)) * kMaximum;
-  bool overflows = (std::bit_cast<Word>(q) & kInfinity) == kInfinity;
-  result = overflows && !underflows ? std::bit_cast<Word>(overflow) : result;
-  result = d_infinite | n_zero ? sign : result;
-  result = d_zero | n_infinite ? sign | kInfinity : result;
-  result = (d_zero & n_zero) | (d_infinite & n_infinite) ? kInvalid : result;
-  result = d_magnitude > kInfinity ? d_bits | kQuiet : result;
-  result = n_magnitude > kInfinity ? n_bits | kQuiet : result;
+  if constexpr (kHasRange) {
+    // Multiplied, because the rounding mode may choose the largest or the least number instead.
+    T overflow = std::bit_cast<T>(sign | std::bit_cast<Word>(kMaximum)) * kMaximum;
+    T underflow = std::bit_cast<T>(sign | std::bit_cast<Word>(kMinimum)) * kMinimum;
+    bool overflows = (std::bit_cast<Word>(q) & kInfinity) == kInfinity;
+    bool underflows = BiasedExponent(n) - BiasedExponent(d) < F::kUnderflow;
+    result = Choose(overflows, std::bit_cast<Word>(overflow), result);
+    result = Choose(underflows, std::bit_cast<Word>(underflow), result);
+  }
+  result = Choose(d_infinite | n_zero, sign, result);
+  result = Choose(d_zero | n_infinite, sign | kInfinity, result);
+  result = Choose((d_zero & n_zero) | (d_infinite & n_infinite), kInvalid, result);
+  result = Choose(d_magnitude > kInfinity, d_bits | kQuiet, result);
+  result = Choose(n_magnitude > kInfinity, n_bits | kQuiet, result);
   return std::bit_cast<T>(result);
-}
-
-// Halves as floats: every case but underflow, which f16 does not have.
-float DivFixupHalf(float q, float d, float n) {
-  uint32_t sign = (std::bit_cast<uint32_t>(d) ^ std::bit_cast<uint32_t>(n)) & 0x80000000u;
-  auto with_sign = [sign](float x) {
-    return std::bit_cast<float>(sign | (std::bit_cast<uint32_t>(x) & 0x7FFFFFFFu));
-  };
-  bool d_infinite = std::isinf(d), d_zero = d == 0.0f;
-  bool n_infinite = std::isinf(n), n_zero = n == 0.0f;
-  float result = with_sign(q);
-  result = d_infinite | n_zero ? with_sign(0.0f) : result;
-  result = d_zero | n_infinite ? with_sign(__builtin_inff()) : result;
-  result = (d_zero & n_zero) | (d_infinite & n_infinite) ? std::bit_cast<float>(0xFFC00000u)
-                                                         : result;
-  result = d != d ? d : result;
-  return n != n ? n : result;
 }
 
 template <typename T>
@@ -265,10 +258,10 @@ constexpr Row kRows[] = {
     ScaleRow<double>("v_div_scale_f64"),
     FmasRow<float>("v_div_fmas_f32"),
     FmasRow<double>("v_div_fmas_f64"),
-    Vector<DivFixup<float>, Ty::kF32, Ty::kF32, Ty::kF32, Ty::kF32>("v_div_fixup_f32"),
-    Vector<DivFixup<double>, Ty::kF64, Ty::kF64, Ty::kF64, Ty::kF64>("v_div_fixup_f64"),
-    Half3<DivFixupHalf>("v_div_fixup_f16", kKeepsHigh16),
-    Half3<DivFixupHalf>("v_div_fixup_legacy_f16"),
+    Vector<DivFixup<float, true>, Ty::kF32, Ty::kF32, Ty::kF32, Ty::kF32>("v_div_fixup_f32"),
+    Vector<DivFixup<double, true>, Ty::kF64, Ty::kF64, Ty::kF64, Ty::kF64>("v_div_fixup_f64"),
+    Half3<DivFixup<float, false>>("v_div_fixup_f16", kKeepsHigh16),
+    Half3<DivFixup<float, false>>("v_div_fixup_legacy_f16", 0, kGfx9Targets),
 };
 
 }  // namespace

@@ -43,13 +43,11 @@ double ScaleDouble(double x, int32_t n) {
 
 // The first 1201 bits of 2/pi behind the point, most significant word first.
 constexpr uint64_t kTwoOverPi[] = {
-    0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041,
-    0xFE5163ABDEBBC561, 0xB7246E3A424DD2E0, 0x06492EEA09D1921C,
-    0xFE1DEB1CB129A73E, 0xE88235F52EBB4484, 0xE99C7026B45F7E41,
-    0x3991D639835339F4, 0x9C845F8BBDF9283B, 0x1FF897FFDE05980F,
-    0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7, 0x4F463F669E5FEA2D,
-    0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08,
-    0x56033046FC7B0000,
+    0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041, 0xFE5163ABDEBBC561,
+    0xB7246E3A424DD2E0, 0x06492EEA09D1921C, 0xFE1DEB1CB129A73E, 0xE88235F52EBB4484,
+    0xE99C7026B45F7E41, 0x3991D639835339F4, 0x9C845F8BBDF9283B, 0x1FF897FFDE05980F,
+    0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7, 0x4F463F669E5FEA2D, 0x7527BAC7EBE5F17B,
+    0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08, 0x56033046FC7B0000,
 };
 constexpr unsigned kTwoOverPiBits = 64 * std::size(kTwoOverPi);
 
@@ -88,7 +86,7 @@ constexpr Row kRows[] = {
     Double2<[](double a, double b) { return a + b; }>("v_add_f64"),
     Double2<[](double a, double b) { return a * b; }>("v_mul_f64"),
     Vector<Fma, kF64, kF64, kF64, kF64>("v_fma_f64"),
-    Accumulate<Fma, kF64, kF64, kF64>("v_fmac_f64"),
+    Accumulate<Fma, kF64, kF64, kF64>("v_fmac_f64", 0, kGfx9Targets),
 
     Double1<[](double x) { return std::floor(x); }>("v_floor_f64"),
     Double1<[](double x) { return std::ceil(x); }>("v_ceil_f64"),

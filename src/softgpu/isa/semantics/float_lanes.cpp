@@ -14,8 +14,7 @@ const Op* RunVector(Wave& wave, const Op* op, LaneLoop loop, Ty mode, bool direc
     sources[count] = FetchSource(wave, op, i, count, types[i], &buffers[count], &lanes);
   if (op->row->flags & kAccumulates) {
     uint64_t ignored = ~uint64_t{0};
-    sources[count] =
-        FetchSource(wave, op, 0, kMaxOperands, types[0], &buffers[count], &ignored);
+    sources[count] = FetchSource(wave, op, 0, kMaxOperands, types[0], &buffers[count], &ignored);
   }
   if (direct && lanes == wave.full_exec) {
     FloatMode float_mode(wave, mode);

@@ -151,21 +151,14 @@ constexpr Row Half1(std::string_view mnemonic, uint32_t flags = 0, uint32_t targ
 }
 template <auto F, auto FDirected = F>
 constexpr Row Half2(std::string_view mnemonic, uint32_t flags = 0, uint32_t targets = kAllTargets) {
-  return {mnemonic,
-          &ExecVector,
-          {Ty::kF16, Ty::kF16, Ty::kF16},
-          &HalfLanes<2, F, FDirected>,
-          flags,
-          targets};
+  return {mnemonic, &ExecVector, {Ty::kF16, Ty::kF16, Ty::kF16}, &HalfLanes<2, F, FDirected>,
+          flags,    targets};
 }
 template <auto F, auto FDirected = F>
 constexpr Row Half3(std::string_view mnemonic, uint32_t flags = 0, uint32_t targets = kAllTargets) {
-  return {mnemonic,
-          &ExecVector,
-          {Ty::kF16, Ty::kF16, Ty::kF16, Ty::kF16},
-          &HalfLanes<3, F, FDirected>,
-          flags,
-          targets};
+  return {
+      mnemonic, &ExecVector, {Ty::kF16, Ty::kF16, Ty::kF16, Ty::kF16}, &HalfLanes<3, F, FDirected>,
+      flags,    targets};
 }
 
 }  // namespace rochound::softgpu

@@ -3,12 +3,24 @@
 // Taking floats apart: fract and frexp, for any width. Lane functions; pure.
 #pragma once
 
+#include <immintrin.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 namespace rochound::softgpu {
+
+// To the nearest integer, ties to even, in every rounding mode. The compilers do not vectorise
+// roundeven.
+inline void RoundEvenLanes(void* dst, const void* const* src, unsigned lanes) {
+  auto* d = static_cast<float*>(dst);
+  auto* a = static_cast<const float*>(src[0]);
+  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  for (unsigned i = 0; i < lanes; i += 8)
+    _mm256_storeu_ps(d + i, _mm256_round_ps(_mm256_loadu_ps(a + i), kNearest));
+}
 
 // x - floor(x), which is 1 for a tiny negative x: the instruction stays below 1, as the compiler
 // counts on when it replaces min(x - floor(x), below_one). Infinities give NaN.

@@ -15,6 +15,7 @@ enum class Pick : uint8_t { kMin, kMax, kMin3, kMax3, kMed3 };
 struct PickRules {
   bool ieee;               // MODE.IEEE
   bool first_of_two_nans;  // gfx10; gfx9 gives the second
+  bool no_nans = false;    // none in the whole row: the common case, and much shorter
 };
 
 template <typename WordType, typename SignedType, WordType kInfinityBits, WordType kQuietBit>
@@ -29,36 +30,49 @@ using PickSingle = PickFormat<uint32_t, int32_t, 0x7F800000u, 0x00400000u>;
 using PickDouble = PickFormat<uint64_t, int64_t, 0x7FF0000000000000u, 0x0008000000000000u>;
 using PickHalf = PickFormat<uint32_t, int32_t, 0x7C000000u, 0x02000000u>;  // in the upper 16 bits
 
+// Conditions are masks of a whole word and comparisons are signed: what AVX2 has.
 template <typename F>
 struct Picker {
   using Word = typename F::Word;
   using Signed = typename F::Signed;
 
-  static bool IsNan(Word x) { return (x & ~F::kSign) > F::kInfinity; }
-  static bool IsSignaling(Word x) { return IsNan(x) & !(x & F::kQuiet); }
-  // Ordered like the floats, and -0 below +0.
+  static Word Mask(bool condition) { return Word{0} - Word{condition}; }
+  static Word Select(Word mask, Word yes, Word no) { return (yes & mask) | (no & ~mask); }
+
+  static Signed Magnitude(Word x) { return static_cast<Signed>(x & ~F::kSign); }
+  static Word IsNan(Word x) { return Mask(Magnitude(x) > static_cast<Signed>(F::kInfinity)); }
+  static Word IsSignaling(Word x) {
+    return IsNan(x) & Mask(Magnitude(x) < static_cast<Signed>(F::kInfinity | F::kQuiet));
+  }
+  static Word Flush(Word x) { return Select(Mask((x & F::kInfinity) == 0), x & F::kSign, x); }
+
+  // Ordered like the floats, and -0 (key -1) below +0 (key 0). Its own inverse.
   static Signed Key(Word x) {
     Word fold = static_cast<Word>(static_cast<Signed>(x) >> (8 * sizeof(Word) - 1)) & ~F::kSign;
     return static_cast<Signed>(x ^ fold);
   }
-  static bool Equal(Word a, Word b) { return (a == b) | !((a | b) & ~F::kSign); }
-  static Word Flush(Word x) { return x & F::kInfinity ? x : x & F::kSign; }
+  static Signed Larger(Signed a, Signed b) { return a > b ? a : b; }
+  // Of the floats that the keys stand for: zeros are equal.
+  static Word Equal(Signed a, Signed b) {
+    Word both_zero = Mask(a <= 0) & Mask(a >= -1) & Mask(b <= 0) & Mask(b >= -1);
+    return Mask(a == b) | both_zero;
+  }
 
   // A NaN loses against a number; a signaling one wins in IEEE mode, quieted.
   template <bool kMax, PickRules kRules>
   static Word Two(Word a, Word b) {
-    bool first = kMax ? Key(a) > Key(b) : Key(a) < Key(b);
-    Word result = first ? a : b;
+    Word result = Select(Mask(kMax ? Key(a) > Key(b) : Key(a) < Key(b)), a, b);
+    if constexpr (kRules.no_nans) return result;
     if constexpr (kRules.first_of_two_nans) {
-      result = IsNan(a) ? b : result;
-      result = IsNan(b) ? a : result;
+      result = Select(IsNan(a), b, result);
+      result = Select(IsNan(b), a, result);
     } else {
-      result = IsNan(b) ? a : result;
-      result = IsNan(a) ? b : result;
+      result = Select(IsNan(b), a, result);
+      result = Select(IsNan(a), b, result);
     }
     if constexpr (kRules.ieee) {
-      result = IsSignaling(b) ? b | F::kQuiet : result;
-      result = IsSignaling(a) ? a | F::kQuiet : result;
+      result = Select(IsSignaling(b), b | F::kQuiet, result);
+      result = Select(IsSignaling(a), a | F::kQuiet, result);
     }
     return result;
   }
@@ -70,12 +84,14 @@ struct Picker {
     if constexpr (kPick == Pick::kMin3) return Two<false, kRules>(Two<false, kRules>(a, b), c);
     if constexpr (kPick == Pick::kMax3) return Two<true, kRules>(Two<true, kRules>(a, b), c);
     if constexpr (kPick == Pick::kMed3) {
-      Word max3 = Choose<Pick::kMax3, kRules>(a, b, c);
-      Word result = Two<true, kRules>(a, b);
-      result = Equal(max3, b) ? Two<true, kRules>(a, c) : result;
-      result = Equal(max3, a) ? Two<true, kRules>(b, c) : result;
-      bool any_nan = IsNan(a) | IsNan(b) | IsNan(c);
-      return any_nan ? Choose<Pick::kMin3, kRules>(a, b, c) : result;
+      Signed x = Key(a), y = Key(b), z = Key(c);
+      Signed max3 = Larger(Larger(x, y), z);
+      auto key = static_cast<Word>(Larger(x, y));
+      key = Select(Equal(max3, y), static_cast<Word>(Larger(x, z)), key);
+      key = Select(Equal(max3, x), static_cast<Word>(Larger(y, z)), key);
+      if constexpr (kRules.no_nans) return static_cast<Word>(Key(key));
+      return Select(IsNan(a) | IsNan(b) | IsNan(c), Choose<Pick::kMin3, kRules>(a, b, c),
+                    static_cast<Word>(Key(key)));
     }
   }
 };
@@ -114,6 +130,22 @@ void PickLoop(typename F::Word* d, const typename F::Word* a, const typename F::
   }
 }
 
+template <typename F, PickLayout kLayout>
+bool HasNan(const typename F::Word* row, unsigned lanes) {
+  using Word = typename F::Word;
+  Word any = 0;
+  for (unsigned i = 0; i < lanes; ++i) {
+    if constexpr (kLayout == PickLayout::kWhole) {
+      any |= Picker<F>::IsNan(row[i]);
+    } else {
+      any |= Picker<F>::IsNan(row[i] << 16);
+      if constexpr (kLayout == PickLayout::kBothHalves)
+        any |= Picker<F>::IsNan(row[i] & 0xFFFF0000u);
+    }
+  }
+  return any != 0;
+}
+
 template <typename F, PickLayout kLayout, Pick kPick, PickRules kRules>
 void PickLanes(void* dst, const void* const* src, unsigned lanes) {
   using Word = typename F::Word;
@@ -124,6 +156,9 @@ void PickLanes(void* dst, const void* const* src, unsigned lanes) {
   HostMode mode = HostMode::Now();
   if (mode.flush_inputs || mode.flush_results) {
     PickLoop<F, kLayout, kPick, kRules, true>(d, a, b, c, lanes);
+  } else if (!HasNan<F, kLayout>(a, lanes) && !HasNan<F, kLayout>(b, lanes) &&
+             (c == b || !HasNan<F, kLayout>(c, lanes))) {
+    PickLoop<F, kLayout, kPick, {false, false, true}, false>(d, a, b, c, lanes);
   } else {
     PickLoop<F, kLayout, kPick, kRules, false>(d, a, b, c, lanes);
   }

@@ -42,8 +42,9 @@ CubeAxis AxisOf(float x, float y, float z) {
 }
 float CubeId(float x, float y, float z) {
   CubeAxis axis = AxisOf(x, y, z);
-  return axis.is_z ? (z < 0 ? 5.0f : 4.0f)
-                   : axis.is_y ? (y < 0 ? 3.0f : 2.0f) : (x < 0 ? 1.0f : 0.0f);
+  return axis.is_z   ? (z < 0 ? 5.0f : 4.0f)
+         : axis.is_y ? (y < 0 ? 3.0f : 2.0f)
+                     : (x < 0 ? 1.0f : 0.0f);
 }
 float CubeS(float x, float y, float z) {
   CubeAxis axis = AxisOf(x, y, z);
@@ -81,8 +82,8 @@ constexpr Row Single2(std::string_view mnemonic) {
   return Vector<F, kF32, kF32, kF32>(mnemonic);
 }
 template <auto F>
-constexpr Row Single3(std::string_view mnemonic) {
-  return Vector<F, kF32, kF32, kF32, kF32>(mnemonic);
+constexpr Row Single3(std::string_view mnemonic, uint32_t targets = kAllTargets) {
+  return Vector<F, kF32, kF32, kF32, kF32>(mnemonic, 0, targets);
 }
 
 constexpr Row kRows[] = {
@@ -96,14 +97,14 @@ constexpr Row kRows[] = {
     Single3<FmaFloat>("v_fmaak_f32"),  // the text has the factors first, whichever the literal is
     Single3<FmaFloat>("v_fmamk_f32"),
     Accumulate<FmaFloat, kF32, kF32, kF32>("v_fmac_f32"),
-    Single3<FmaLegacy>("v_fma_legacy_f32"),
-    Accumulate<FmaLegacy, kF32, kF32, kF32>("v_fmac_legacy_f32"),
-    Single3<MulLit>("v_mullit_f32"),
+    Single3<FmaLegacy>("v_fma_legacy_f32", kGfx10Targets),
+    Accumulate<FmaLegacy, kF32, kF32, kF32>("v_fmac_legacy_f32", 0, kGfx10Targets),
+    Single3<MulLit>("v_mullit_f32", kGfx10Targets),
 
     Single1<[](float x) { return std::floor(x); }>("v_floor_f32"),
     Single1<[](float x) { return std::ceil(x); }>("v_ceil_f32"),
     Single1<[](float x) { return std::trunc(x); }>("v_trunc_f32"),
-    Single1<[](float x) { return __builtin_roundevenf(x); }>("v_rndne_f32"),
+    {"v_rndne_f32", &ExecVector, {kF32, kF32}, &RoundEvenLanes},
     Single1<[](float x) { return Fraction(x, 0x1.fffffep-1f); }>("v_fract_f32"),
     Vector<ScaleSingle, kF32, kF32, Ty::kI32>("v_ldexp_f32"),
     Single1<FrexpMantissa<float, uint32_t>>("v_frexp_mant_f32"),

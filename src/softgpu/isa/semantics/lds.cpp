@@ -375,9 +375,8 @@ const Op* ExecGlobalWaveSync(Wave& wave, const Op* op) {
   uint64_t exec = wave.exec();
   if (exec == 0) return op + 1;
   const Operand& operand = op->operand[0];
-  uint32_t value = operand.kind == Operand::Kind::kVector
-                       ? wave.Row(operand.index)[std::countr_zero(exec)]
-                       : 0;
+  uint32_t value =
+      operand.kind == Operand::Kind::kVector ? wave.Row(operand.index)[std::countr_zero(exec)] : 0;
   if (!wave.environment->GlobalWaveSync(wave, op, value))
     return wave.StopIllegal(op, "not implemented: global wave sync on this device");
   return wave.stop == StopReason::kNone ? op + 1 : nullptr;

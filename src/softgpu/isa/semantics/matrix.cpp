@@ -81,8 +81,8 @@ inline int32_t MultiplyAdd(int32_t a, int32_t b, int32_t c) {  // wraps
 template <unsigned kBits>
 uint64_t ElementBits(const Wave& wave, unsigned first, unsigned index, unsigned lane) {
   if constexpr (kBits == 64) {
-    return wave.Row(first + 2 * index)[lane] |
-           uint64_t{wave.Row(first + 2 * index + 1)[lane]} << 32;
+    return wave.Row(first + 2 * index)[lane] | uint64_t{wave.Row(first + 2 * index + 1)[lane]}
+                                                   << 32;
   } else {
     constexpr unsigned kPerWord = 32 / kBits;
     return wave.Row(first + index / kPerWord)[lane] >> (kBits * (index % kPerWord));
@@ -128,10 +128,10 @@ struct Product {
         kM * kN / kStrip < kLanes ? kLanes * kStrip / (kM * kN) : 1;
     for (unsigned b = 0; b < kBlocks; ++b) {
       for (unsigned i = 0; i < kM; ++i) {
-        unsigned reg = b * (kM * kN / kLanes) +
-                       i / (kStrip * kStripsPerRegister) * kStrip + i % kStrip;
-        unsigned lane = b % kBlocksPerRegister * kN +
-                        i / kStrip % kStripsPerRegister * kBlocksPerRegister * kN;
+        unsigned reg =
+            b * (kM * kN / kLanes) + i / (kStrip * kStripsPerRegister) * kStrip + i % kStrip;
+        unsigned lane =
+            b % kBlocksPerRegister * kN + i / kStrip % kStripsPerRegister * kBlocksPerRegister * kN;
         for (unsigned j = 0; j < kN; ++j)
           visit(reg * kSumWords, (lane + j) % kLanes, sums[b][i][j]);
       }
@@ -241,7 +241,7 @@ constexpr Row Mfma(std::string_view mnemonic) {
   using D = Dense<kM, kK, kBlocks, A, B>;
   // A constant C has the type of the sum.
   constexpr Ty kC = A::kBits == 64 ? Ty::kF64 : Ty::kRaw;
-  return {mnemonic, &D::Exec, {Ty::kRaw, Ty::kRaw, Ty::kRaw, kC}, nullptr, kIgnoresExec,
+  return {mnemonic,     &D::Exec,   {Ty::kRaw, Ty::kRaw, Ty::kRaw, kC}, nullptr, kIgnoresExec,
           kGfx9Targets, &D::Prepare};
 }
 
@@ -269,8 +269,7 @@ struct Sparse : Product<kM, kM, kK, 1, A, B> {
       for (unsigned e = 0; e < kStoredPerLane; ++e) {
         unsigned which = indices[lane] >> (index_shift + 2 * e) & 3;
         unsigned stored = group * kStoredPerLane + e;
-        a[row][stored] =
-            A::Decode(ElementBits<A::kBits>(wave, op->operand[1].index, e, lane));
+        a[row][stored] = A::Decode(ElementBits<A::kBits>(wave, op->operand[1].index, e, lane));
         k_of[row][stored] = static_cast<uint8_t>(stored / 2 * 4 + which);
       }
       for (unsigned e = 0; e < P::kPerLane; ++e)
@@ -312,7 +311,7 @@ struct Sparse : Product<kM, kM, kK, 1, A, B> {
 template <unsigned kM, unsigned kK, typename A, typename B = A>
 constexpr Row Smfmac(std::string_view mnemonic) {
   using S = Sparse<kM, kK, A, B>;
-  return {mnemonic, &S::Exec, {Ty::kRaw, Ty::kRaw, Ty::kRaw, Ty::kRaw}, nullptr, kIgnoresExec,
+  return {mnemonic,     &S::Exec,   {Ty::kRaw, Ty::kRaw, Ty::kRaw, Ty::kRaw}, nullptr, kIgnoresExec,
           kGfx9Targets, &S::Prepare};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// VOP3P: packed 16-bit and 32-bit arithmetic, and the mixed-precision fma. op_sel, op_sel_hi, neg_lo
-// and neg_hi of the packed operands are applied before a lane loop sees them.
+// VOP3P: packed 16-bit and 32-bit arithmetic, and the mixed-precision fma. op_sel, op_sel_hi,
+// neg_lo and neg_hi of the packed operands are applied before a lane loop sees them.
 #include "softgpu/isa/semantics/packed.h"
 
 #include <limits>
@@ -84,6 +84,9 @@ constexpr auto kAdd = [](int32_t a, int32_t b) { return a + b; };
 constexpr auto kSub = [](int32_t a, int32_t b) { return a - b; };
 constexpr auto kMin = [](int32_t a, int32_t b) { return a < b ? a : b; };
 constexpr auto kMax = [](int32_t a, int32_t b) { return a > b ? a : b; };
+constexpr auto kMul = [](int32_t a, int32_t b) { return int64_t{a} * b; };
+constexpr auto kShiftLeft = [](int32_t a, int32_t b) { return b << (a & 15); };
+constexpr auto kShiftRight = [](int32_t a, int32_t b) { return b >> (a & 15); };
 constexpr auto kMad = [](int32_t a, int32_t b, int32_t c) { return int64_t{a} * b + c; };
 
 // ---- Floats ----
@@ -130,10 +133,10 @@ const Op* ExecPairMove(Wave& wave, const Op* op) {
   uint64_t lanes = wave.exec();
   if (lanes == 0) return op + 1;
   RowBuffer buffers[2];
-  const auto* a = static_cast<const uint64_t*>(
-      FetchSource(wave, op, 1, 0, Ty::kB64, &buffers[0], &lanes));
-  const auto* b = static_cast<const uint64_t*>(
-      FetchSource(wave, op, 2, 1, Ty::kB64, &buffers[1], &lanes));
+  const auto* a =
+      static_cast<const uint64_t*>(FetchSource(wave, op, 1, 0, Ty::kB64, &buffers[0], &lanes));
+  const auto* b =
+      static_cast<const uint64_t*>(FetchSource(wave, op, 2, 1, Ty::kB64, &buffers[1], &lanes));
   unsigned a_shift = op->modifiers().op_sel & 1 ? 32 : 0;
   unsigned b_shift = op->modifiers().op_sel & 2 ? 32 : 0;
   RowBuffer result;
@@ -237,8 +240,9 @@ bool PrepareMix(const AsmInstruction& instruction, const Architecture&, Op* op, 
 template <MixResult kResult>
 constexpr Row Mix(std::string_view mnemonic) {
   Ty type = kResult == MixResult::kSingle ? Ty::kF32 : Ty::kF16;
-  return {mnemonic,    &ExecMix<kResult>, {type, Ty::kF32, Ty::kF32, Ty::kF32}, nullptr,
-          kKeepsHigh16, kAllTargets,       &PrepareMix};
+  return {mnemonic,   &ExecMix<kResult>, {type, Ty::kF32, Ty::kF32, Ty::kF32},
+          nullptr,    kKeepsHigh16,      kAllTargets,
+          &PrepareMix};
 }
 
 constexpr Row kRows[] = {
@@ -252,14 +256,10 @@ constexpr Row kRows[] = {
     IntegerPair<uint16_t, kMin>("v_pk_min_u16"),
     IntegerPair<int16_t, kMax>("v_pk_max_i16"),
     IntegerPair<uint16_t, kMax>("v_pk_max_u16"),
-    IntegerPairWithoutClamp<uint16_t, [](int32_t a, int32_t b) { return int64_t{a} * b; }>(
-        "v_pk_mul_lo_u16"),
-    IntegerPairWithoutClamp<uint16_t, [](int32_t a, int32_t b) { return b << (a & 15); }>(
-        "v_pk_lshlrev_b16"),
-    IntegerPairWithoutClamp<uint16_t, [](int32_t a, int32_t b) { return b >> (a & 15); }>(
-        "v_pk_lshrrev_b16"),
-    IntegerPairWithoutClamp<int16_t, [](int32_t a, int32_t b) { return b >> (a & 15); }>(
-        "v_pk_ashrrev_i16"),
+    IntegerPairWithoutClamp<uint16_t, kMul>("v_pk_mul_lo_u16"),
+    IntegerPairWithoutClamp<uint16_t, kShiftLeft>("v_pk_lshlrev_b16"),
+    IntegerPairWithoutClamp<uint16_t, kShiftRight>("v_pk_lshrrev_b16"),
+    IntegerPairWithoutClamp<int16_t, kShiftRight>("v_pk_ashrrev_i16"),
 
     {"v_pack_b32_f16", &ExecVector, {Ty::kB32, Ty::kF16, Ty::kF16}, &PackLanes},
     HalfPair2<[](float a, float b) { return a + b; }>("v_pk_add_f16"),
@@ -278,21 +278,30 @@ constexpr Row kRows[] = {
     HalfPairPick<Pick::kMin>("v_pk_min_f16"),
     HalfPairPick<Pick::kMax>("v_pk_max_f16"),
 
-    {"v_pk_fma_f32", &ExecVector, {kV2F32, kV2F32, kV2F32, kV2F32}, &FloatPairLanes<FmaFloat, 3>},
+    {"v_pk_fma_f32",
+     &ExecVector,
+     {kV2F32, kV2F32, kV2F32, kV2F32},
+     &FloatPairLanes<FmaFloat, 3>,
+     0,
+     kGfx9Targets},
     {"v_pk_mul_f32",
      &ExecVector,
      {kV2F32, kV2F32, kV2F32},
-     &FloatPairLanes<[](float a, float b) { return a * b; }, 2>},
+     &FloatPairLanes<[](float a, float b) { return a * b; }, 2>,
+     0,
+     kGfx9Targets},
     {"v_pk_add_f32",
      &ExecVector,
      {kV2F32, kV2F32, kV2F32},
-     &FloatPairLanes<[](float a, float b) { return a + b; }, 2>},
+     &FloatPairLanes<[](float a, float b) { return a + b; }, 2>,
+     0,
+     kGfx9Targets},
     {"v_pk_mov_b32",
      &ExecPairMove,
      {Ty::kV2B32, Ty::kV2B32, Ty::kV2B32},
      nullptr,
      0,
-     kAllTargets,
+     kGfx9Targets,
      &RefusePairMoveModifiers},
 
     Mix<MixResult::kSingle>("v_fma_mix_f32"),
