@@ -19,7 +19,7 @@ while (($#)); do
   shift
 done
 
-"$tools/build.sh" "$folder" fuzz
+"$tools/build.sh" "$folder" fuzz fuzzers
 shopt -s nullglob
 found=("$folder"/bin/fuzz_$name)
 if ((${#found[@]} == 0)); then

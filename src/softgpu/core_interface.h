@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The only link between the preloaded shim and the core that it loads at the first use of a GPU: one exported
-// function of the core, which returns a table of functions. Calls come from any thread of the program, also before
-// main and after static destructors have run. Plain C types only, because the shim has no C++ library.
-// Unless it says otherwise a function returns a value >= 0, or minus an errno value; it never sets errno.
+// The only link between the preloaded shim and the core that it loads at the first use of a GPU:
+// one exported function of the core, which returns a table of functions. Calls come from any thread
+// of the program, also before main and after static destructors have run. Plain C types only,
+// because the shim has no C++ library. Unless it says otherwise a function returns a value >= 0, or
+// minus an errno value; it never sets errno.
 #pragma once
 
 #include <stddef.h>
@@ -15,8 +16,8 @@
 
 extern "C" {
 
-// What `map` returns for a descriptor that was one of ours but has been reused for another file behind the shim's
-// back (close_range, dup2); the shim then forgets it.
+// What `map` returns for a descriptor that was one of ours but has been reused for another file
+// behind the shim's back (close_range, dup2); the shim then forgets it.
 enum { kSoftgpuNotOurs = INT32_MIN };
 
 struct SoftgpuCore {
@@ -28,7 +29,8 @@ struct SoftgpuCore {
   int (*open_render)(int minor, int flags);
   // For descriptors that `track` named. `closing` is called just before the descriptor is closed.
   int (*control)(int fd, unsigned long request, void* argument);
-  int (*map)(int fd, void* address, size_t length, int protection, int flags, int64_t offset, void** result);
+  int (*map)(int fd, void* address, size_t length, int protection, int flags, int64_t offset,
+             void** result);
   void (*closing)(int fd);
   // The program is about to unmap this memory of its own, or to map something else over it.
   void (*unmapping)(void* address, size_t length);
@@ -47,7 +49,8 @@ struct SoftgpuCore {
   int (*bo_cpu_unmap)(void* bo);
   int (*bo_query_info)(void* bo, void* info);
   int (*bo_set_metadata)(void* bo, void* metadata);
-  int (*bo_va_op)(void* bo, uint64_t offset, uint64_t size, uint64_t address, uint64_t flags, uint32_t operation);
+  int (*bo_va_op)(void* bo, uint64_t offset, uint64_t size, uint64_t address, uint64_t flags,
+                  uint32_t operation);
 };
 
 // `track` tells the shim that the core made this descriptor and answers for it.

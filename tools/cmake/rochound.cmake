@@ -12,6 +12,10 @@
 
 include(GoogleTest)
 
+# What is enough to build for a run of the unit tests, or of the fuzzers.
+add_custom_target(unit_tests)
+add_custom_target(fuzzers)
+
 function(rochound_test name)
   cmake_parse_arguments(arg "WHOLE" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT arg_SOURCES OR NOT arg_LABELS OR arg_UNPARSED_ARGUMENTS)
@@ -22,6 +26,7 @@ function(rochound_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest_main Threads::Threads)
+  add_dependencies(unit_tests ${name})
   if(arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES
@@ -42,6 +47,7 @@ function(rochound_fuzzer name)
   add_executable(fuzz_${name} ${arg_SOURCES})
   target_link_libraries(fuzz_${name} PRIVATE ${arg_LIBS} Threads::Threads)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers fuzz_${name})
 endfunction()
 
 function(rochound_bench name)

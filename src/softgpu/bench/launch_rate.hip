@@ -9,13 +9,13 @@
 
 __global__ void Empty() {}
 
-#define CHECK(call)                                                      \
-  do {                                                                   \
-    hipError_t status = (call);                                          \
-    if (status != hipSuccess) {                                          \
+#define CHECK(call)                                                       \
+  do {                                                                    \
+    hipError_t status = (call);                                           \
+    if (status != hipSuccess) {                                           \
       std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(status)); \
-      std::exit(1);                                                      \
-    }                                                                    \
+      std::exit(1);                                                       \
+    }                                                                     \
   } while (0)
 
 static double Seconds() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// `./dev bench softgpu [--json]`: how fast the software GPU is. Instruction rates are measured on the
-// machine alone, launch rates through the real HIP runtime. Machines are noisy: each rate is the best
-// of several rounds, and one core is compared with two inside one run.
+// `./dev bench softgpu [--json]`: how fast the software GPU is. Instruction rates are measured on
+// the machine alone, launch rates through the real HIP runtime. Machines are noisy: each rate is
+// the best of several rounds, and one core is compared with two inside one run.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -92,8 +92,7 @@ int DeviceInitialize(int fd, uint32_t* major, uint32_t* minor, void** device) {
 int DeviceDeinitialize(void* device) {
   Driver* driver = Driver::Current();
   auto* gpu = static_cast<Gpu*>(device);
-  if (driver != nullptr && driver->FindGpu(gpu->facts.gpu_id) == gpu)
-    driver->DeinitializeDrm(*gpu);
+  if (driver != nullptr && driver->FindGpu(gpu->facts.gpu_id) == gpu) driver->DeinitializeDrm(*gpu);
   return 0;
 }
 
@@ -139,9 +138,8 @@ int BoImport(void* device, int type, uint32_t shared_handle, void* out) {
 // The functions on a buffer object, which differ only in what they ask the memory manager.
 template <typename Answer>
 int WithBuffer(void* bo, Answer&& answer) {
-  return WithDriver([&](Driver& driver) {
-    return answer(driver.memory(), *static_cast<DrmBuffer*>(bo));
-  });
+  return WithDriver(
+      [&](Driver& driver) { return answer(driver.memory(), *static_cast<DrmBuffer*>(bo)); });
 }
 
 int BoExport(void* bo, int type, uint32_t* shared_handle) {

@@ -107,8 +107,8 @@ Gpu* Driver::FindGpu(uint32_t gpu_id) {
   return nullptr;
 }
 
-// The descriptor has to be a real one: the program may pass it to fcntl, dup it, or close it. A memfd
-// has an inode of its own, by which we can tell later that the number still means this file.
+// The descriptor has to be a real one: the program may pass it to fcntl, dup it, or close it. A
+// memfd has an inode of its own, by which we can tell later that the number still means this file.
 int Driver::NewFile(Gpu* gpu, int flags) {
   const int fd = memfd_create(gpu == nullptr ? "rochound-softgpu-kfd" : "rochound-softgpu-render",
                               (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0);
@@ -252,7 +252,8 @@ void Driver::OnMemoryFault(uint32_t gpu_id, uint32_t, const MemoryFault& fault,
   Say(what);
   kfd::MemoryExceptionData data{};
   data.gpu_id = gpu_id;
-  data.address = fault.address / kGpuPageSize * kGpuPageSize;  // hardware knows no more than the page
+  data.address =
+      fault.address / kGpuPageSize * kGpuPageSize;  // hardware knows no more than the page
   data.not_present = fault.mapped ? 0 : 1;
   data.read_only = fault.mapped && (fault.access & kWrite) != 0 ? 1 : 0;
   data.no_execute = fault.mapped && (fault.access & kExecute) != 0 ? 1 : 0;

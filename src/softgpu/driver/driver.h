@@ -30,8 +30,8 @@ namespace rochound::softgpu {
 
 class Driver final : public DriverCallbacks {
  public:
-  // The process's driver, made now if there is none; nullptr if the device tree cannot be read, which
-  // is said on stderr.
+  // The process's driver, made now if there is none; nullptr if the device tree cannot be read,
+  // which is said on stderr.
   static Driver* Open();
   // The process's driver, or nullptr before Open.
   static Driver* Current();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The structures that libdrm_amdgpu's functions exchange with their callers, as far as ROCr uses them. Their layout has
-// not changed since the library exists.
+// The structures that libdrm_amdgpu's functions exchange with their callers, as far as ROCr uses
+// them. Their layout has not changed since the library exists.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,12 @@ union GemMmap {
 };
 static_assert(sizeof(GemMmap) == 8);
 
-enum HandleType : int { kHandleFlink = 0, kHandleKms = 1, kHandleDmabuf = 2, kHandleKmsNoImport = 3 };
+enum HandleType : int {
+  kHandleFlink = 0,
+  kHandleKms = 1,
+  kHandleDmabuf = 2,
+  kHandleKmsNoImport = 3
+};
 
 enum VaOperation : uint32_t { kVaMap = 1, kVaUnmap = 2, kVaClear = 3, kVaReplace = 4 };
 

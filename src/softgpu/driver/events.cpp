@@ -89,8 +89,7 @@ int EventTable::Create(uint32_t type, bool auto_reset, uint32_t* id) {
     while (first_free_ < signal_events_.size() && signal_events_[first_free_]) ++first_free_;
     if (first_free_ >= signal_events_.size()) return -ENOSPC;
     event->id = first_free_++;
-    if (slots_ != nullptr)
-      slots_[event->id].store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
+    if (slots_ != nullptr) slots_[event->id].store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
     *id = event->id;
     signal_events_[event->id] = std::move(event);
   } else {

@@ -4,12 +4,12 @@
 // and the program signal. Any thread. One lock, held only for moments and never while anything else
 // is called, so that the GPU's threads may signal at any time.
 //
-// A signal event has a slot of 64 bits in the event page, which the program allocates in memory that
-// the GPU can write. The GPU stores the event's id there and raises an interrupt that carries the
-// same id; the driver sets the slot back to all ones. The age of an event counts how often it was
-// signalled: a waiter that hands in the age it saw last is not made to wait if that is no longer the
-// age, however often the event was reset in between. An auto-reset event that is signalled while
-// somebody waits for it is used up by waking all of them.
+// A signal event has a slot of 64 bits in the event page, which the program allocates in memory
+// that the GPU can write. The GPU stores the event's id there and raises an interrupt that carries
+// the same id; the driver sets the slot back to all ones. The age of an event counts how often it
+// was signalled: a waiter that hands in the age it saw last is not made to wait if that is no
+// longer the age, however often the event was reset in between. An auto-reset event that is
+// signalled while somebody waits for it is used up by waking all of them.
 #pragma once
 
 #include <atomic>

@@ -201,9 +201,8 @@ TEST_F(EventsTest, MemoryExceptionReachesItsWaiterWithTheFacts) {
   data[0].event_id = other;
   data[1].event_id = id;
   uint32_t result = ~0u;
-  std::thread waiter([&] {
-    EXPECT_EQ(events_.Wait(data, 2, false, 10000, &result, [this] { ++blocked_; }), 0);
-  });
+  std::thread waiter(
+      [&] { EXPECT_EQ(events_.Wait(data, 2, false, 10000, &result, [this] { ++blocked_; }), 0); });
   while (blocked_ < 1) std::this_thread::yield();
   kfd::MemoryExceptionData fault{};
   fault.gpu_id = 50001;

@@ -73,9 +73,8 @@ int GetProcessAperturesNew(Driver& driver, kfd::GetProcessAperturesNewArgs& args
 }
 
 int AcquireVm(Driver& driver, kfd::AcquireVmArgs& args) {
-  return WithGpu(driver, args.gpu_id, [&](Gpu& gpu) {
-    return driver.AcquireVm(gpu, static_cast<int>(args.drm_fd));
-  });
+  return WithGpu(driver, args.gpu_id,
+                 [&](Gpu& gpu) { return driver.AcquireVm(gpu, static_cast<int>(args.drm_fd)); });
 }
 
 int GetClockCounters(Driver&, kfd::GetClockCountersArgs& args) {
@@ -94,13 +93,10 @@ int GetTileConfig(Driver& driver, kfd::GetTileConfigArgs& args) {
 }
 
 int CreateQueue(Driver& driver, kfd::CreateQueueArgs& args) {
-  return WithGpu(driver, args.gpu_id,
-                 [&](Gpu& gpu) { return driver.queues().Create(gpu, args); });
+  return WithGpu(driver, args.gpu_id, [&](Gpu& gpu) { return driver.queues().Create(gpu, args); });
 }
 
-int UpdateQueue(Driver& driver, kfd::UpdateQueueArgs& args) {
-  return driver.queues().Update(args);
-}
+int UpdateQueue(Driver& driver, kfd::UpdateQueueArgs& args) { return driver.queues().Update(args); }
 
 int DestroyQueue(Driver& driver, kfd::QueueIdArgs& args) {
   return driver.queues().Destroy(args.queue_id);
@@ -233,15 +229,12 @@ Args ArgsOf(int (*)(Driver&, Args&));
 template <auto Function>
 constexpr Ioctl Answered(uint32_t number, const char* name) {
   using Args = decltype(ArgsOf(Function));
-  return {number, name, sizeof(Args),
-          [](Driver& driver, void* arguments) {
+  return {number, name, sizeof(Args), [](Driver& driver, void* arguments) {
             return Function(driver, *static_cast<Args*>(arguments));
           }};
 }
 
-constexpr Ioctl Refused(uint32_t number, const char* name) {
-  return {number, name, 0, nullptr};
-}
+constexpr Ioctl Refused(uint32_t number, const char* name) { return {number, name, 0, nullptr}; }
 
 // Runtimes try these to see whether the driver can do it; that is no news for the user.
 constexpr Ioctl RefusedQuietly(uint32_t number, const char* name) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The kernel's interface of /dev/kfd as far as the driver answers it: ioctl numbers, argument structures, flags.
-// Not taken from <linux/kfd_ioctl.h>, which differs in age between the systems that we build on. The sizes are part of
-// the ioctl number, so a program built against an older interface passes a shorter structure: see kfd.cpp.
+// The kernel's interface of /dev/kfd as far as the driver answers it: ioctl numbers, argument
+// structures, flags. Not taken from <linux/kfd_ioctl.h>, which differs in age between the systems
+// that we build on. The sizes are part of the ioctl number, so a program built against an older
+// interface passes a shorter structure: see kfd.cpp.
 #pragma once
 
 #include <cstdint>

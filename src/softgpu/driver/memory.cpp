@@ -146,8 +146,8 @@ int MemoryManager::Alloc(Gpu& gpu, kfd::AllocMemoryArgs& args) {
       }
       ++page->references;
       buffer.storage = page;
-      args.mmap_offset = (doorbell ? kfd::kMmapDoorbell : kfd::kMmapMmio) |
-                         kfd::MmapGpu(gpu.facts.gpu_id);
+      args.mmap_offset =
+          (doorbell ? kfd::kMmapDoorbell : kfd::kMmapMmio) | kfd::MmapGpu(gpu.facts.gpu_id);
       break;
     }
     default:
@@ -173,7 +173,8 @@ int MemoryManager::AddMapping(Gpu& gpu, uint64_t begin, uint64_t end, const void
   const auto next = gpu.mappings.lower_bound(begin);
   if (next != gpu.mappings.end() && next->first < end) return -EINVAL;
   if (next != gpu.mappings.begin() && std::prev(next)->second.end > begin) return -EINVAL;
-  // If the program's memory was shared here, it is gone, or the runtime would not use its addresses.
+  // If the program's memory was shared here, it is gone, or the runtime would not use its
+  // addresses.
   svm_.Evict(begin, end);
   gpu.mappings.emplace_hint(next, begin, Gpu::Mapping{end, owner, from_drm});
   return 0;
@@ -195,9 +196,7 @@ int MemoryManager::MapBuffer(Gpu& gpu, Buffer& buffer) {
 
 void MemoryManager::UnmapBuffer(Gpu& gpu, Buffer& buffer) {
   if ((buffer.mapped_gpus >> gpu.index & 1) == 0) return;
-  gpu.device.load(std::memory_order_acquire)
-      ->address_space()
-      .Unmap(buffer.address, buffer.size);
+  gpu.device.load(std::memory_order_acquire)->address_space().Unmap(buffer.address, buffer.size);
   gpu.mappings.erase(buffer.address);
   buffer.mapped_gpus &= ~(uint64_t{1} << gpu.index);
 }
@@ -240,8 +239,7 @@ int MemoryManager::Svm(kfd::SvmArgs& args) {
       args.start_address > kGpuVmLimit || args.size > kGpuVmLimit - args.start_address)
     return -EINVAL;
   if (!IsMappedByProgram(args.start_address, args.size)) return -EFAULT;
-  const std::span attributes(reinterpret_cast<kfd::SvmAttribute*>(&args + 1),
-                             args.attribute_count);
+  const std::span attributes(reinterpret_cast<kfd::SvmAttribute*>(&args + 1), args.attribute_count);
   const Lock lock(mutex_);
   if (args.operation == kfd::kSvmGet) return svm_.Get(args.start_address, args.size, attributes);
   if (args.operation != kfd::kSvmSet) return -EINVAL;

@@ -80,9 +80,8 @@ void MemoryManager::UnmapDrm(Gpu& gpu, const Storage& storage) {
 int MemoryManager::DrmCpuMap(DrmBuffer& buffer, void** address) {
   const Lock lock(mutex_);
   if (buffer.cpu_address == nullptr) {
-    if (const int error =
-            ProgramMap(*buffer.storage, 0, nullptr, buffer.storage->size(), PROT_READ | PROT_WRITE,
-                       MAP_SHARED, &buffer.cpu_address))
+    if (const int error = ProgramMap(*buffer.storage, 0, nullptr, buffer.storage->size(),
+                                     PROT_READ | PROT_WRITE, MAP_SHARED, &buffer.cpu_address))
       return error;
   }
   ++buffer.cpu_references;
@@ -147,8 +146,8 @@ int MemoryManager::DrmQueryInfo(DrmBuffer& buffer, drm::BoInfo* info) {
   *info = {};
   info->alloc_size = buffer.storage->size();
   info->phys_alignment = kGpuPageSize;
-  info->preferred_heap = (trailer.flags & kfd::kAllocVram) != 0 ? drm::kDomainVram
-                                                                : drm::kDomainGtt;
+  info->preferred_heap =
+      (trailer.flags & kfd::kAllocVram) != 0 ? drm::kDomainVram : drm::kDomainGtt;
   info->metadata = trailer.metadata;
   return 0;
 }

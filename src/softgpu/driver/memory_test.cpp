@@ -69,9 +69,8 @@ class MemoryTest : public testing::Test {
 
   uint8_t* ProgramMap(uint64_t offset, uint64_t size) {
     void* address = nullptr;
-    EXPECT_EQ(memory_.MapStorage(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, offset,
-                                 &address),
-              0);
+    EXPECT_EQ(
+        memory_.MapStorage(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, offset, &address), 0);
     return static_cast<uint8_t*>(address);
   }
 
@@ -182,8 +181,8 @@ TEST_F(MemoryTest, VramOutOfTheHostsSightIsNotMapped) {
 }
 
 TEST_F(MemoryTest, QueueMemoryIsMappedTwiceInARow) {
-  const auto ring = Alloc(kVa, 4 * kPage,
-                          kfd::kAllocGtt | kfd::kAllocWritable | kfd::kAllocAqlQueueMem);
+  const auto ring =
+      Alloc(kVa, 4 * kPage, kfd::kAllocGtt | kfd::kAllocWritable | kfd::kAllocAqlQueueMem);
   ASSERT_EQ(Map(ring.handle), 0);
   EXPECT_EQ(GpuSees(devices_[0], kVa, 2 * kPage, kWrite),
             GpuSees(devices_[0], kVa + 2 * kPage, 2 * kPage, kWrite));
@@ -196,9 +195,9 @@ TEST_F(MemoryTest, ProgramMapsOnlyWhatIsThere) {
   whole[2 * kPage + 5] = 9;
   EXPECT_EQ(part[5], 9);
   void* address = nullptr;
-  EXPECT_EQ(memory_.MapStorage(nullptr, 5 * kPage, PROT_READ, MAP_SHARED, buffer.mmap_offset,
-                               &address),
-            -EINVAL);
+  EXPECT_EQ(
+      memory_.MapStorage(nullptr, 5 * kPage, PROT_READ, MAP_SHARED, buffer.mmap_offset, &address),
+      -EINVAL);
   EXPECT_EQ(memory_.MapStorage(nullptr, kPage, PROT_READ, MAP_SHARED, 0, &address), -EINVAL);
   munmap(whole, 4 * kPage);
   munmap(part, kPage);
@@ -206,7 +205,8 @@ TEST_F(MemoryTest, ProgramMapsOnlyWhatIsThere) {
 
 TEST_F(MemoryTest, DoorbellsAreOnePagePerGpu) {
   volatile uint64_t* doorbells = memory_.Doorbells(*gpus_[0]);
-  const auto buffer = Alloc(kVa, kfd::kDoorbellPageBytes, kfd::kAllocDoorbell | kfd::kAllocWritable);
+  const auto buffer =
+      Alloc(kVa, kfd::kDoorbellPageBytes, kfd::kAllocDoorbell | kfd::kAllocWritable);
   ASSERT_EQ(Map(buffer.handle), 0);
   void* program = nullptr;
   ASSERT_EQ(memory_.MapDoorbells(*gpus_[0], nullptr, kfd::kDoorbellPageBytes,

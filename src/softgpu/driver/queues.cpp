@@ -131,8 +131,7 @@ int QueueTable::Update(const kfd::UpdateQueueArgs& args) {
     if (found == queues_.end() || found->second.being_destroyed) return -EINVAL;
     device = found->second.gpu->device.load(std::memory_order_acquire);
   }
-  device->UpdateQueue(args.queue_id, args.ring_base_address, args.ring_size,
-                      args.queue_percentage);
+  device->UpdateQueue(args.queue_id, args.ring_base_address, args.ring_size, args.queue_percentage);
   return 0;
 }
 

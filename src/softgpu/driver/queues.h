@@ -6,8 +6,8 @@
 //
 // How a failed queue is reported depends on the runtime. One that has called RUNTIME_ENABLE names,
 // at the start of the queue's context save area, a word for exception bits and an event. Others are
-// told by what their trap handler and the command processor's firmware write: a code in the value of
-// the queue's inactive signal, and that signal's event.
+// told by what their trap handler and the command processor's firmware write: a code in the value
+// of the queue's inactive signal, and that signal's event.
 #pragma once
 
 #include <atomic>

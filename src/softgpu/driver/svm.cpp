@@ -117,7 +117,8 @@ void SvmRanges::Merge(uint64_t begin, uint64_t end) {
   while (range != ranges_.end() && range->first <= end) {
     const auto next = std::next(range);
     if (next == ranges_.end()) return;
-    if (range->second.end != next->first || !(range->second.attributes == next->second.attributes)) {
+    if (range->second.end != next->first ||
+        !(range->second.attributes == next->second.attributes)) {
       range = next;
       continue;
     }
@@ -158,7 +159,8 @@ int SvmRanges::Set(uint64_t begin, uint64_t size, std::span<const kfd::SvmAttrib
   }
   for (auto range = ranges_.find(begin); range != ranges_.end() && range->first < end; ++range) {
     const Attributes before = range->second.attributes;
-    for (const kfd::SvmAttribute& attribute : attributes) Apply(attribute, range->second.attributes);
+    for (const kfd::SvmAttribute& attribute : attributes)
+      Apply(attribute, range->second.attributes);
     MapDifference(range->first, range->second.end, &before, &range->second.attributes);
   }
   Merge(begin, end);

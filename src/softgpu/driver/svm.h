@@ -2,12 +2,13 @@
 //
 // Shared virtual memory: ranges of the program's own memory that GPUs may use at the program's own
 // addresses. Runtimes register host memory and make managed memory this way. Every GPU reaches the
-// program's bytes directly, so nothing ever migrates: locations and granularity are only remembered.
-// There are no recoverable faults (XNACK): a GPU sees a range from the call that grants it access.
+// program's bytes directly, so nothing ever migrates: locations and granularity are only
+// remembered. There are no recoverable faults (XNACK): a GPU sees a range from the call that grants
+// it access.
 //
-// A range lives until the program unmaps its memory. The shim tells of the munmap calls that it sees;
-// what it does not see (the C library's own) shows when something else comes to lie at the addresses:
-// a range gives way to any buffer. Called under MemoryManager's lock.
+// A range lives until the program unmaps its memory. The shim tells of the munmap calls that it
+// sees; what it does not see (the C library's own) shows when something else comes to lie at the
+// addresses: a range gives way to any buffer. Called under MemoryManager's lock.
 #pragma once
 
 #include <cstdint>

@@ -25,8 +25,8 @@ class SvmTest : public testing::Test {
       gpus_[i]->device = &devices_[i];
     }
     memory_ = std::make_unique<MemoryManager>(gpus_);
-    host_ = reinterpret_cast<uint64_t>(mmap(nullptr, 16 * kPage, PROT_READ | PROT_WRITE,
-                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    host_ = reinterpret_cast<uint64_t>(
+        mmap(nullptr, 16 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   }
   ~SvmTest() override { munmap(reinterpret_cast<void*>(host_), 16 * kPage); }
 
@@ -100,10 +100,11 @@ TEST_F(SvmTest, PiecesBecomeOneRegion) {
 
 TEST_F(SvmTest, AttributesAreRememberedAndCombined) {
   ASSERT_EQ(Set(0, 2, {{kfd::kSvmPreferredLocation, 50001}, {kfd::kSvmPrefetchLocation, 0}}), 0);
-  ASSERT_EQ(Set(2, 2, {{kfd::kSvmPreferredLocation, 50002},
-                       {kfd::kSvmPrefetchLocation, 0},
-                       {kfd::kSvmAccess, 50002},
-                       {kfd::kSvmClearFlags, kfd::kSvmCoherent}}),
+  ASSERT_EQ(Set(2, 2,
+                {{kfd::kSvmPreferredLocation, 50002},
+                 {kfd::kSvmPrefetchLocation, 0},
+                 {kfd::kSvmAccess, 50002},
+                 {kfd::kSvmClearFlags, kfd::kSvmCoherent}}),
             0);
   auto got = Get(0, 2, {{kfd::kSvmPreferredLocation, 0}, {kfd::kSvmAccess, 50002}});
   EXPECT_EQ(got[0].value, 50001u);
@@ -111,10 +112,11 @@ TEST_F(SvmTest, AttributesAreRememberedAndCombined) {
   got = Get(2, 2, {{kfd::kSvmPreferredLocation, 0}, {kfd::kSvmAccess, 50002}});
   EXPECT_EQ(got[0].value, 50002u);
   EXPECT_EQ(got[1].type, kfd::kSvmAccess);
-  got = Get(1, 2, {{kfd::kSvmPreferredLocation, 0},
-                   {kfd::kSvmPrefetchLocation, 7},
-                   {kfd::kSvmSetFlags, 0},
-                   {kfd::kSvmClearFlags, 0}});
+  got = Get(1, 2,
+            {{kfd::kSvmPreferredLocation, 0},
+             {kfd::kSvmPrefetchLocation, 7},
+             {kfd::kSvmSetFlags, 0},
+             {kfd::kSvmClearFlags, 0}});
   EXPECT_EQ(got[0].value, kfd::kSvmLocationUndefined);
   EXPECT_EQ(got[1].value, 0u);
   EXPECT_EQ(got[2].value, kfd::kSvmHostAccess);

@@ -22,11 +22,12 @@ struct Architecture {
   TargetBit bit;
   bool has_wave32;
   bool has_wave64;
-  bool architected_flat_scratch;  // flat_scratch is set up by hardware, not by the kernel's prologue
-  bool architected_agprs;         // has AGPRs, and accum_offset in the kernel descriptor
-  bool packed_workitem_ids;       // x, y, z in one VGPR, ten bits each
-  bool zeroes_high_16;            // a 16-bit VALU result clears the upper half of its register
-  uint32_t vgpr_granule_wave32;   // VGPRs per unit of the descriptor's granulated count
+  bool
+      architected_flat_scratch;  // flat_scratch is set up by hardware, not by the kernel's prologue
+  bool architected_agprs;        // has AGPRs, and accum_offset in the kernel descriptor
+  bool packed_workitem_ids;      // x, y, z in one VGPR, ten bits each
+  bool zeroes_high_16;           // a 16-bit VALU result clears the upper half of its register
+  uint32_t vgpr_granule_wave32;  // VGPRs per unit of the descriptor's granulated count
   uint32_t vgpr_granule_wave64;
 };
 

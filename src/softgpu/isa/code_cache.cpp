@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "softgpu/isa/code_cache.h"
 
-
 #include <algorithm>
 #include <cstring>
 #include <mutex>

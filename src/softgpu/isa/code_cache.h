@@ -58,7 +58,8 @@ const Op* JumpTo(Wave& wave, const Op* op, uint64_t address);
 // For direct branches: the op at op->target_address, remembered after the first time.
 inline const Op* TakeBranch(Wave& wave, const Op* op) {
   const Op* target = op->target.load(std::memory_order_acquire);
-  if (target != nullptr) [[likely]] return target;
+  if (target != nullptr) [[likely]]
+    return target;
   target = JumpTo(wave, op, op->target_address);
   op->target.store(target, std::memory_order_release);
   return target;

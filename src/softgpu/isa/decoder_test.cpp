@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Arbitrary words as code: a result or a named refusal, never a crash. `./dev fuzz` goes on from here
-// with a coverage-guided search.
+// Arbitrary words as code: a result or a named refusal, never a crash. `./dev fuzz` goes on from
+// here with a coverage-guided search.
 #include <gtest/gtest.h>
 
 #include <random>

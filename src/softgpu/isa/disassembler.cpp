@@ -19,7 +19,7 @@ constexpr size_t kWindow = 32;
 bool HasReservedField(const uint32_t* words, bool is_gfx9) {
   constexpr uint32_t kLiteral = 0xFF;
   uint32_t encoding = words[0] >> 26;
-  bool is_buffer = encoding == 0x38 || encoding == 0x3A;  // MUBUF, MTBUF
+  bool is_buffer = encoding == 0x38 || encoding == 0x3A;     // MUBUF, MTBUF
   if (is_buffer && words[1] >> 24 == kLiteral) return true;  // a literal scalar offset
   if (is_gfx9 && encoding == 0x34) {                         // VOP3 has no literals on gfx9
     for (unsigned shift : {0u, 9u, 18u})
@@ -67,8 +67,8 @@ std::unique_ptr<Disassembler> Disassembler::Create(const std::string& target, un
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUDisassembler();
   });
-  std::string features = wave_size == 32 ? "+wavefrontsize32,-wavefrontsize64"
-                                         : "-wavefrontsize32,+wavefrontsize64";
+  std::string features =
+      wave_size == 32 ? "+wavefrontsize32,-wavefrontsize64" : "-wavefrontsize32,+wavefrontsize64";
   if (target.starts_with("gfx9")) features.clear();  // wave64 is all there is
   void* context = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", target.c_str(), features.c_str(),
                                               nullptr, 0, nullptr, nullptr);

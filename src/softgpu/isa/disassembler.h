@@ -22,8 +22,8 @@ class Disassembler {
   Disassembler(const Disassembler&) = delete;
   Disassembler& operator=(const Disassembler&) = delete;
 
-  // The instruction at the front of `bytes`. nullopt with the reason in *why if it is no instruction
-  // of this target; *text then still holds what LLVM printed, if it printed anything.
+  // The instruction at the front of `bytes`. nullopt with the reason in *why if it is no
+  // instruction of this target; *text then still holds what LLVM printed, if it printed anything.
   std::optional<AsmInstruction> Decode(std::span<const uint8_t> bytes, uint64_t address,
                                        std::string* why);
 

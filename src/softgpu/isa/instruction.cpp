@@ -173,8 +173,8 @@ AsmOperand ParseOperand(std::string_view s) {
   std::string number(s);
   char* end = nullptr;
   operand.real = std::strtod(number.c_str(), &end);
-  operand.kind = end != number.c_str() && *end == '\0' ? AsmOperand::Kind::kFloat
-                                                       : AsmOperand::Kind::kText;
+  operand.kind =
+      end != number.c_str() && *end == '\0' ? AsmOperand::Kind::kFloat : AsmOperand::Kind::kText;
   return operand;
 }
 
@@ -208,9 +208,9 @@ bool ApplyModifier(std::string_view token, Modifiers* m) {
   int64_t n = 0;
   bool numeric = ParseInteger(value, &n);
   const std::pair<std::string_view, bool*> flags[] = {
-      {"glc", &m->glc},     {"sc0", &m->glc},     {"slc", &m->slc},     {"nt", &m->slc},
-      {"dlc", &m->dlc},     {"sc1", &m->dlc},     {"lds", &m->lds},     {"gds", &m->gds},
-      {"tfe", &m->tfe},     {"offen", &m->offen}, {"idxen", &m->idxen}, {"clamp", &m->clamp},
+      {"glc", &m->glc}, {"sc0", &m->glc},     {"slc", &m->slc},     {"nt", &m->slc},
+      {"dlc", &m->dlc}, {"sc1", &m->dlc},     {"lds", &m->lds},     {"gds", &m->gds},
+      {"tfe", &m->tfe}, {"offen", &m->offen}, {"idxen", &m->idxen}, {"clamp", &m->clamp},
   };
   for (auto [name, flag] : flags) {
     if (token == name) {
@@ -229,8 +229,8 @@ bool ApplyModifier(std::string_view token, Modifiers* m) {
   if (key == "div") return m->omod = 3, numeric;
   if (key == "op_sel") {
     m->op_sel = ParseBitList(value);
-    m->op_sel_fields = static_cast<uint8_t>(std::count_if(
-        value.begin(), value.end(), [](char c) { return c == '0' || c == '1'; }));
+    m->op_sel_fields = static_cast<uint8_t>(
+        std::count_if(value.begin(), value.end(), [](char c) { return c == '0' || c == '1'; }));
     return true;
   }
   if (key == "op_sel_hi") {
@@ -248,9 +248,9 @@ bool ApplyModifier(std::string_view token, Modifiers* m) {
   if (key == "src0_sel") return m->src_sel[0] = ParseSdwaSelect(value), true;
   if (key == "src1_sel") return m->src_sel[1] = ParseSdwaSelect(value), true;
   if (key == "dst_unused") {
-    m->dst_unused = value == "UNUSED_PAD"       ? SdwaUnused::kPad
-                    : value == "UNUSED_SEXT"    ? SdwaUnused::kSextend
-                                                : SdwaUnused::kPreserve;
+    m->dst_unused = value == "UNUSED_PAD"    ? SdwaUnused::kPad
+                    : value == "UNUSED_SEXT" ? SdwaUnused::kSextend
+                                             : SdwaUnused::kPreserve;
     return true;
   }
   // For gfx10 LLVM prints both kinds of DPP with the suffix _dpp.

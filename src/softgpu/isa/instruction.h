@@ -15,18 +15,18 @@ namespace rochound::softgpu {
 
 struct AsmOperand {
   enum class Kind : uint8_t {
-    kVgpr,      // v5, v[2:3]
-    kAgpr,      // a0
-    kSgpr,      // any scalar register, numbered as in ScalarRegister below
-    kInline,    // integer written in decimal: an inline constant, or an immediate field
-    kLiteral,   // integer written in hexadecimal: a literal, or an immediate field
-    kFloat,     // 1.0, 0.5, 0.15915494
-    kOff,       // "off": the address part is absent
-    kText,      // anything else: hwreg(...), sendmsg(...), vmcnt(0)
+    kVgpr,     // v5, v[2:3]
+    kAgpr,     // a0
+    kSgpr,     // any scalar register, numbered as in ScalarRegister below
+    kInline,   // integer written in decimal: an inline constant, or an immediate field
+    kLiteral,  // integer written in hexadecimal: a literal, or an immediate field
+    kFloat,    // 1.0, 0.5, 0.15915494
+    kOff,      // "off": the address part is absent
+    kText,     // anything else: hwreg(...), sendmsg(...), vmcnt(0)
   };
   Kind kind = Kind::kText;
-  uint16_t index = 0;   // first register
-  uint8_t dwords = 1;   // registers in the range
+  uint16_t index = 0;  // first register
+  uint8_t dwords = 1;  // registers in the range
   bool negate = false;
   bool absolute = false;
   bool sign_extend = false;  // sext(...) of SDWA
@@ -48,10 +48,10 @@ enum ScalarRegister : uint16_t {
   kSharedLimit = 134,
   kPrivateBase = 136,
   kPrivateLimit = 138,
-  kNull = 140,  // reads as zero, 4 dwords so that a wide write has a place to go
-  kScc = 144,   // computed
-  kVccZ = 145,  // computed
-  kExecZ = 146, // computed
+  kNull = 140,   // reads as zero, 4 dwords so that a wide write has a place to go
+  kScc = 144,    // computed
+  kVccZ = 145,   // computed
+  kExecZ = 146,  // computed
   kScalarRegisterCount = 148,
 };
 
@@ -106,8 +106,8 @@ struct AsmInstruction {
   std::vector<AsmOperand> operands;
   Modifiers modifiers;
   uint64_t address = 0;
-  uint32_t size = 0;          // bytes
-  uint32_t words[5] = {};     // the encoding
+  uint32_t size = 0;       // bytes
+  uint32_t words[5] = {};  // the encoding
 
   // The 16-bit immediate of SOPK and SOPP, as encoded.
   uint16_t Simm16() const { return static_cast<uint16_t>(words[0] & 0xFFFF); }

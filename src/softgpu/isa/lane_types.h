@@ -48,28 +48,45 @@ struct PlainLane {
   }
 };
 
-template <> struct Lane<Ty::kB32> : PlainLane<uint32_t, uint32_t> {};
-template <> struct Lane<Ty::kU32> : PlainLane<uint32_t, uint32_t> {};
-template <> struct Lane<Ty::kI32> : PlainLane<uint32_t, int32_t> {};
-template <> struct Lane<Ty::kF32> : PlainLane<uint32_t, float> {};
-template <> struct Lane<Ty::kB64> : PlainLane<uint64_t, uint64_t> {};
-template <> struct Lane<Ty::kU64> : PlainLane<uint64_t, uint64_t> {};
-template <> struct Lane<Ty::kI64> : PlainLane<uint64_t, int64_t> {};
-template <> struct Lane<Ty::kF64> : PlainLane<uint64_t, double> {};
-template <> struct Lane<Ty::kV2F32> : PlainLane<uint64_t, uint64_t> {};
-template <> struct Lane<Ty::kV2B32> : PlainLane<uint64_t, uint64_t> {};
-template <> struct Lane<Ty::kB16> : PlainLane<uint32_t, uint16_t> {};
-template <> struct Lane<Ty::kU16> : PlainLane<uint32_t, uint16_t> {};
-template <> struct Lane<Ty::kI16> : PlainLane<uint32_t, int16_t> {};
-template <> struct Lane<Ty::kV2I16> : PlainLane<uint32_t, uint32_t> {};
-template <> struct Lane<Ty::kV2F16> : PlainLane<uint32_t, uint32_t> {};
-template <> struct Lane<Ty::kF16> {
+template <>
+struct Lane<Ty::kB32> : PlainLane<uint32_t, uint32_t> {};
+template <>
+struct Lane<Ty::kU32> : PlainLane<uint32_t, uint32_t> {};
+template <>
+struct Lane<Ty::kI32> : PlainLane<uint32_t, int32_t> {};
+template <>
+struct Lane<Ty::kF32> : PlainLane<uint32_t, float> {};
+template <>
+struct Lane<Ty::kB64> : PlainLane<uint64_t, uint64_t> {};
+template <>
+struct Lane<Ty::kU64> : PlainLane<uint64_t, uint64_t> {};
+template <>
+struct Lane<Ty::kI64> : PlainLane<uint64_t, int64_t> {};
+template <>
+struct Lane<Ty::kF64> : PlainLane<uint64_t, double> {};
+template <>
+struct Lane<Ty::kV2F32> : PlainLane<uint64_t, uint64_t> {};
+template <>
+struct Lane<Ty::kV2B32> : PlainLane<uint64_t, uint64_t> {};
+template <>
+struct Lane<Ty::kB16> : PlainLane<uint32_t, uint16_t> {};
+template <>
+struct Lane<Ty::kU16> : PlainLane<uint32_t, uint16_t> {};
+template <>
+struct Lane<Ty::kI16> : PlainLane<uint32_t, int16_t> {};
+template <>
+struct Lane<Ty::kV2I16> : PlainLane<uint32_t, uint32_t> {};
+template <>
+struct Lane<Ty::kV2F16> : PlainLane<uint32_t, uint32_t> {};
+template <>
+struct Lane<Ty::kF16> {
   using Storage = uint32_t;
   using Value = float;
   static Value Get(Storage s) { return HalfToFloat(s); }
   static Storage Put(Value v) { return FloatToHalf(v); }
 };
-template <> struct Lane<Ty::kBF16> {
+template <>
+struct Lane<Ty::kBF16> {
   using Storage = uint32_t;
   using Value = float;
   static Value Get(Storage s) { return BrainToFloat(s); }

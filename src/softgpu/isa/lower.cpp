@@ -24,8 +24,7 @@ uint64_t ConstantBits(const AsmOperand& operand, Ty type) {
   if (operand.kind == AsmOperand::Kind::kLiteral) {
     // A 32-bit literal in a 64-bit operand: upper half of a double, else extended.
     if (type == Ty::kF64) return integer >> 32 != 0 ? integer : integer << 32;
-    if (type == Ty::kI64)
-      return static_cast<uint64_t>(int64_t{static_cast<int32_t>(integer)});
+    if (type == Ty::kI64) return static_cast<uint64_t>(int64_t{static_cast<int32_t>(integer)});
     if (Is64(type) || type == Ty::kMask) return integer & 0xFFFFFFFF;
     return integer & 0xFFFFFFFF;
   }

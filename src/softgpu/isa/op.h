@@ -22,7 +22,7 @@ struct Op;
 struct Wave;
 
 // Runs one op and returns the next one; nullptr when the wave stopped (Wave::Stop was called).
-using Exec = const Op* (*)(Wave& wave, const Op* op);
+using Exec = const Op* (*)(Wave & wave, const Op* op);
 
 // The lane loop of a vector op: rows of 32-bit or 64-bit elements in and out, by the row's types.
 // `dst` may be the same row as a source, never a shifted one. Runs for all lanes; the caller masks.
@@ -32,19 +32,31 @@ using LaneLoop = void (*)(void* dst, const void* const* src, unsigned lanes);
 // clamp and omod mean.
 enum class Ty : uint8_t {
   kNone,
-  kB32, kU32, kI32, kF32,
-  kB64, kU64, kI64, kF64,
-  kB16, kU16, kI16, kF16, kBF16,  // low half of a 32-bit register, or the high one by op_sel
-  kV2I16, kV2F16,                  // both halves
-  kV2F32, kV2B32,                  // a pair of registers (pk_fma_f32)
-  kMask,                           // one bit per lane: a scalar pair in wave64, one in wave32
-  kRaw,                            // registers as they are, any number of them: memory data, MFMA
-  kImmediate,                      // a field of the encoding
+  kB32,
+  kU32,
+  kI32,
+  kF32,
+  kB64,
+  kU64,
+  kI64,
+  kF64,
+  kB16,
+  kU16,
+  kI16,
+  kF16,
+  kBF16,  // low half of a 32-bit register, or the high one by op_sel
+  kV2I16,
+  kV2F16,  // both halves
+  kV2F32,
+  kV2B32,      // a pair of registers (pk_fma_f32)
+  kMask,       // one bit per lane: a scalar pair in wave64, one in wave32
+  kRaw,        // registers as they are, any number of them: memory data, MFMA
+  kImmediate,  // a field of the encoding
 };
 
 constexpr bool Is64(Ty ty) {
-  return ty == Ty::kB64 || ty == Ty::kU64 || ty == Ty::kI64 || ty == Ty::kF64 ||
-         ty == Ty::kV2F32 || ty == Ty::kV2B32;
+  return ty == Ty::kB64 || ty == Ty::kU64 || ty == Ty::kI64 || ty == Ty::kF64 || ty == Ty::kV2F32 ||
+         ty == Ty::kV2B32;
 }
 constexpr bool Is16(Ty ty) {
   return ty == Ty::kB16 || ty == Ty::kU16 || ty == Ty::kI16 || ty == Ty::kF16 || ty == Ty::kBF16;
@@ -72,18 +84,18 @@ struct Operand {
   bool absolute = false;
   bool sign_extend = false;
   uint8_t dwords = 1;
-  uint16_t index = 0;            // row of the register file, or ScalarRegister
-  uint64_t value = 0;            // constant in the operand's type; modifiers already applied
-  const void* row = nullptr;     // constant repeated for all lanes: uint32_t or uint64_t elements
+  uint16_t index = 0;         // row of the register file, or ScalarRegister
+  uint64_t value = 0;         // constant in the operand's type; modifiers already applied
+  const void* row = nullptr;  // constant repeated for all lanes: uint32_t or uint64_t elements
 };
 
 enum RowFlag : uint32_t {
-  kAccumulates = 1u << 0,     // the destination is also the last source of the lane loop (fmac)
-  kKeepsHigh16 = 1u << 1,     // on targets that clear the upper half, this one does not
-  kEndsBlock = 1u << 2,       // nothing is decoded behind it
-  kBranches = 1u << 3,        // simm16 is a branch distance; Op::target_address is set
-  kNoEffect = 1u << 4,        // waits, hints and cache controls: nothing to see in memory or registers
-  kIgnoresExec = 1u << 5,     // acts for all lanes
+  kAccumulates = 1u << 0,  // the destination is also the last source of the lane loop (fmac)
+  kKeepsHigh16 = 1u << 1,  // on targets that clear the upper half, this one does not
+  kEndsBlock = 1u << 2,    // nothing is decoded behind it
+  kBranches = 1u << 3,     // simm16 is a branch distance; Op::target_address is set
+  kNoEffect = 1u << 4,     // waits, hints and cache controls: nothing to see in memory or registers
+  kIgnoresExec = 1u << 5,  // acts for all lanes
 };
 
 struct Row {

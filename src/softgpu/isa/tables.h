@@ -20,18 +20,18 @@ const Row* FindRow(const Architecture& architecture, std::string_view mnemonic);
 std::vector<std::string> ImplementedMnemonics(std::string_view target);
 
 // The families, in semantics/.
-std::span<const Row> ScalarRows();         // SOP1, SOP2, SOPK, SOPC
-std::span<const Row> ControlRows();        // SOPP: branches, barriers, messages, waits, hints
-std::span<const Row> ScalarMemoryRows();   // SMEM
-std::span<const Row> IntegerRows();        // VALU integer and bit operations, moves
-std::span<const Row> FloatRows();          // VALU f32, f64, f16
-std::span<const Row> ConvertRows();        // VALU conversions
-std::span<const Row> CompareRows();        // v_cmp, v_cmpx, v_cmp_class
-std::span<const Row> LaneRows();           // readlane, permute, DPP-only moves, swaps
-std::span<const Row> PackedRows();         // VOP3P: packed math, mix, dot
-std::span<const Row> MatrixRows();         // MFMA
-std::span<const Row> LdsRows();            // DS
-std::span<const Row> FlatRows();           // flat, global, scratch
-std::span<const Row> BufferRows();         // MUBUF, MTBUF
+std::span<const Row> ScalarRows();        // SOP1, SOP2, SOPK, SOPC
+std::span<const Row> ControlRows();       // SOPP: branches, barriers, messages, waits, hints
+std::span<const Row> ScalarMemoryRows();  // SMEM
+std::span<const Row> IntegerRows();       // VALU integer and bit operations, moves
+std::span<const Row> FloatRows();         // VALU f32, f64, f16
+std::span<const Row> ConvertRows();       // VALU conversions
+std::span<const Row> CompareRows();       // v_cmp, v_cmpx, v_cmp_class
+std::span<const Row> LaneRows();          // readlane, permute, DPP-only moves, swaps
+std::span<const Row> PackedRows();        // VOP3P: packed math, mix, dot
+std::span<const Row> MatrixRows();        // MFMA
+std::span<const Row> LdsRows();           // DS
+std::span<const Row> FlatRows();          // flat, global, scratch
+std::span<const Row> BufferRows();        // MUBUF, MTBUF
 
 }  // namespace rochound::softgpu

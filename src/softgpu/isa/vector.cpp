@@ -104,7 +104,8 @@ uint32_t SelectSdwa(uint32_t value, SdwaSelect select, bool sign_extend) {
 uint32_t MergeSdwa(uint32_t old, uint32_t value, SdwaSelect select, SdwaUnused unused) {
   if (select == SdwaSelect::kDword) return value;
   bool word = select == SdwaSelect::kWord0 || select == SdwaSelect::kWord1;
-  unsigned shift = word ? (select == SdwaSelect::kWord1 ? 16 : 0) : 8 * static_cast<unsigned>(select);
+  unsigned shift =
+      word ? (select == SdwaSelect::kWord1 ? 16 : 0) : 8 * static_cast<unsigned>(select);
   uint32_t field = word ? 0xFFFF : 0xFF;
   uint32_t placed = (value & field) << shift;
   if (unused == SdwaUnused::kPreserve) return (old & ~(field << shift)) | placed;
@@ -201,8 +202,10 @@ T ClampFloat(T value, bool dx10_clamp) {
 // The smallest normal number of a type, as its lanes are computed.
 template <Ty T>
 constexpr auto SmallestNormal() {
-  if constexpr (T == Ty::kF64) return 0x1p-1022;
-  else return T == Ty::kF16 ? 0x1p-14f : 0x1p-126f;
+  if constexpr (T == Ty::kF64)
+    return 0x1p-1022;
+  else
+    return T == Ty::kF16 ? 0x1p-14f : 0x1p-126f;
 }
 
 template <Ty T>
@@ -266,8 +269,8 @@ bool RunLanes(Wave& wave, const Op* op, unsigned first_source, RowBuffer* result
     sources[count] = FetchSource(wave, op, i, count, op->row->types[i], &buffers[count], lanes);
   if (op->row->flags & kAccumulates) {
     uint64_t ignored = ~uint64_t{0};
-    sources[count] = FetchSource(wave, op, 0, kMaxOperands, op->row->types[0], &buffers[count],
-                                 &ignored);
+    sources[count] =
+        FetchSource(wave, op, 0, kMaxOperands, op->row->types[0], &buffers[count], &ignored);
   }
   FloatMode mode(wave, op->row->types[0] == Ty::kMask ? op->row->types[1] : op->row->types[0]);
   op->lanes(result, sources, wave.lanes);
@@ -347,8 +350,7 @@ const void* FetchSource(Wave& wave, const Op* op, unsigned index, unsigned numbe
     ApplyDpp(wave, m, source, out, lanes);
     source = out;
   }
-  if (m.is_sdwa && number < 2 &&
-      (m.src_sel[number] != SdwaSelect::kDword || operand.sign_extend)) {
+  if (m.is_sdwa && number < 2 && (m.src_sel[number] != SdwaSelect::kDword || operand.sign_extend)) {
     for (unsigned i = 0; i < wave.lanes; ++i)
       out[i] = SelectSdwa(source[i], m.src_sel[number], operand.sign_extend);
     source = out;
@@ -393,8 +395,7 @@ void StoreResult(Wave& wave, const Op* op, unsigned index, Ty type, RowBuffer* r
       values[i] = MergeSdwa(dst[i], values[i], m.dst_sel, m.dst_unused);
   } else if (Is16(type)) {
     if (m.op_sel & 8) {
-      for (unsigned i = 0; i < wave.lanes; ++i)
-        values[i] = (dst[i] & 0xFFFF) | values[i] << 16;
+      for (unsigned i = 0; i < wave.lanes; ++i) values[i] = (dst[i] & 0xFFFF) | values[i] << 16;
     } else if (!wave.architecture->zeroes_high_16 || (op->row->flags & kKeepsHigh16)) {
       for (unsigned i = 0; i < wave.lanes; ++i)
         values[i] = (dst[i] & 0xFFFF0000) | (values[i] & 0xFFFF);

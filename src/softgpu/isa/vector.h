@@ -58,10 +58,12 @@ void Blend(uint32_t* dst, const uint32_t* source, uint64_t lanes, unsigned count
 class FloatMode {
  public:
   FloatMode(const Wave& wave, Ty type) {
-    if ((wave.mode & 0xFF) != 0xF0) [[unlikely]] Set(wave.mode, type);
+    if ((wave.mode & 0xFF) != 0xF0) [[unlikely]]
+      Set(wave.mode, type);
   }
   ~FloatMode() {
-    if (changed_) [[unlikely]] Restore();
+    if (changed_) [[unlikely]]
+      Restore();
   }
   FloatMode(const FloatMode&) = delete;
   FloatMode& operator=(const FloatMode&) = delete;

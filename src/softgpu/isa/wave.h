@@ -116,12 +116,14 @@ inline uint32_t ComputedScalar(const Wave& wave, unsigned index) {
   }
 }
 inline uint32_t ReadScalar32(const Wave& wave, const Operand& operand) {
-  if (operand.kind == Operand::Kind::kScalar) [[likely]] return wave.sgpr[operand.index];
+  if (operand.kind == Operand::Kind::kScalar) [[likely]]
+    return wave.sgpr[operand.index];
   if (operand.kind == Operand::Kind::kConstant) return static_cast<uint32_t>(operand.value);
   return ComputedScalar(wave, operand.index);
 }
 inline uint64_t ReadScalar64(const Wave& wave, const Operand& operand) {
-  if (operand.kind == Operand::Kind::kScalar) [[likely]] return wave.Pair(operand.index);
+  if (operand.kind == Operand::Kind::kScalar) [[likely]]
+    return wave.Pair(operand.index);
   if (operand.kind == Operand::Kind::kConstant) return operand.value;
   return ComputedScalar(wave, operand.index);
 }

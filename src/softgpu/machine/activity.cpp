@@ -48,8 +48,7 @@ void Activity::Waiter::Pause() {
   }
   uint32_t doublings = std::min((rounds_ - kYieldRounds) / 8, 8u);
   if (rounds_ < kYieldRounds + 100) ++rounds_;
-  Instance().Sleep(
-      std::min(kShortestSleepMicroseconds << doublings, kLongestSleepMicroseconds));
+  Instance().Sleep(std::min(kShortestSleepMicroseconds << doublings, kLongestSleepMicroseconds));
 }
 
 }  // namespace rochound::softgpu

@@ -36,9 +36,8 @@ void AddressSpace::Map(uint64_t address, uint64_t size, uint8_t* host, uint8_t a
     }
   }
   Region added{address, end, host, access};
-  auto place = std::lower_bound(
-      table->regions.begin(), table->regions.end(), added,
-      [](const Region& a, const Region& b) { return a.begin < b.begin; });
+  auto place = std::lower_bound(table->regions.begin(), table->regions.end(), added,
+                                [](const Region& a, const Region& b) { return a.begin < b.begin; });
   table->regions.insert(place, added);
   Publish(std::move(table));
 }

@@ -104,8 +104,8 @@ class AddressSpace::Reader {
   AddressSpace& space_;
   std::shared_ptr<const Table> table_;
   std::atomic<uint64_t> seen_{kOutside};
-  Region empty_;                    // matches no address
-  const Region* last_ = &empty_;    // the last hit
+  Region empty_;                  // matches no address
+  const Region* last_ = &empty_;  // the last hit
 };
 
 }  // namespace rochound::softgpu

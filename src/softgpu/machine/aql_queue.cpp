@@ -105,8 +105,8 @@ void DeviceCode::Invalidate() {
 
 AqlQueue::AqlQueue(const QueueConfig& config, const DeviceConfig& device,
                    const Architecture& architecture, AddressSpace& space,
-                   DriverCallbacks* callbacks, DeviceCode* code,
-                   GlobalWaveSync* global_wave_sync, std::atomic<uint64_t>* instructions)
+                   DriverCallbacks* callbacks, DeviceCode* code, GlobalWaveSync* global_wave_sync,
+                   std::atomic<uint64_t>* instructions)
     : Queue(config, device, space, callbacks),
       architecture_(architecture),
       code_(code),
@@ -152,8 +152,7 @@ void AqlQueue::Complete(uint64_t signal, uint64_t start) {
 void AqlQueue::Process() {
   uint64_t slots = config_.ring_bytes / kPacketBytes;
   uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
-  auto* slot =
-      reinterpret_cast<Packet*>(memory_.Translate(address, kPacketBytes, kRead | kWrite));
+  auto* slot = reinterpret_cast<Packet*>(memory_.Translate(address, kPacketBytes, kRead | kWrite));
   if (slot == nullptr) return FaultAt(address, kRead, "reading a packet");
   // A packet may become valid after the doorbell was rung.
   uint32_t first_word = 0;
@@ -217,9 +216,9 @@ void AqlQueue::RunVendor(const Packet& packet) {
     return Finish(packet.vendor.completion_signal, start);
   }
   if (packet.vendor.format != kBarrierValue) {
-    return HaltWithError(QueueError::kInvalidPacket,
-                         "vendor packet format " + std::to_string(packet.vendor.format) + " on " +
-                             device_.name);
+    return HaltWithError(
+        QueueError::kInvalidPacket,
+        "vendor packet format " + std::to_string(packet.vendor.format) + " on " + device_.name);
   }
   const BarrierValuePacket& barrier = packet.barrier_value;
   uint64_t bad = 0;

@@ -39,7 +39,8 @@ struct QueueConfig {
   QueueKind kind = QueueKind::kAql;
   uint64_t ring_address = 0;  // GPU address
   uint64_t ring_bytes = 0;
-  uint64_t read_index_address = 0;   // GPU address of the 64-bit read index (AQL: inside amd_queue_t)
+  uint64_t read_index_address =
+      0;  // GPU address of the 64-bit read index (AQL: inside amd_queue_t)
   uint64_t write_index_address = 0;  // GPU address of the 64-bit write index
   // In this process. The driver sets it to all ones before CreateQueue; AQL: the program stores the
   // index of the last packet it submitted; SDMA: the write index in bytes.
@@ -54,12 +55,12 @@ struct MemoryFault {
 
 // Why a queue stopped, other than by a memory fault.
 enum class QueueError {
-  kIllegalInstruction,   // undefined or unimplemented
-  kApertureViolation,    // LDS or scratch access outside of what the wave has
-  kMemoryViolation,      // misaligned atomic and the like
-  kTrap,                 // s_trap 2: abort or assert in a kernel
-  kInvalidPacket,        // packet type or field that AQL does not allow
-  kInvalidKernel,        // kernel object that is no kernel descriptor, or does not fit the device
+  kIllegalInstruction,  // undefined or unimplemented
+  kApertureViolation,   // LDS or scratch access outside of what the wave has
+  kMemoryViolation,     // misaligned atomic and the like
+  kTrap,                // s_trap 2: abort or assert in a kernel
+  kInvalidPacket,       // packet type or field that AQL does not allow
+  kInvalidKernel,       // kernel object that is no kernel descriptor, or does not fit the device
 };
 
 class DriverCallbacks {

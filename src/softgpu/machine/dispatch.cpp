@@ -233,8 +233,9 @@ void Dispatch::SendInterrupt(uint32_t context) {
 
 bool Dispatch::GlobalWaveSync(Wave& wave, const Op* op, uint32_t value) {
   softgpu::GlobalWaveSync& sync = *parameters_.global_wave_sync;
-  unsigned resource = ((wave.sgpr[kM0] >> 16 & 0x3F) + static_cast<unsigned>(op->modifiers().offset)) %
-                      softgpu::GlobalWaveSync::kResources;
+  unsigned resource =
+      ((wave.sgpr[kM0] >> 16 & 0x3F) + static_cast<unsigned>(op->modifiers().offset)) %
+      softgpu::GlobalWaveSync::kResources;
   if (op->row->mnemonic == "ds_gws_init") {
     sync.Init(resource, value);
     return true;

@@ -60,10 +60,8 @@ KernelProblem ReadKernel(AddressSpace::Reader& memory, const hsa_kernel_dispatch
   kernel->object = packet.kernel_object;
   kernel->entry =
       packet.kernel_object + static_cast<uint64_t>(descriptor->kernel_code_entry_byte_offset);
-  kernel->wave_size = architecture.has_wave32 &&
-                              (descriptor->kernel_code_properties & kWavefrontSize32)
-                          ? 32
-                          : 64;
+  kernel->wave_size =
+      architecture.has_wave32 && (descriptor->kernel_code_properties & kWavefrontSize32) ? 32 : 64;
   uint32_t rsrc1 = descriptor->compute_pgm_rsrc1;
   // Rounding and denormals as in HW_REG_MODE, then DX10_CLAMP (bit 8) and IEEE (bit 9).
   kernel->mode = (rsrc1 >> 12 & 0xFF) | (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What a kernel dispatch packet and the kernel descriptor it points to say, put into the form that
-// starting waves needs. Plain data; made by the queue's thread, read by all that run its workgroups.
+// starting waves needs. Plain data; made by the queue's thread, read by all that run its
+// workgroups.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -21,9 +22,9 @@ struct Kernel {
   uint64_t entry = 0;
   unsigned wave_size = 64;
   uint32_t mode = 0xF0;
-  uint32_t group_bytes = 0;            // LDS, fixed and dynamic
+  uint32_t group_bytes = 0;  // LDS, fixed and dynamic
   uint32_t private_bytes_per_lane = 0;
-  unsigned workitem_id_dimensions = 1; // how many of x, y, z the kernel wants in VGPRs
+  unsigned workitem_id_dimensions = 1;  // how many of x, y, z the kernel wants in VGPRs
   unsigned grid[3] = {};
   unsigned group[3] = {};
   unsigned groups[3] = {};
@@ -48,8 +49,8 @@ struct QueueFacts {
 
 enum class KernelProblem {
   kNone,
-  kUnmapped,   // *bad: address of the descriptor
-  kInvalid,    // *why
+  kUnmapped,  // *bad: address of the descriptor
+  kInvalid,   // *why
 };
 
 KernelProblem ReadKernel(AddressSpace::Reader& memory, const hsa_kernel_dispatch_packet_t& packet,

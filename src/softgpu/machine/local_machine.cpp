@@ -73,8 +73,7 @@ LocalMachine::LocalMachine(const DeviceConfig& config) {
   device_ = Device::Create(config, this, &why);
   if (device_ == nullptr) Die(why);
   queue_ = static_cast<QueueMemory*>(Allocate(sizeof(QueueMemory)));
-  for (hsa_kernel_dispatch_packet_t& packet : queue_->ring)
-    packet.header = HSA_PACKET_TYPE_INVALID;
+  for (hsa_kernel_dispatch_packet_t& packet : queue_->ring) packet.header = HSA_PACKET_TYPE_INVALID;
   QueueConfig queue;
   queue.id = kQueueId;
   queue.ring_address = reinterpret_cast<uint64_t>(queue_->ring);
@@ -118,8 +117,7 @@ void LocalMachine::LoadCodeObject(const std::string& path) {
   for (unsigned i = 0; i < header->e_shnum; ++i) {
     if (sections[i].sh_type != SHT_DYNSYM) continue;
     const char* strings = bytes.data() + sections[sections[i].sh_link].sh_offset;
-    const auto* symbols =
-        reinterpret_cast<const Elf64_Sym*>(bytes.data() + sections[i].sh_offset);
+    const auto* symbols = reinterpret_cast<const Elf64_Sym*>(bytes.data() + sections[i].sh_offset);
     for (size_t s = 0; s < sections[i].sh_size / sizeof(Elf64_Sym); ++s)
       kernels_.emplace_back(strings + symbols[s].st_name,
                             reinterpret_cast<uint64_t>(image) + symbols[s].st_value);

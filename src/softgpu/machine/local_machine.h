@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A device without any runtime or driver, for the machine's own tests and for the benchmark: loads a
-// code object, submits AQL packets, waits for their signals. Single-threaded use.
+// A device without any runtime or driver, for the machine's own tests and for the benchmark: loads
+// a code object, submits AQL packets, waits for their signals. Single-threaded use.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -36,8 +36,8 @@ class LocalMachine : private DriverCallbacks {
   void LoadCodeObject(const std::string& path);
   uint64_t KernelObject(std::string_view name) const;
 
-  // A kernel of these words, in the device's smallest wave size; returns its kernel object. The code
-  // starts 256 bytes into its first page and ends with its last one.
+  // A kernel of these words, in the device's smallest wave size; returns its kernel object. The
+  // code starts 256 bytes into its first page and ends with its last one.
   uint64_t LoadWords(const std::vector<uint32_t>& words);
   unsigned WaveSize() const;  // of kernels made by LoadWords
 

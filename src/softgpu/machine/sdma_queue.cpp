@@ -84,9 +84,9 @@ unsigned SdmaQueue::Execute(const uint32_t* p) {
     default:
       break;
   }
-  HaltWithError(QueueError::kInvalidPacket,
-                "SDMA packet " + std::to_string(p[0] & 0xFF) + "." + std::to_string(sub_op) +
-                    " is not implemented on " + device_.name);
+  HaltWithError(QueueError::kInvalidPacket, "SDMA packet " + std::to_string(p[0] & 0xFF) + "." +
+                                                std::to_string(sub_op) + " is not implemented on " +
+                                                device_.name);
   return 0;
 }
 
@@ -131,8 +131,9 @@ unsigned SdmaQueue::CopyRectangle(const uint32_t* p) {
     uint64_t base, x, y, z, pitch, slice;
   };
   auto side = [](const uint32_t* w) {
-    return Side{Join(w[0], w[1]), w[2] & 0x3FFF,          w[2] >> 16 & 0x3FFF,
-                w[3] & 0x7FF,     uint64_t{w[3] >> 13} + 1, uint64_t{w[4] & 0x0FFFFFFF} + 1};
+    return Side{Join(w[0], w[1]),         w[2] & 0x3FFF,
+                w[2] >> 16 & 0x3FFF,      w[3] & 0x7FF,
+                uint64_t{w[3] >> 13} + 1, uint64_t{w[4] & 0x0FFFFFFF} + 1};
   };
   Side from = side(p + 1);
   Side to = side(p + 6);
@@ -160,8 +161,7 @@ unsigned SdmaQueue::Fill(const uint32_t* p) {
   while (size != 0) {
     memory_.Refresh();
     const Region* region = memory_.Find(to);
-    uint64_t part =
-        region == nullptr ? 1 : std::min({size, region->end - to, kChunk});
+    uint64_t part = region == nullptr ? 1 : std::min({size, region->end - to, kChunk});
     uint8_t* bytes = At(to, part, kWrite);
     if (bytes == nullptr) return 0;
     for (uint64_t i = 0; i < part; ++i) bytes[i] = pattern[i % element];
@@ -240,9 +240,8 @@ unsigned SdmaQueue::Atomic(const uint32_t* p) {
   constexpr uint32_t kAdd64 = 47;
   uint32_t operation = p[0] >> 25;
   if (operation != kAdd64) {
-    HaltWithError(QueueError::kInvalidPacket,
-                  "SDMA atomic " + std::to_string(operation) + " is not implemented on " +
-                      device_.name);
+    HaltWithError(QueueError::kInvalidPacket, "SDMA atomic " + std::to_string(operation) +
+                                                  " is not implemented on " + device_.name);
     return 0;
   }
   uint8_t* word = At(Join(p[1], p[2]), 8, kWrite);

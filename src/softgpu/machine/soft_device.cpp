@@ -17,8 +17,7 @@ class SoftDevice : public Device {
   SoftDevice(const DeviceConfig& config, const Architecture& architecture,
              DriverCallbacks* callbacks)
       : config_(config), architecture_(architecture), callbacks_(callbacks), code_(architecture) {
-    if (config.worker_threads != 0)
-      HelperThreads::Instance().SetParallelism(config.worker_threads);
+    if (config.worker_threads != 0) HelperThreads::Instance().SetParallelism(config.worker_threads);
   }
 
   const DeviceConfig& config() const override { return config_; }

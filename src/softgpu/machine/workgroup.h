@@ -16,7 +16,7 @@ namespace rochound::softgpu {
 
 // Where a workgroup's waves keep their scratch: one slot per wave.
 struct ScratchSlots {
-  uint64_t base = 0;        // GPU address of slot 0
+  uint64_t base = 0;  // GPU address of slot 0
   uint64_t bytes_per_wave = 0;
   std::vector<uint32_t> slots;
 };

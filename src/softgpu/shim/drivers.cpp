@@ -151,9 +151,9 @@ ROCHOUND_INTERPOSE int amdgpu_device_initialize(int fd, uint32_t* major, uint32_
 }
 
 // From here on the handle tells nothing: with a device tree all of them are the core's.
-#define ROCHOUND_FORWARD(member, next_function, failure, ...)                     \
-  if (const SoftgpuCore* core = Core()) return core->member(__VA_ARGS__);         \
-  auto* next = next_function.Resolve();                                           \
+#define ROCHOUND_FORWARD(member, next_function, failure, ...)             \
+  if (const SoftgpuCore* core = Core()) return core->member(__VA_ARGS__); \
+  auto* next = next_function.Resolve();                                   \
   return next == nullptr ? (failure) : next(__VA_ARGS__)
 
 ROCHOUND_INTERPOSE int amdgpu_device_deinitialize(void* device) {

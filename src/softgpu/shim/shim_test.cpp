@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The shim as a program meets it: this binary starts itself again with the shim preloaded and a
-// device tree of two GPUs, once per test; the second process does what `Scene` says and tells by its
-// exit code.
+// device tree of two GPUs, once per test; the second process does what `Scene` says and tells by
+// its exit code.
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
@@ -39,12 +39,12 @@ constexpr char kTopology[] = "/sys/devices/virtual/kfd/kfd/topology";
 
 int g_failures = 0;
 
-#define SCENE_CHECK(condition)                                               \
-  do {                                                                       \
-    if (!(condition)) {                                                      \
-      ++g_failures;                                                          \
+#define SCENE_CHECK(condition)                                                \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      ++g_failures;                                                           \
       fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-    }                                                                        \
+    }                                                                         \
   } while (false)
 
 std::string Slurp(const char* path) {
