@@ -5,27 +5,51 @@
 
 #include "program.h"
 
-#define UNARY(X)                                                                               \
-  X(sinf, 0, 4e-7)                                                                             \
-  X(cosf, 0, 4e-7)                                                                             \
-  X(tanf, 2e-6, 1e-6)                                                                          \
-  X(asinf, 1e-6, 1e-7)                                                                         \
-  X(acosf, 1e-6, 1e-7)                                                                         \
-  X(atanf, 1e-6, 1e-7) X(sinhf, 1e-6, 1e-7) X(coshf, 1e-6, 1e-7) X(tanhf, 1e-6, 1e-7)          \
-      X(asinhf, 2e-6, 1e-7) X(expf, 1e-6, 1e-9) X(exp2f, 1e-6, 1e-9) X(exp10f, 2e-6, 1e-9)     \
-          X(expm1f, 1e-6, 1e-8) X(logf, 1e-6, 2e-7) X(log2f, 1e-6, 2e-7) X(log10f, 1e-6, 2e-7) \
-              X(log1pf, 1e-6, 1e-8) X(sqrtf, 0, 0) X(cbrtf, 1e-6, 0) X(erff, 1e-6, 1e-7)       \
-                  X(erfcf, 4e-6, 1e-7) X(tgammaf, 1e-5, 1e-7) X(lgammaf, 1e-5, 2e-6)           \
-                      X(fabsf, 0, 0) X(floorf, 0, 0) X(ceilf, 0, 0) X(truncf, 0, 0)            \
-                          X(roundf, 0, 0) X(rintf, 0, 0)
+// clang-format off
+#define UNARY(X) \
+  X(sinf, 0, 4e-7) \
+  X(cosf, 0, 4e-7) \
+  X(tanf, 2e-6, 1e-6) \
+  X(asinf, 1e-6, 1e-7) \
+  X(acosf, 1e-6, 1e-7) \
+  X(atanf, 1e-6, 1e-7) \
+  X(sinhf, 1e-6, 1e-7) \
+  X(coshf, 1e-6, 1e-7) \
+  X(tanhf, 1e-6, 1e-7) \
+  X(asinhf, 2e-6, 1e-7) \
+  X(expf, 1e-6, 1e-9) \
+  X(exp2f, 1e-6, 1e-9) \
+  X(exp10f, 2e-6, 1e-9) \
+  X(expm1f, 1e-6, 1e-8) \
+  X(logf, 1e-6, 2e-7) \
+  X(log2f, 1e-6, 2e-7) \
+  X(log10f, 1e-6, 2e-7) \
+  X(log1pf, 1e-6, 1e-8) \
+  X(sqrtf, 0, 0) \
+  X(cbrtf, 1e-6, 0) \
+  X(erff, 1e-6, 1e-7) \
+  X(erfcf, 4e-6, 1e-7) \
+  X(tgammaf, 1e-5, 1e-7) \
+  X(lgammaf, 1e-5, 2e-6) \
+  X(fabsf, 0, 0) \
+  X(floorf, 0, 0) \
+  X(ceilf, 0, 0) \
+  X(truncf, 0, 0) \
+  X(roundf, 0, 0) \
+  X(rintf, 0, 0)
 
-#define BINARY(X)       \
-  X(powf, 2e-6, 1e-9)   \
+#define BINARY(X) \
+  X(powf, 2e-6, 1e-9) \
   X(atan2f, 1e-6, 1e-7) \
-  X(fmodf, 0, 0)        \
-  X(remainderf, 0, 0)   \
-  X(hypotf, 1e-6, 0)    \
-  X(fminf, 0, 0) X(fmaxf, 0, 0) X(fdimf, 0, 0) X(copysignf, 0, 0) X(nextafterf, 0, 0)
+  X(fmodf, 0, 0) \
+  X(remainderf, 0, 0) \
+  X(hypotf, 1e-6, 0) \
+  X(fminf, 0, 0) \
+  X(fmaxf, 0, 0) \
+  X(fdimf, 0, 0) \
+  X(copysignf, 0, 0) \
+  X(nextafterf, 0, 0)
+// clang-format on
 
 struct Function {
   const char* name;
