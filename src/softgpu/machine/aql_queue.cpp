@@ -335,6 +335,22 @@ void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t pa
   Finish(packet.completion_signal.handle, start);
 }
 
+// Two threads that ring for neighbouring packets may store in the wrong order, and the doorbell
+// then holds the lower index. Whoever rang first had made its packet valid before, so it shows by
+// now.
+void AqlQueue::TakeNextIfValid() {
+  auto* write_index =
+      reinterpret_cast<uint64_t*>(memory_.Translate(config_.write_index_address, 8, kRead));
+  if (write_index == nullptr || __atomic_load_n(write_index, __ATOMIC_ACQUIRE) <= read_index_)
+    return;
+  uint64_t slots = config_.ring_bytes / kPacketBytes;
+  uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
+  auto* header = reinterpret_cast<uint16_t*>(memory_.Translate(address, 2, kRead));
+  if (header == nullptr) return;
+  if ((__atomic_load_n(header, __ATOMIC_ACQUIRE) & 0xFF) != HSA_PACKET_TYPE_INVALID)
+    last_submitted_plus_1_ = read_index_ + 1;
+}
+
 void AqlQueue::Finish(uint64_t signal, uint64_t start) {
   // The slot is free once the read index has passed it: mark it, move on, then tell.
   uint64_t slots = config_.ring_bytes / kPacketBytes;
@@ -346,6 +362,7 @@ void AqlQueue::Finish(uint64_t signal, uint64_t start) {
       reinterpret_cast<uint64_t*>(memory_.Translate(config_.read_index_address, 8, kWrite));
   if (read_index == nullptr) return FaultAt(config_.read_index_address, kWrite, "advancing");
   __atomic_store_n(read_index, read_index_, __ATOMIC_RELEASE);
+  if (read_index_ == last_submitted_plus_1_) TakeNextIfValid();
   Complete(signal, start);
 }
 

@@ -58,6 +58,8 @@ class AqlQueue : public Queue {
   template <typename Condition>
   bool WaitUntil(Condition condition);
   void Complete(uint64_t signal, uint64_t start);
+  // The next packet too, if it is there already: its doorbell may have been overwritten.
+  void TakeNextIfValid();
   // The packet is done: frees its slot and completes its signal.
   void Finish(uint64_t signal, uint64_t start);
   void FaultAt(uint64_t address, uint8_t access, std::string_view doing);

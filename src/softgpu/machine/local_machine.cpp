@@ -151,10 +151,14 @@ uint64_t LocalMachine::LoadWords(const std::vector<uint32_t>& words) {
   return address;
 }
 
-void LocalMachine::Submit(const Launch& launch) {
+void LocalMachine::Submit(const Launch& launch) { Ring(Enqueue(launch)); }
+
+void LocalMachine::Ring(uint64_t index) { __atomic_store_n(&doorbell_, index, __ATOMIC_RELEASE); }
+
+uint64_t LocalMachine::Enqueue(const Launch& launch) {
   while (write_index_ - __atomic_load_n(&queue_->queue.read_dispatch_id, __ATOMIC_ACQUIRE) >=
          kSlots) {
-    if (!error().empty()) return;
+    if (!error().empty()) return write_index_;
     device_->Kick();
   }
   hsa_kernel_dispatch_packet_t packet = {};
@@ -171,10 +175,10 @@ void LocalMachine::Submit(const Launch& launch) {
   packet.header = HSA_PACKET_TYPE_INVALID;
   *slot = packet;
   __atomic_fetch_add(&queue_->signal.value, 1, __ATOMIC_ACQ_REL);
+  __atomic_store_n(&queue_->queue.write_dispatch_id, write_index_ + 1, __ATOMIC_RELEASE);
   uint32_t first = HSA_PACKET_TYPE_KERNEL_DISPATCH | uint32_t{packet.setup} << 16;
   __atomic_store_n(reinterpret_cast<uint32_t*>(slot), first, __ATOMIC_RELEASE);
-  __atomic_store_n(&doorbell_, write_index_, __ATOMIC_RELEASE);
-  ++write_index_;
+  return write_index_++;
 }
 
 bool LocalMachine::Wait() {

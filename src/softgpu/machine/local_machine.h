@@ -50,6 +50,9 @@ class LocalMachine : private DriverCallbacks {
   };
   // Submits, without waiting. Every launch completes one shared signal.
   void Submit(const Launch& launch);
+  // The same in two steps: the packet, then the doorbell.
+  uint64_t Enqueue(const Launch& launch);  // the packet's index
+  void Ring(uint64_t index);
   // Waits for all that was submitted. False if the queue was halted: error() says why.
   bool Wait();
   std::string error() const;

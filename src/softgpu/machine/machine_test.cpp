@@ -31,6 +31,25 @@ TEST_P(MachineTest, AnEmptyKernelCompletes) {
   EXPECT_EQ(machine_.device().instructions_executed(), 10000u * (64 / machine_.WaveSize()));
 }
 
+TEST_P(MachineTest, DoorbellsRungInTheWrongOrderLoseNothing) {
+  uint64_t kernel = machine_.LoadWords({kEnd});
+  for (int i = 0; i < 200; ++i) {
+    uint64_t first = machine_.Enqueue({kernel, 64, 64});
+    uint64_t second = machine_.Enqueue({kernel, 64, 64});
+    machine_.Ring(second);  // overwritten, most of the time before anybody looks
+    machine_.Ring(first);
+    ASSERT_TRUE(machine_.Wait()) << machine_.error();
+  }
+}
+
+TEST_P(MachineTest, APacketWithoutADoorbellWaits) {
+  machine_.Enqueue({machine_.LoadWords({kEnd}), 64, 64});
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(machine_.device().instructions_executed(), 0u);
+  machine_.Ring(0);
+  EXPECT_TRUE(machine_.Wait());
+}
+
 TEST_P(MachineTest, EveryWaveOfEveryWorkgroupRuns) {
   uint64_t kernel = machine_.LoadWords({kBarrier, kEnd});
   machine_.Submit({kernel, 1000 * 256 + 10, 256});

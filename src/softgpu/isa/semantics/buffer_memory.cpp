@@ -132,7 +132,7 @@ bool NarrowBuffer(const Wave& wave, const BufferAccess& access, uint64_t mask, u
   uint64_t last_place = access.Place(static_cast<uint32_t>(last_index), last_offset);
   if (d.swizzled) last_place += *step;  // more than any place of lesser index and offset
   if (last_place > UINT32_MAX) return false;
-  bool in_range = d.check != 0 || !d.is_gfx10 || last_offset < d.stride;
+  bool in_range;
   if (!d.is_gfx10) {
     in_range = access.index != nullptr && d.stride != 0
                    ? last_index < d.records
@@ -142,7 +142,7 @@ bool NarrowBuffer(const Wave& wave, const BufferAccess& access, uint64_t mask, u
   } else if (d.check == 3) {
     in_range = last_place < d.records;
   } else {
-    in_range = in_range && last_index < d.records;
+    in_range = last_index < d.records && (d.check == 1 || last_offset < d.stride);
   }
   if (!in_range) return false;
 
