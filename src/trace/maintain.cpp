@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT
+//
+// The drain thread's part of the writer: chunks are made ahead of demand, old ones recycled.
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "trace/mapped_file.h"
+#include "trace/tsc.h"
+#include "trace/writer.h"
+
+namespace rochound::trace {
+namespace {
+
+constexpr uint64_t kMillisecond = 1000000;
+constexpr uint64_t kSecond = 1000 * kMillisecond;
+constexpr uint32_t kFirstChunkBytes = 64 * 1024;
+constexpr uint32_t kFirstChunks = 16;
+constexpr uint32_t kFirstFaulted = 4;  // chunks, so that 64 idle processes take little memory
+constexpr uint64_t kMaxReadyBytes = 64u << 20;
+constexpr uint64_t kRateWindowNs = 10 * kMillisecond;
+constexpr uint64_t kRateFadesNs = 2 * kSecond;
+constexpr uint64_t kMinAheadNs = 50 * kMillisecond;  // a busy machine lets the drain thread wait
+constexpr uint64_t kMaxTurnNs = 250 * kMillisecond;
+constexpr uint64_t kRetryNs = 200 * kMillisecond;
+
+uint64_t NowNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+ChunkHeader* HeaderOf(const Chunk& chunk) { return reinterpret_cast<ChunkHeader*>(chunk.memory); }
+
+uint64_t OffsetOf(const Chunk& chunk) {
+  return kSegmentHeaderBytes + uint64_t{chunk.number} * chunk.bytes;
+}
+
+}  // namespace
+
+bool Writer::StartSegments() {
+  if (!OpenSegment()) return false;
+  const uint64_t bytes = uint64_t{segment_chunk_bytes_} * segment_chunk_count_;
+  return Grow(bytes);
+}
+
+void Writer::Maintain() {
+  if (!alive()) return;
+  const std::lock_guard lock(maintain_mutex_);
+  hurry_.store(false, std::memory_order_relaxed);
+  const uint64_t now = NowNs();
+  CollectClosed(now);
+  if (!finished_) {
+    AdaptTarget(now);
+    Prepare(now);
+    WriteAnchor(now);
+  }
+  WriteDropped();
+}
+
+void Writer::Finish() {
+  if (!alive()) return;
+  const std::lock_guard lock(maintain_mutex_);
+  if (finished_) return;
+  next_anchor_ns_ = 0;
+  WriteAnchor(NowNs());
+  WriteDropped();
+  finished_ = true;
+  full_.store(true, std::memory_order_relaxed);
+  while (const uint32_t id = ready_.Pop(chunks_)) {
+    ready_bytes_.fetch_sub(chunks_[id].bytes, std::memory_order_relaxed);
+    Release(id);
+  }
+  std::atomic_ref<uint64_t>(header_->finished_tsc).store(ReadTsc(), std::memory_order_release);
+}
+
+void Writer::CollectClosed(uint64_t now) {
+  uint32_t first = 0;
+  for (uint32_t id = closed_.TakeAll(); id != 0;) {  // latest first: turn round
+    const uint32_t next = chunks_[id].next.load(std::memory_order_relaxed);
+    chunks_[id].next.store(first, std::memory_order_relaxed);
+    first = id;
+    id = next;
+  }
+  const bool recycling = options_.keep_ns != 0 || options_.recycle;
+  while (first != 0) {
+    const uint32_t id = first;
+    Chunk& chunk = chunks_[id];
+    first = chunk.next.load(std::memory_order_relaxed);
+    chunk.next.store(0, std::memory_order_relaxed);
+    if (!recycling || chunk.lasting) {
+      // On disk for good; we need neither the mapping nor the descriptor any more.
+      munmap(chunk.memory, chunk.bytes);
+      FreeDescriptor(id);
+      continue;
+    }
+    chunk.closed_ns = now;
+    if (last_kept_ != 0) {
+      chunks_[last_kept_].next.store(id, std::memory_order_relaxed);
+    } else {
+      first_kept_ = id;
+    }
+    last_kept_ = id;
+  }
+}
+
+// What should lie ready is what the threads take while the drain thread is away.
+void Writer::AdaptTarget(uint64_t now) {
+  const uint64_t taken = taken_bytes_.load(std::memory_order_relaxed);
+  if (last_turn_ns_ == 0) window_start_ns_ = last_turn_ns_ = now;
+  const uint64_t turn = std::min(now - last_turn_ns_, kMaxTurnNs);
+  last_turn_ns_ = now;
+  longest_turn_ns_ = std::max(turn, longest_turn_ns_ - longest_turn_ns_ / 64);
+  if (const uint64_t window = now - window_start_ns_; window >= kRateWindowNs) {
+    const uint64_t rate = (taken - last_taken_) * 1000 / (window / kMillisecond);
+    if (rate >= bytes_per_second_) {
+      bytes_per_second_ = rate;
+    } else {
+      const uint64_t fades = std::min(window, kRateFadesNs) / kMillisecond;
+      bytes_per_second_ -= (bytes_per_second_ - rate) * fades / (kRateFadesNs / kMillisecond);
+    }
+    window_start_ns_ = now;
+    last_taken_ = taken;
+  }
+  const uint64_t ahead_ms = std::max(kMinAheadNs, 2 * longest_turn_ns_) / kMillisecond;
+  uint64_t target =
+      std::clamp(bytes_per_second_ / 1000 * ahead_ms, min_ready_bytes_, kMaxReadyBytes);
+  if (options_.max_bytes != 0) target = std::min(target, options_.max_bytes / 4);
+  target_bytes_ = std::max<uint64_t>(target, options_.chunk_bytes);
+  low_water_.store(static_cast<int64_t>(target_bytes_ / 2), std::memory_order_relaxed);
+}
+
+void Writer::Prepare(uint64_t now) {
+  bool full = false;
+  for (;;) {
+    const int64_t ready = ready_bytes_.load(std::memory_order_relaxed);
+    const int64_t missing = static_cast<int64_t>(target_bytes_) - ready;
+    if (missing <= 0) break;
+    const bool may_grow = !MayRecycle(now, false) && now >= retry_ns_;
+    if (may_grow && Grow(static_cast<uint64_t>(missing))) continue;
+    if (MayRecycle(now, true)) {
+      Recycle(true);
+      continue;
+    }
+    // A failing file system call may be slow, and the next one will hardly do better.
+    if (may_grow) retry_ns_ = now + kRetryNs;
+    full = true;
+    break;
+  }
+  full_.store(full, std::memory_order_relaxed);
+  while (MayRecycle(now, false)) Recycle(false);
+  // What a burst had needed. A limited log has set the space aside anyway.
+  while (options_.max_bytes == 0 &&
+         ready_bytes_.load(std::memory_order_relaxed) > 2 * static_cast<int64_t>(target_bytes_)) {
+    const uint32_t id = ready_.Pop(chunks_);
+    if (id == 0) break;
+    ready_bytes_.fetch_sub(chunks_[id].bytes, std::memory_order_relaxed);
+    Release(id);
+  }
+}
+
+bool Writer::Grow(uint64_t bytes) {
+  Segment* segment = SegmentOf(segment_);
+  const bool limited = options_.max_bytes != 0;
+  const auto room = [&] {
+    return allocated_bytes_ < options_.max_bytes ? options_.max_bytes - allocated_bytes_ : 0;
+  };
+  if (segment->made == segment_chunk_count_) {
+    if (limited && room() < options_.chunk_bytes + kSegmentHeaderBytes) return false;
+    const uint32_t before = segment_;
+    if (!OpenSegment()) return false;
+    SegmentOf(before)->complete = true;
+    UnlinkIfReleased(before);
+    segment = SegmentOf(segment_);
+  }
+  const uint32_t size = segment_chunk_bytes_;
+  uint64_t count =
+      std::clamp<uint64_t>((bytes + size - 1) / size, 1, segment_chunk_count_ - segment->made);
+  if (limited) count = std::min(count, room() / size);
+  count = std::min<uint64_t>(count, spare_descriptors_ + kMaxDescriptors - 1 - descriptors_);
+  if (count == 0) return false;
+
+  char path[PATH_MAX];
+  SegmentPath(segment_, path);
+  const uint64_t offset = kSegmentHeaderBytes + uint64_t{segment->made} * size;
+  char* memory = ExtendAndMap(path, offset, count * size);
+  if (memory == nullptr && count > 1) {
+    count = 1;
+    memory = ExtendAndMap(path, offset, size);
+  }
+  if (memory == nullptr) return false;
+
+  allocated_bytes_ += count * size;
+  const uint64_t faulted = bytes_per_second_ != 0 ? count
+                           : segment_ == 0        ? std::min<uint64_t>(count, kFirstFaulted)
+                                                  : 0;
+  if (faulted != 0) Prefault(memory, faulted * size);
+  for (uint64_t i = count; i-- > 0;) {  // the first one is taken first
+    const uint32_t id = NewDescriptor();
+    Chunk& chunk = chunks_[id];
+    chunk.bytes = size;
+    chunk.memory = memory + i * size;
+    chunk.segment = segment_;
+    chunk.number = segment->made + static_cast<uint32_t>(i);
+    Ready(id);
+  }
+  segment->made = static_cast<uint16_t>(segment->made + count);
+  return true;
+}
+
+bool Writer::OpenSegment() {
+  uint32_t number = segments_made_;
+  while (SegmentOf(number)->used) {
+    if (++number - segments_made_ >= kMaxSegments) return false;
+  }
+  const bool first = number == 0;
+  uint32_t chunk_bytes = options_.chunk_bytes;
+  uint32_t chunk_count = options_.segment_chunks;
+  if (first) {
+    chunk_bytes = std::min(chunk_bytes, kFirstChunkBytes);
+    chunk_count = kFirstChunks;
+  }
+  char path[PATH_MAX];
+  SegmentPath(number, path);
+  char* memory = ExtendAndMap(path, 0, kSegmentHeaderBytes);
+  if (memory == nullptr) return false;
+  auto* header = reinterpret_cast<SegmentHeader*>(memory);
+  header->version = kLogVersion;
+  header->header_bytes = kSegmentHeaderBytes;
+  header->chunk_bytes = chunk_bytes;
+  header->chunk_count = chunk_count;
+  header->number = number;
+  header->pid = static_cast<uint32_t>(getpid());
+  header->created_tsc = ReadTsc();
+  std::atomic_ref<uint64_t>(header->magic).store(kSegmentMagic, std::memory_order_release);
+  if (first) {
+    header_ = header;
+  } else {
+    munmap(memory, kSegmentHeaderBytes);
+  }
+  *SegmentOf(number) =
+      Segment{.number = number, .made = 0, .released = 0, .used = true, .complete = false};
+  segment_ = number;
+  segments_made_ = number + 1;
+  segment_chunk_bytes_ = chunk_bytes;
+  segment_chunk_count_ = chunk_count;
+  allocated_bytes_ += kSegmentHeaderBytes;
+  return true;
+}
+
+Writer::Segment* Writer::SegmentOf(uint32_t number) { return &segments_[number % kMaxSegments]; }
+
+void Writer::UnlinkIfReleased(uint32_t number) {
+  Segment* segment = SegmentOf(number);
+  if (number == 0 || !segment->complete || segment->released != segment->made) return;
+  char path[PATH_MAX];
+  SegmentPath(number, path);
+  if (unlink(path) == 0) allocated_bytes_ -= kSegmentHeaderBytes;
+  segment->used = false;
+}
+
+uint32_t Writer::NewDescriptor() {
+  uint32_t id = free_descriptors_;
+  if (id != 0) {
+    free_descriptors_ = chunks_[id].next.load(std::memory_order_relaxed);
+    --spare_descriptors_;
+  } else {
+    id = ++descriptors_;
+  }
+  chunks_[id].lasting = false;
+  return id;
+}
+
+void Writer::FreeDescriptor(uint32_t id) {
+  chunks_[id].next.store(free_descriptors_, std::memory_order_relaxed);
+  free_descriptors_ = id;
+  ++spare_descriptors_;
+}
+
+void Writer::Ready(uint32_t id) {
+  Chunk& chunk = chunks_[id];
+  chunk.cursor = chunk.memory + sizeof(ChunkHeader);
+  ready_bytes_.fetch_add(chunk.bytes, std::memory_order_relaxed);
+  ready_.Push(chunks_, id);
+}
+
+// Whether the oldest closed chunk may go: it is too old, or, when room is needed, in any case.
+bool Writer::MayRecycle(uint64_t now, bool needed) const {
+  if (first_kept_ == 0) return false;
+  if (needed && options_.recycle) return true;
+  return options_.keep_ns != 0 && now - chunks_[first_kept_].closed_ns > options_.keep_ns;
+}
+
+// Takes the oldest closed chunk: for new records, or back to the file system.
+void Writer::Recycle(bool reuse) {
+  const uint32_t id = first_kept_;
+  Chunk& chunk = chunks_[id];
+  first_kept_ = chunk.next.load(std::memory_order_relaxed);
+  if (first_kept_ == 0) last_kept_ = 0;
+  CountDropped(DropReason::kRecycled, KeepLasting(chunk));
+  ChunkHeader* header = HeaderOf(chunk);
+  std::atomic_ref<ChunkState>(header->state)
+      .store(ChunkState::kRecycling, std::memory_order_release);
+  if (!reuse) {
+    Release(id);
+    return;
+  }
+  std::atomic_thread_fence(std::memory_order_release);
+  memset(chunk.memory + sizeof(ChunkHeader), 0, chunk.bytes - sizeof(ChunkHeader));
+  memset(static_cast<void*>(header), 0, sizeof *header);
+  Ready(id);
+}
+
+void Writer::Release(uint32_t id) {
+  const Chunk& chunk = chunks_[id];
+  char path[PATH_MAX];
+  SegmentPath(chunk.segment, path);
+  if (PunchHole(path, OffsetOf(chunk), chunk.bytes)) allocated_bytes_ -= chunk.bytes;
+  munmap(chunk.memory, chunk.bytes);
+  const uint32_t number = chunk.segment;
+  ++SegmentOf(number)->released;
+  FreeDescriptor(id);
+  UnlinkIfReleased(number);
+}
+
+// Copies what later records refer to, and returns how many other records are in the chunk.
+uint64_t Writer::KeepLasting(const Chunk& chunk) {
+  uint64_t lost = 0;
+  const char* end = chunk.memory + chunk.bytes;
+  for (const char* place = chunk.memory + sizeof(ChunkHeader);
+       end - place >= static_cast<ptrdiff_t>(sizeof(ApiCall));) {
+    Head head;
+    memcpy(&head, place, sizeof head);
+    if (head.kind == Kind::kEnd || head.units == 0) break;
+    switch (head.kind) {
+      case Kind::kQueue:
+        lost += !CopyLasting<Queue>(place, head);
+        break;
+      case Kind::kKernelSymbol:
+        lost += !CopyLasting<KernelSymbol>(place, head);
+        break;
+      case Kind::kStateChange:
+        lost += !CopyLasting<StateChange>(place, head);
+        break;
+      case Kind::kThreadHere:
+      case Kind::kHostAnchor:
+      case Kind::kGpuAnchor:
+      case Kind::kDropped:
+        break;  // of use only beside the records that go with them; counts stand in the header
+      default:
+        ++lost;
+    }
+    place += head.units * 32;
+  }
+  return lost;
+}
+
+template <typename T>
+bool Writer::CopyLasting(const char* place, Head head) {
+  T* record = lasting_->Reserve<T>();
+  if (record == nullptr) return false;
+  chunks_[lasting_->id_].lasting = true;
+  memcpy(reinterpret_cast<char*>(record) + sizeof(Head), place + sizeof(Head),
+         sizeof(T) - sizeof(Head));
+  lasting_->Commit(record, head.small, head.wide);
+  return true;
+}
+
+// Close together at first, so that the log of a short life can be converted too.
+void Writer::WriteAnchor(uint64_t now) {
+  if (now < next_anchor_ns_) return;
+  auto* anchor = own_->Reserve<HostAnchor>();
+  if (anchor == nullptr) return;
+  ReadHostClocks(anchor);
+  own_->Commit(anchor);
+  anchor_step_ns_ = std::clamp(anchor_step_ns_ * 10, kMillisecond, kSecond);
+  next_anchor_ns_ = anchor->monotonic_ns + anchor_step_ns_;
+}
+
+void Writer::WriteDropped() {
+  for (uint16_t i = 0; i < kDropReasons; ++i) {
+    const uint64_t total =
+        std::atomic_ref<uint64_t>(header_->dropped[i]).load(std::memory_order_relaxed);
+    if (total == reported_[i]) continue;
+    auto* dropped = own_->Reserve<Dropped>();
+    if (dropped == nullptr) return;
+    dropped->records = total - reported_[i];
+    dropped->now_tsc = ReadTsc();
+    dropped->reserved = 0;
+    own_->Commit(dropped, i);
+    reported_[i] = total;
+  }
+}
+
+}  // namespace rochound::trace

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+//
+// Writes a process's part of a flight log: memory-mapped segment files cut into chunks, each chunk
+// written by one thread at a time. Used by the agent only, inside somebody else's program: no
+// exceptions, no allocator, no locks and no system calls on the hot path (ThreadLog), everything
+// else on the agent's drain thread or at set-up. The memory is MAP_SHARED and its blocks are
+// allocated before they are handed out, so a killed process loses nothing that was committed and a
+// full disk cannot raise SIGBUS; without a prepared chunk a record is dropped and counted.
+//
+//   DIR/process-<pid>-<start>/  info (text)  functions (text)  strings  segment-000000 ...
+//   segment = SegmentHeader (4096 bytes) + chunks;  chunk = ChunkHeader (64 bytes) + records
+//
+// Threads: Attach, Detach, Intern, CountDropped, WriteText: any. Maintain: one at a time, usually
+// the drain thread; others wait. Neither the writer nor a ThreadLog is ever freed: threads may end,
+// or go on calling, at any time.
+//
+// After fork the child's writer and thread logs are dead: records are dropped, Attach gives null.
+// The kernel sees to that (MADV_WIPEONFORK), however the child was made. The child opens a writer
+// of its own.
+#pragma once
+
+#include <limits.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "trace/chunk_list.h"
+#include "trace/layout.h"
+#include "trace/records.h"
+#include "trace/string_table.h"
+
+namespace rochound::trace {
+
+class Writer;
+
+// One thread's place in the log. Only that thread calls it, and not from a signal handler that
+// interrupted such a call.
+class ThreadLog {
+ public:
+  // Room for a record of type T, or null: dropped and counted. Fill in all but the head, then
+  // Commit; a record that was written to but not committed spoils the next one.
+  template <typename T>
+  T* Reserve() {
+    if (__builtin_expect(end_ - cursor_ < static_cast<ptrdiff_t>(sizeof(T)), 0) && !MakeRoom()) {
+      return nullptr;
+    }
+    return reinterpret_cast<T*>(cursor_);
+  }
+
+  // The record just reserved is complete from here on, whatever happens to the process.
+  template <typename T>
+  void Commit(T* record, uint16_t small = 0, uint32_t wide = 0) {
+    const Head head = HeadOf<T>(small, wide);
+    std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(&record->head))
+        .store(__builtin_bit_cast(uint64_t, head), std::memory_order_release);
+    cursor_ += sizeof(T);
+  }
+
+  uint64_t NextCorrelation() { return correlation_++; }
+  uint32_t index() const { return static_cast<uint32_t>(correlation_ >> 40); }
+
+  // Which call is under way, for a reader of a killed process's log. Calls nest; the outermost
+  // kOpenCallSlots are noted.
+  void OpenCall(uint16_t function, uint64_t begin_tsc, uint64_t correlation) {
+    const uint32_t depth = depth_++;
+    if (depth >= kOpenCallSlots) return;
+    if (__builtin_expect(chunk_ == nullptr, 0) && !NextChunk()) return;
+    OpenCallSlot& slot = chunk_->open_calls[depth];
+    std::atomic_ref<uint64_t>(slot.begin_tsc).store(begin_tsc, std::memory_order_relaxed);
+    std::atomic_ref<uint64_t>(slot.call).store(
+        uint64_t{function} << 48 | (correlation & kCallCountMask), std::memory_order_release);
+  }
+  void CloseCall() {
+    if (depth_ == 0 || --depth_ >= kOpenCallSlots || chunk_ == nullptr) return;
+    std::atomic_ref<uint64_t>(chunk_->open_calls[depth_].call).store(0, std::memory_order_release);
+  }
+
+ private:
+  friend class Writer;
+  static constexpr uint64_t kCallCountMask = (uint64_t{1} << 40) - 1;
+
+  bool MakeRoom();   // NextChunk, or counts a dropped record
+  bool NextChunk();  // false: none is ready
+
+  // All zero in a forked child: then there is no room, no chunk and no writer.
+  char* cursor_ = nullptr;
+  char* end_ = nullptr;
+  ChunkHeader* chunk_ = nullptr;
+  uint64_t correlation_ = 0;
+  uint32_t depth_ = 0;
+  uint32_t id_ = 0;  // of the chunk in the writer's table
+  Writer* writer_ = nullptr;
+  uint32_t tid_ = 0;
+  uint32_t sequence_ = 0;
+  ThreadLog* next_free_ = nullptr;
+};
+
+class Writer {
+ public:
+  struct Options {
+    std::string_view directory = {};  // the run's; made if it does not exist
+    uint64_t max_bytes = 0;           // of this process's segments; 0: no limit
+    uint64_t keep_ns = 0;  // flight-recorder mode: drop closed chunks older than this; 0: keep all
+    bool recycle = false;  // at max_bytes: drop the oldest closed chunks instead of new records
+    uint32_t chunk_bytes = 256 * 1024;  // a multiple of 4096; the first segment's are smaller
+    uint32_t segment_chunks = 16;
+  };
+
+  // Null and a reason on failure; nothing is left behind then.
+  static Writer* Open(const Options& options, char* error, size_t error_bytes);
+  static Writer* Open(const Options& options, std::string* error) {
+    char text[512] = "";
+    Writer* writer = Open(options, text, sizeof text);
+    if (error != nullptr && writer == nullptr) *error = text;
+    return writer;
+  }
+
+  // The calling thread's log. Null: no memory. Detach gives the rest of its chunk to the next
+  // thread; the log must not be used afterwards.
+  ThreadLog* Attach();
+  void Detach(ThreadLog* log);
+
+  // The string's id, the same for equal strings; 0 when there is no room (counted). Takes a lock on
+  // first sight of a string; callers on a hot path keep their own cache.
+  uint32_t Intern(std::string_view text);
+
+  // The drain thread's turn: prepares chunks ahead of demand, recycles old ones, writes HostAnchor
+  // and Dropped records. Call it every 10 ms or so while recording, and soon when `hurry` is set:
+  // less than half of what should be prepared is left.
+  void Maintain();
+  bool hurry() const { return hurry_.load(std::memory_order_relaxed); }
+
+  // Text files of the process folder, replaced at once. False: not written, errno tells why.
+  bool WriteText(const char* name, std::string_view content);
+
+  // Records that were lost elsewhere, for instance for want of a signal.
+  void CountDropped(DropReason reason, uint64_t records = 1);
+
+  // Orderly end: no more chunks are prepared, the unused ones are given back to the file system.
+  // What threads still write goes into the room they have.
+  void Finish();
+
+  const char* process_directory() const { return directory_; }
+  uint64_t committed_bytes() const;  // handed out to threads so far, in whole chunks
+  uint64_t dropped() const;          // records, all reasons but kRecycled
+
+ private:
+  friend class ThreadLog;
+
+  // In memory that a forked child finds zeroed.
+  struct Life {
+    std::atomic<uint32_t> alive;
+  };
+  struct Segment {
+    uint32_t number;
+    uint16_t made;      // chunks
+    uint16_t released;  // of those
+    bool used;
+    bool complete;  // no more chunks will be made in it
+  };
+
+  static constexpr uint32_t kMaxDescriptors = 64 * 1024;
+  static constexpr uint32_t kMaxSegments = 16 * 1024;
+
+  Writer() = default;
+  ~Writer() = default;
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  bool alive() const { return life_->alive.load(std::memory_order_relaxed) != 0; }
+  bool Start(const Options& options, const char** failed);
+  bool MakeDirectory(std::string_view run);
+  void RemoveFiles();
+  void SegmentPath(uint32_t number, char* path) const;
+
+  uint32_t TakeReady();
+  void Ready(uint32_t id);
+  void Close(uint32_t id);
+
+  void CollectClosed(uint64_t now);
+  void AdaptTarget(uint64_t now);
+  void Prepare(uint64_t now);
+  bool Grow(uint64_t bytes);
+  bool StartSegments();
+  bool OpenSegment();
+  void UnlinkIfReleased(uint32_t number);
+  Segment* SegmentOf(uint32_t number);
+  uint32_t NewDescriptor();
+  void FreeDescriptor(uint32_t id);
+  bool MayRecycle(uint64_t now, bool needed) const;
+  void Recycle(bool reuse);
+  void Release(uint32_t id);
+  uint64_t KeepLasting(const Chunk& chunk);
+  template <typename T>
+  bool CopyLasting(const char* place, Head head);
+  void WriteAnchor(uint64_t now);
+  void WriteDropped();
+
+  Life* life_ = nullptr;
+  SegmentHeader* header_ = nullptr;  // of segment 0; mapped for good
+  Chunk* chunks_ = nullptr;
+  Segment* segments_ = nullptr;
+  Options options_;
+  uint64_t min_ready_bytes_ = 0;
+
+  // Shared with the threads.
+  alignas(64) ChunkList ready_;
+  ChunkList left_;  // partly filled, by threads that ended
+  ChunkList closed_;
+  std::atomic<int64_t> ready_bytes_{0};
+  std::atomic<uint64_t> taken_bytes_{0};
+  std::atomic<uint32_t> order_{0};
+  std::atomic<int64_t> low_water_{0};
+  std::atomic<bool> hurry_{false};
+  std::atomic<bool> full_{false};  // preparing more is not possible now: no reason to hurry
+
+  std::mutex threads_mutex_;
+  uint32_t threads_ = 0;
+  ThreadLog* free_logs_ = nullptr;
+
+  // The drain thread's, with maintain_mutex_.
+  std::mutex maintain_mutex_;
+  ThreadLog* own_ = nullptr;      // anchors and counts
+  ThreadLog* lasting_ = nullptr;  // what must outlive its recycled chunk
+  uint32_t first_kept_ = 0;       // closed chunks, oldest first, linked by `next`
+  uint32_t last_kept_ = 0;
+  uint32_t free_descriptors_ = 0;
+  uint32_t spare_descriptors_ = 0;  // length of that list
+  uint32_t descriptors_ = 0;        // ever used
+  uint32_t segments_made_ = 0;
+  uint32_t segment_ = 0;  // the one that grows
+  uint32_t segment_chunk_bytes_ = 0;
+  uint32_t segment_chunk_count_ = 0;
+  uint64_t allocated_bytes_ = 0;
+  uint64_t target_bytes_ = 0;  // to have ready
+  uint64_t window_start_ns_ = 0;
+  uint64_t last_taken_ = 0;
+  uint64_t last_turn_ns_ = 0;
+  uint64_t longest_turn_ns_ = 0;
+  uint64_t bytes_per_second_ = 0;
+  uint64_t retry_ns_ = 0;
+  uint64_t next_anchor_ns_ = 0;
+  uint64_t anchor_step_ns_ = 0;
+  uint64_t reported_[kDropReasons] = {};
+  bool finished_ = false;
+  bool made_run_directory_ = false;
+
+  char directory_[PATH_MAX - 32] = "";
+  char strings_path_[PATH_MAX] = "";
+  StringTable strings_;
+};
+
+}  // namespace rochound::trace
