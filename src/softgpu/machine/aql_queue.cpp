@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "softgpu/machine/dispatch.h"
 #include "softgpu/machine/signal.h"
 
@@ -119,7 +120,7 @@ bool AqlQueue::HasWork() {
   // order, so the highest value counts. All ones: never rung.
   uint64_t rung = __atomic_load_n(config_.doorbell, __ATOMIC_ACQUIRE) + 1;
   if (static_cast<int64_t>(rung - last_submitted_plus_1_) > 0) last_submitted_plus_1_ = rung;
-  return static_cast<int64_t>(last_submitted_plus_1_ - read_index_) > 0;
+  return static_cast<int64_t>(last_submitted_plus_1_ - read_index_) > 0 || TakeStranded();
 }
 
 template <typename T>
@@ -336,19 +337,34 @@ void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t pa
 }
 
 // Two threads that ring for neighbouring packets may store in the wrong order, and the doorbell
-// then holds the lower index. Whoever rang first had made its packet valid before, so it shows by
-// now.
-void AqlQueue::TakeNextIfValid() {
+// then holds the lower index; a GPU sees both stores, a reader of memory only the last. A packet
+// that has been valid for a while without a doorbell is taken for one of those. Not at once: a
+// program may rely on the GPU not looking at a packet before its doorbell.
+bool AqlQueue::TakeStranded() {
+  constexpr uint64_t kPatienceNs = 20'000'000;
+  if (last_submitted_plus_1_ == 0) return false;  // never rung
   auto* write_index =
       reinterpret_cast<uint64_t*>(memory_.Translate(config_.write_index_address, 8, kRead));
-  if (write_index == nullptr || __atomic_load_n(write_index, __ATOMIC_ACQUIRE) <= read_index_)
-    return;
+  if (write_index == nullptr || __atomic_load_n(write_index, __ATOMIC_ACQUIRE) <= read_index_) {
+    stranded_since_ns_ = 0;
+    return false;
+  }
   uint64_t slots = config_.ring_bytes / kPacketBytes;
   uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
   auto* header = reinterpret_cast<uint16_t*>(memory_.Translate(address, 2, kRead));
-  if (header == nullptr) return;
-  if ((__atomic_load_n(header, __ATOMIC_ACQUIRE) & 0xFF) != HSA_PACKET_TYPE_INVALID)
-    last_submitted_plus_1_ = read_index_ + 1;
+  if (header == nullptr ||
+      (__atomic_load_n(header, __ATOMIC_ACQUIRE) & 0xFF) == HSA_PACKET_TYPE_INVALID) {
+    stranded_since_ns_ = 0;
+    return false;
+  }
+  const uint64_t now = base::MonotonicRawNs();
+  if (stranded_since_ns_ == 0 || stranded_index_ != read_index_) {
+    stranded_since_ns_ = now;
+    stranded_index_ = read_index_;
+  }
+  if (now - stranded_since_ns_ < kPatienceNs) return false;
+  last_submitted_plus_1_ = read_index_ + 1;
+  return true;
 }
 
 void AqlQueue::Finish(uint64_t signal, uint64_t start) {
@@ -362,7 +378,6 @@ void AqlQueue::Finish(uint64_t signal, uint64_t start) {
       reinterpret_cast<uint64_t*>(memory_.Translate(config_.read_index_address, 8, kWrite));
   if (read_index == nullptr) return FaultAt(config_.read_index_address, kWrite, "advancing");
   __atomic_store_n(read_index, read_index_, __ATOMIC_RELEASE);
-  if (read_index_ == last_submitted_plus_1_) TakeNextIfValid();
   Complete(signal, start);
 }
 

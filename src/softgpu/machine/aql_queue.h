@@ -59,7 +59,7 @@ class AqlQueue : public Queue {
   bool WaitUntil(Condition condition);
   void Complete(uint64_t signal, uint64_t start);
   // The next packet too, if it is there already: its doorbell may have been overwritten.
-  void TakeNextIfValid();
+  bool TakeStranded();
   // The packet is done: frees its slot and completes its signal.
   void Finish(uint64_t signal, uint64_t start);
   void FaultAt(uint64_t address, uint8_t access, std::string_view doing);
@@ -73,6 +73,8 @@ class AqlQueue : public Queue {
   const uint64_t queue_address_;  // of amd_queue_t
   uint64_t read_index_ = 0;
   uint64_t last_submitted_plus_1_ = 0;  // highest doorbell value seen, plus one
+  uint64_t stranded_index_ = 0;     // a valid packet that no doorbell covers, seen
+  uint64_t stranded_since_ns_ = 0;  // since then; 0: none
 };
 
 }  // namespace rochound::softgpu
