@@ -341,7 +341,7 @@ void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t pa
 // that has been valid for a while without a doorbell is taken for one of those. Not at once: a
 // program may rely on the GPU not looking at a packet before its doorbell.
 bool AqlQueue::TakeStranded() {
-  constexpr uint64_t kPatienceNs = 20'000'000;
+  constexpr uint64_t kPatienceNs = 100'000'000;
   if (last_submitted_plus_1_ == 0) return false;  // never rung
   auto* write_index =
       reinterpret_cast<uint64_t*>(memory_.Translate(config_.write_index_address, 8, kRead));

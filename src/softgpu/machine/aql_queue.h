@@ -73,8 +73,8 @@ class AqlQueue : public Queue {
   const uint64_t queue_address_;  // of amd_queue_t
   uint64_t read_index_ = 0;
   uint64_t last_submitted_plus_1_ = 0;  // highest doorbell value seen, plus one
-  uint64_t stranded_index_ = 0;     // a valid packet that no doorbell covers, seen
-  uint64_t stranded_since_ns_ = 0;  // since then; 0: none
+  uint64_t stranded_index_ = 0;         // a valid packet that no doorbell covers, seen
+  uint64_t stranded_since_ns_ = 0;      // since then; 0: none
 };
 
 }  // namespace rochound::softgpu

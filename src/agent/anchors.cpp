@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "agent/anchors.h"
+
+#include "agent/runtime.h"
+#include "agent/thread_state.h"
+#include "base/clock.h"
+
+namespace rochound::agent {
+namespace {
+
+// Reads a clock between two time stamps and says the middle; the best of a few tries, since the
+// thread may lose its core in between.
+template <typename Read>
+uint64_t Middle(Read read) {
+  uint64_t best = ~0ull;
+  uint64_t middle = 0;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const uint64_t before = Tsc();
+    read();
+    const uint64_t after = Tsc();
+    if (after - before < best) {
+      best = after - before;
+      middle = before + best / 2;
+      if (best < 2000) break;
+    }
+  }
+  return middle;
+}
+
+void NoteHost(trace::ThreadLog* log) {
+  uint64_t monotonic = 0;
+  uint64_t realtime = 0;
+  auto* record = log->Reserve<trace::HostAnchor>();
+  if (record == nullptr) return;
+  const uint64_t middle = Middle([&] {
+    monotonic = base::ClockNs(CLOCK_MONOTONIC);
+    realtime = base::ClockNs(CLOCK_REALTIME);
+  });
+  record->now_tsc = middle;
+  record->monotonic_ns = monotonic;
+  record->realtime_ns = realtime;
+  log->Commit(record);
+}
+
+// The runtime converts GPU ticks to its system clock and offers no way back, and not every release
+// tells the counter's frequency: walk along the runtime's own line to the tick that stands for now.
+// It ends within a tick of it.
+void NoteGpu(trace::ThreadLog* log, uint16_t index) {
+  const hsa_agent_t agent = AgentHandle(index);
+  const auto convert = [&](uint64_t tick, int64_t* at) {
+    uint64_t system = 0;
+    const hsa_status_t status =
+        Real().amd.hsa_amd_profiling_convert_tick_to_system_domain_fn(agent, tick, &system);
+    *at = static_cast<int64_t>(system);
+    return status == HSA_STATUS_SUCCESS;
+  };
+  constexpr uint64_t kFar = 1u << 30;
+  int64_t at = 0;
+  int64_t far = 0;
+  if (!convert(0, &at) || !convert(kFar, &far) || far <= at) return;
+  const double ns_per_tick = static_cast<double>(far - at) / static_cast<double>(kFar);
+  uint64_t system = 0;
+  const uint64_t tsc =
+      Middle([&] { Real().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP, &system); });
+  uint64_t tick = 0;
+  for (int step = 0; step < 4; ++step) {
+    tick +=
+        static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(system) - at) / ns_per_tick);
+    if (!convert(tick, &at)) return;
+  }
+  if (auto* record = log->Reserve<trace::GpuAnchor>()) {
+    record->gpu_ticks = tick;
+    record->system_ns = static_cast<uint64_t>(at);
+    record->now_tsc = tsc;
+    log->Commit(record, index);
+  }
+}
+
+}  // namespace
+
+void NoteAnchors() {
+  ThreadState* thread = CurrentThread();
+  if (thread == nullptr) return;
+  NoteHost(thread->log);
+  if (!RuntimeAlive()) return;
+  for (uint16_t index = 0; index < AgentCount(); ++index)
+    if (IsGpu(index)) NoteGpu(thread->log, index);
+}
+
+}  // namespace rochound::agent

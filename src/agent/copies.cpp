@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include "agent/copies.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "agent/pending.h"
+#include "agent/runtime.h"
+#include "agent/session.h"
+#include "agent/state.h"
+#include "agent/thread_state.h"
+
+namespace rochound::agent {
+namespace {
+
+constinit std::atomic<uint64_t> last_copy{0};
+constinit std::mutex changing;
+
+std::vector<std::unique_ptr<Pending>>& UnderWay() {  // with `changing` held
+  static auto* const copies = new std::vector<std::unique_ptr<Pending>>;
+  return *copies;
+}
+
+struct Asked {
+  trace::CopyKind kind = trace::CopyKind::kCopy;
+  uint16_t from = trace::kNoAgent;
+  uint16_t to = trace::kNoAgent;
+  uint64_t bytes = 0;
+  const void* destination = nullptr;
+  uint64_t source = 0;
+  uint32_t width = 0;
+  uint32_t height = 0;
+};
+
+void NoteCopy(ThreadState* thread, uint64_t number, const Asked& asked, uint64_t submit_tsc) {
+  auto* record = thread->log->Reserve<trace::Copy>();
+  if (record == nullptr) return;
+  record->correlation = thread->correlation;
+  record->copy = number;
+  record->submit_tsc = submit_tsc;
+  record->bytes = asked.bytes;
+  record->destination = reinterpret_cast<uint64_t>(asked.destination);
+  record->source = asked.source;
+  record->width = asked.width;
+  record->height = asked.height;
+  thread->log->Commit(record, static_cast<uint16_t>(asked.kind),
+                      static_cast<uint32_t>(asked.from) << 16 | asked.to);
+}
+
+ThreadState* RecordingThread() {
+  if (!Recording() || !settings().copies) return nullptr;
+  ThreadState* thread = CurrentThread();
+  return thread == nullptr || thread->inside ? nullptr : thread;
+}
+
+// A copy whose end the program's signal tells. `call` asks the runtime.
+template <typename Call>
+hsa_status_t Asynchronous(const Asked& asked, hsa_signal_t signal, Call call) {
+  ThreadState* thread = RecordingThread();
+  if (thread == nullptr || signal.handle == 0) return call();
+  Pending* pending = nullptr;
+  Guarded("no memory for a copy", [&] {
+    auto fresh = std::make_unique<Pending>();
+    fresh->work = Work::kCopy;
+    fresh->signal = signal.handle;
+    fresh->id = last_copy.fetch_add(1) + 1;
+    const std::lock_guard lock(changing);
+    UnderWay().push_back(std::move(fresh));
+    pending = UnderWay().back().get();
+    // Before the call: the signal may fire before it returns. Still under the lock, or a harvest
+    // would take an entry that waits on nothing yet for one that is over.
+    WaitOnProgramSignal(pending);
+  });
+  if (pending == nullptr) return call();
+  NoteCopy(thread, pending->id, asked, Tsc());
+  const hsa_status_t status = call();
+  // A harvest may have freed the entry by now, but only if the copy was accepted and is over.
+  if (status != HSA_STATUS_SUCCESS) Cancel(pending);
+  return status;
+}
+
+// A copy or fill that is over when the runtime returns.
+template <typename Call>
+hsa_status_t Blocking(const Asked& asked, Call call) {
+  ThreadState* thread = RecordingThread();
+  if (thread == nullptr) return call();
+  const uint64_t number = last_copy.fetch_add(1) + 1;
+  const uint64_t begin = Tsc();
+  NoteCopy(thread, number, asked, begin);
+  const hsa_status_t status = call();
+  if (auto* record = thread->log->Reserve<trace::CopyTime>()) {
+    record->copy = number;
+    record->begin_ticks = begin;
+    record->end_ticks = Tsc();
+    thread->log->Commit(record, trace::kNoAgent);
+  }
+  return status;
+}
+
+hsa_status_t AsyncCopy(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
+                       size_t size, uint32_t count, const hsa_signal_t* after,
+                       hsa_signal_t signal) {
+  const Asked asked{.from = AgentIndex(src_agent),
+                    .to = AgentIndex(dst_agent),
+                    .bytes = size,
+                    .destination = dst,
+                    .source = reinterpret_cast<uint64_t>(src)};
+  return Asynchronous(asked, signal, [&] {
+    return Real().amd.hsa_amd_memory_async_copy_fn(dst, dst_agent, src, src_agent, size, count,
+                                                   after, signal);
+  });
+}
+
+hsa_status_t AsyncCopyRectangle(const hsa_pitched_ptr_t* dst, const hsa_dim3_t* dst_offset,
+                                const hsa_pitched_ptr_t* src, const hsa_dim3_t* src_offset,
+                                const hsa_dim3_t* range, hsa_agent_t agent,
+                                hsa_amd_copy_direction_t direction, uint32_t count,
+                                const hsa_signal_t* after, hsa_signal_t signal) {
+  Asked asked{.kind = trace::CopyKind::kCopyRectangle};
+  if (range != nullptr && dst != nullptr && src != nullptr) {
+    asked.bytes = static_cast<uint64_t>(range->x) * range->y * range->z;
+    asked.destination = dst->base;
+    asked.source = reinterpret_cast<uint64_t>(src->base);
+    asked.width = range->x;
+    asked.height = range->y;
+  }
+  const uint16_t gpu = AgentIndex(agent);
+  if (direction == hsaHostToDevice || direction == hsaDeviceToDevice) asked.to = gpu;
+  if (direction == hsaDeviceToHost || direction == hsaDeviceToDevice) asked.from = gpu;
+  return Asynchronous(asked, signal, [&] {
+    return Real().amd.hsa_amd_memory_async_copy_rect_fn(dst, dst_offset, src, src_offset, range,
+                                                        agent, direction, count, after, signal);
+  });
+}
+
+hsa_status_t MemoryCopy(void* dst, const void* src, size_t size) {
+  const Asked asked{.kind = trace::CopyKind::kCopyBlocking,
+                    .bytes = size,
+                    .destination = dst,
+                    .source = reinterpret_cast<uint64_t>(src)};
+  return Blocking(asked, [&] { return Real().core.hsa_memory_copy_fn(dst, src, size); });
+}
+
+hsa_status_t Fill(void* memory, uint32_t value, size_t count) {
+  const Asked asked{.kind = trace::CopyKind::kFill,
+                    .bytes = count * sizeof(uint32_t),
+                    .destination = memory,
+                    .source = value};
+  return Blocking(asked, [&] { return Real().amd.hsa_amd_memory_fill_fn(memory, value, count); });
+}
+
+void NoteAllocation(const void* address, uint64_t bytes, uint32_t flags) {
+  ThreadState* thread = RecordingThread();
+  if (thread == nullptr) return;
+  if (auto* record = thread->log->Reserve<trace::Allocation>()) {
+    record->address = reinterpret_cast<uint64_t>(address);
+    record->bytes = bytes;
+    record->now_tsc = Tsc();
+    thread->log->Commit(record, trace::kNoAgent, flags);
+  }
+}
+
+void NoteRelease(const void* address) {
+  ThreadState* thread = RecordingThread();
+  if (thread == nullptr || address == nullptr) return;
+  if (auto* record = thread->log->Reserve<trace::Release>()) {
+    record->address = reinterpret_cast<uint64_t>(address);
+    record->now_tsc = Tsc();
+    record->correlation = thread->correlation;
+    thread->log->Commit(record);
+  }
+}
+
+hsa_status_t PoolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void** memory) {
+  const hsa_status_t status = Real().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, memory);
+  if (status == HSA_STATUS_SUCCESS) NoteAllocation(*memory, size, flags);
+  return status;
+}
+
+hsa_status_t PoolFree(void* memory) {
+  NoteRelease(memory);
+  return Real().amd.hsa_amd_memory_pool_free_fn(memory);
+}
+
+hsa_status_t RegionAllocate(hsa_region_t region, size_t size, void** memory) {
+  const hsa_status_t status = Real().core.hsa_memory_allocate_fn(region, size, memory);
+  if (status == HSA_STATUS_SUCCESS) NoteAllocation(*memory, size, 0);
+  return status;
+}
+
+hsa_status_t RegionFree(void* memory) {
+  NoteRelease(memory);
+  return Real().core.hsa_memory_free_fn(memory);
+}
+
+// The entry came with ROCm 5.3; what a table without it does not have is not instantiated.
+template <typename Table>
+struct OnEngine {
+  template <typename... Rest>
+  static hsa_status_t Copy(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
+                           size_t size, uint32_t count, const hsa_signal_t* after,
+                           hsa_signal_t signal, Rest... rest) {
+    const Asked asked{.from = AgentIndex(src_agent),
+                      .to = AgentIndex(dst_agent),
+                      .bytes = size,
+                      .destination = dst,
+                      .source = reinterpret_cast<uint64_t>(src)};
+    return Asynchronous(asked, signal, [&] {
+      const Table& real = Real().amd;
+      return real.hsa_amd_memory_async_copy_on_engine_fn(dst, dst_agent, src, src_agent, size,
+                                                         count, after, signal, rest...);
+    });
+  }
+
+  static void Hook(Table* table) {
+    if constexpr (requires { table->hsa_amd_memory_async_copy_on_engine_fn; }) {
+      const Table& real = Real().amd;
+      if (real.hsa_amd_memory_async_copy_on_engine_fn != nullptr)
+        table->hsa_amd_memory_async_copy_on_engine_fn = Copy;
+    }
+  }
+};
+
+}  // namespace
+
+void HookCopies(CoreApiTable* core, AmdExtTable* amd) {
+  core->hsa_memory_copy_fn = MemoryCopy;
+  core->hsa_memory_allocate_fn = RegionAllocate;
+  core->hsa_memory_free_fn = RegionFree;
+  amd->hsa_amd_memory_async_copy_fn = AsyncCopy;
+  amd->hsa_amd_memory_async_copy_rect_fn = AsyncCopyRectangle;
+  amd->hsa_amd_memory_fill_fn = Fill;
+  amd->hsa_amd_memory_pool_allocate_fn = PoolAllocate;
+  amd->hsa_amd_memory_pool_free_fn = PoolFree;
+  OnEngine<AmdExtTable>::Hook(amd);
+}
+
+size_t HarvestCopies() {
+  const std::lock_guard lock(changing);
+  std::erase_if(UnderWay(),
+                [](const std::unique_ptr<Pending>& one) { return TakeIfFinished(one.get()); });
+  return UnderWay().size();
+}
+
+void ForgetCopies() {
+  HarvestCopies();
+  const std::lock_guard lock(changing);
+  for (const auto& one : UnderWay()) GiveUp(one.get());
+  UnderWay().clear();
+}
+
+}  // namespace rochound::agent

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// Copies, fills, allocations and frees that go through the HSA runtime. The hooks run on the
+// program's threads; Harvest on the drain thread.
+#pragma once
+
+#include <hsa/hsa_api_trace.h>
+
+#include <cstddef>
+
+namespace rochound::agent {
+
+void HookCopies(CoreApiTable* core, AmdExtTable* amd);
+
+// Writes the times of all copies that have finished. Returns how many are still under way.
+size_t HarvestCopies();
+
+// The runtime is about to go: what has not finished never will.
+void ForgetCopies();
+
+}  // namespace rochound::agent

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "agent/pending.h"
+
+#include <hsa/amd_hsa_signal.h>
+#include <sched.h>
+
+#include "agent/runtime.h"
+#include "agent/thread_state.h"
+
+namespace rochound::agent {
+namespace {
+
+struct Bucket {
+  std::atomic<uint32_t> waiting{0};
+  std::atomic_flag lock = ATOMIC_FLAG_INIT;
+  Pending* first = nullptr;
+};
+
+constexpr size_t kBuckets = 1024;
+constinit Bucket buckets[kBuckets];
+
+Bucket& BucketOf(uint64_t signal) {
+  return buckets[(signal * 0x9e3779b97f4a7c15ull >> 32) % kBuckets];
+}
+
+// Held for a few loads and one record; never around a call into the runtime's locks.
+class Locked {
+ public:
+  explicit Locked(Bucket& bucket) : bucket_(bucket) {
+    while (bucket_.lock.test_and_set(std::memory_order_acquire)) sched_yield();
+  }
+  ~Locked() { bucket_.lock.clear(std::memory_order_release); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  Bucket& bucket_;
+};
+
+amd_signal_t* Memory(uint64_t signal) { return reinterpret_cast<amd_signal_t*>(signal); }
+
+int64_t Value(uint64_t signal) { return __atomic_load_n(&Memory(signal)->value, __ATOMIC_ACQUIRE); }
+
+template <typename Record>
+void Write(uint64_t Record::* id_member, const Pending& pending, uint16_t clock, uint64_t begin,
+           uint64_t end) {
+  ThreadState* thread = CurrentThread();
+  if (thread == nullptr) return;
+  auto* record = thread->log->Reserve<Record>();
+  if (record == nullptr) return;
+  record->*id_member = pending.id;
+  record->begin_ticks = begin;
+  record->end_ticks = end;
+  thread->log->Commit(record, clock, pending.queue);
+}
+
+void WriteTimes(const Pending& pending, bool known) {
+  if (pending.work == Work::kKernel) {
+    const amd_signal_t* signal = Memory(pending.signal);
+    const uint64_t begin = known ? signal->start_ts : 0;
+    const uint64_t end = known ? signal->end_ts : 0;
+    Write(&trace::KernelTime::dispatch, pending, pending.agent, begin, end);
+    return;
+  }
+  hsa_amd_profiling_async_copy_time_t time{};
+  // Not a hook's own table entry: the runtime's function, which takes no lock of the program's.
+  if (known && Real().amd.hsa_amd_profiling_get_async_copy_time_fn(hsa_signal_t{pending.signal},
+                                                                   &time) != HSA_STATUS_SUCCESS)
+    time = {};
+  Write(&trace::CopyTime::copy, pending, trace::kSystemClock, time.start, time.end);
+}
+
+void Unlink(Bucket& bucket, const Pending* pending) {
+  for (Pending** link = &bucket.first; *link != nullptr; link = &(*link)->next_same_bucket) {
+    if (*link != pending) continue;
+    *link = pending->next_same_bucket;
+    bucket.waiting.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+}
+
+// With the bucket locked.
+void End(Bucket& bucket, Pending* pending, bool times_known) {
+  WriteTimes(*pending, times_known);
+  Unlink(bucket, pending);
+  pending->phase.store(Pending::kTaken, std::memory_order_release);
+}
+
+// Takes everything that has finished on a program's signal. The signal counts down once per piece
+// of work; with several pieces on one signal only the last to finish has left its times there. With
+// the bucket locked.
+void TakeFinishedOn(Bucket& bucket, uint64_t signal) {
+  const int64_t value = Value(signal);
+  const auto finished = [&](const Pending* one) {
+    return one->signal == signal && value <= one->done_at;
+  };
+  const Pending* last = nullptr;
+  for (const Pending* one = bucket.first; one != nullptr; one = one->next_same_bucket)
+    if (finished(one) && (last == nullptr || one->done_at < last->done_at)) last = one;
+  Pending* next = nullptr;
+  for (Pending* one = bucket.first; one != nullptr; one = next) {
+    next = one->next_same_bucket;
+    if (finished(one)) End(bucket, one, one == last);
+  }
+}
+
+}  // namespace
+
+void WaitOnProgramSignal(Pending* pending) {
+  Bucket& bucket = BucketOf(pending->signal);
+  Locked locked(bucket);
+  // Behind those already waiting on the same signal, each of which takes one off its value.
+  int64_t done_at = Value(pending->signal) - 1;
+  for (const Pending* other = bucket.first; other != nullptr; other = other->next_same_bucket)
+    if (other->signal == pending->signal && other->done_at <= done_at) done_at = other->done_at - 1;
+  pending->done_at = done_at;
+  pending->next_same_bucket = bucket.first;
+  bucket.first = pending;
+  bucket.waiting.fetch_add(1, std::memory_order_relaxed);
+  pending->phase.store(Pending::kWaiting, std::memory_order_release);
+}
+
+bool TakeIfFinished(Pending* pending) {
+  if (pending->phase.load(std::memory_order_acquire) != Pending::kWaiting) return true;
+  if (pending->ours) {
+    if (Value(pending->signal) > pending->done_at) return false;
+    WriteTimes(*pending, true);
+    pending->phase.store(Pending::kTaken, std::memory_order_release);
+    return true;
+  }
+  Bucket& bucket = BucketOf(pending->signal);
+  Locked locked(bucket);
+  // The program may have destroyed the signal since; then its times were taken before.
+  if (pending->phase.load(std::memory_order_acquire) != Pending::kWaiting) return true;
+  TakeFinishedOn(bucket, pending->signal);
+  return pending->phase.load(std::memory_order_relaxed) != Pending::kWaiting;
+}
+
+void BeforeSignalChanges(hsa_signal_t signal, bool destroyed) {
+  Bucket& bucket = BucketOf(signal.handle);
+  if (bucket.waiting.load(std::memory_order_relaxed) == 0) return;
+  Locked locked(bucket);
+  TakeFinishedOn(bucket, signal.handle);
+  if (!destroyed) return;
+  Pending* next = nullptr;
+  for (Pending* pending = bucket.first; pending != nullptr; pending = next) {
+    next = pending->next_same_bucket;
+    if (pending->signal == signal.handle) End(bucket, pending, false);
+  }
+}
+
+void GiveUp(Pending* pending) {
+  if (pending->ours) {
+    if (pending->phase.exchange(Pending::kTaken) == Pending::kWaiting) WriteTimes(*pending, false);
+    return;
+  }
+  Bucket& bucket = BucketOf(pending->signal);
+  Locked locked(bucket);
+  if (pending->phase.load(std::memory_order_acquire) == Pending::kWaiting)
+    End(bucket, pending, false);
+}
+
+void Cancel(Pending* pending) {
+  Bucket& bucket = BucketOf(pending->signal);
+  Locked locked(bucket);
+  if (pending->phase.load(std::memory_order_acquire) != Pending::kWaiting) return;
+  Unlink(bucket, pending);
+  pending->phase.store(Pending::kTaken, std::memory_order_release);
+}
+
+}  // namespace rochound::agent

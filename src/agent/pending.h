@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// Work that was handed to the GPU and has not been seen to finish. An entry waits on a signal: one
+// of ours, which only the GPU and the drain thread touch, or one of the program's, which the
+// program may reuse or destroy the moment it fires. For the latter the entry is also found by the
+// signal's handle, under that bucket's lock, so that a program's store or destroy takes the times
+// first.
+#pragma once
+
+#include <hsa/hsa.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace rochound::agent {
+
+enum class Work : uint8_t { kKernel, kCopy };
+
+struct Pending {
+  enum Phase : uint8_t { kFree, kWaiting, kTaken };
+
+  std::atomic<uint8_t> phase{kFree};
+  Work work = Work::kKernel;
+  bool ours = false;  // the signal is from our pool
+  uint16_t agent = 0;
+  uint32_t queue = 0;
+  uint64_t id = 0;      // dispatch or copy number
+  uint64_t signal = 0;  // handle
+  int64_t done_at = 0;  // finished when the signal's value is at most this
+  Pending* next_same_bucket = nullptr;
+};
+
+// Enters an entry that waits on the program's signal (fields but done_at filled in, phase kFree).
+void WaitOnProgramSignal(Pending* pending);
+
+// The entry's work has finished: writes its times and ends the entry. False: not yet.
+// Our signals: the signal is reset and may be lent again afterwards.
+bool TakeIfFinished(Pending* pending);
+
+// The program is about to store to, or destroy, its signal: takes what has finished, gives up on
+// the rest if the signal goes away. Cheap when nothing waits on it.
+void BeforeSignalChanges(hsa_signal_t signal, bool destroyed);
+
+// Ends an entry whose time cannot be known any more; Cancel one whose work was refused.
+void GiveUp(Pending* pending);
+void Cancel(Pending* pending);
+
+}  // namespace rochound::agent

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+#include "agent/queues.h"
+
+#include <hsa/amd_hsa_queue.h>
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "agent/pending.h"
+#include "agent/runtime.h"
+#include "agent/session.h"
+#include "agent/signal_pool.h"
+#include "agent/state.h"
+#include "agent/symbols.h"
+#include "agent/thread_state.h"
+
+namespace rochound::agent {
+namespace {
+
+class SpinLock {
+ public:
+  void lock() {
+    while (flag_.test_and_set(std::memory_order_acquire)) sched_yield();
+  }
+  bool try_lock() { return !flag_.test_and_set(std::memory_order_acquire); }
+  void unlock() { flag_.clear(std::memory_order_release); }
+
+ private:
+  std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
+};
+
+using StoreFunction = decltype(hsa_signal_store_screlease)*;
+
+struct Queue {
+  hsa_queue_t* queue = nullptr;
+  std::atomic<uint64_t> doorbell{0};  // handle; 0: the queue was destroyed
+  uint32_t index = 0;
+  uint16_t agent = 0;
+
+  SpinLock submitting;            // guards what the hook changes, down to `wanted`
+  std::atomic<uint64_t> next{0};  // first packet that has not been looked at
+  uint64_t rung = 0;              // real doorbell: packets handed to the GPU, as a count
+  uint64_t wanted = 0;  // what the program rang for, as a count; more than rung: late packets
+  uint64_t late_since_tsc = 0;  // since when
+
+  // Dispatches under way, oldest first: the hook appends, the harvest takes from the front.
+  std::unique_ptr<Pending[]> pending;
+  uint64_t pending_mask = 0;
+  std::atomic<uint64_t> pending_head{0};
+  std::atomic<uint64_t> pending_tail{0};
+  SpinLock harvesting;
+};
+
+// Queues by doorbell handle, read without a lock. Queue objects are kept for ever: a thread may be
+// in the hook of a queue that another destroys, and there are few.
+constexpr size_t kSlots = 4096;
+constinit std::atomic<Queue*> by_doorbell[kSlots];
+constinit std::mutex changing;
+
+std::vector<Queue*>& AllQueues() {  // with `changing` held
+  static auto* const queues = new std::vector<Queue*>;
+  return *queues;
+}
+
+size_t Start(uint64_t doorbell) { return (doorbell >> 6) * 0x9e3779b97f4a7c15ull >> 52; }
+static_assert(kSlots == 1u << 12, "Start takes twelve bits");
+
+Queue* FindQueue(uint64_t doorbell) {
+  for (size_t at = Start(doorbell), looked = 0; looked < kSlots; ++at, ++looked) {
+    Queue* queue = by_doorbell[at % kSlots].load(std::memory_order_acquire);
+    if (queue == nullptr) return nullptr;
+    if (queue->doorbell.load(std::memory_order_relaxed) == doorbell) return queue;
+  }
+  return nullptr;
+}
+
+void Enter(Queue* queue) {  // with `changing` held
+  for (size_t at = Start(queue->doorbell), looked = 0; looked < kSlots; ++at, ++looked) {
+    std::atomic<Queue*>& slot = by_doorbell[at % kSlots];
+    Queue* there = slot.load(std::memory_order_relaxed);
+    if (there != nullptr && there->doorbell.load(std::memory_order_relaxed) != 0) continue;
+    slot.store(queue, std::memory_order_release);  // in place of one that was destroyed, if any
+    return;
+  }
+}
+
+void NoteQueue(const Queue& queue) {
+  ThreadState* thread = CurrentThread();
+  if (thread == nullptr) return;
+  if (auto* record = thread->log->Reserve<trace::Queue>()) {
+    record->hsa_id = queue.queue->id;
+    record->packets = queue.queue->size;
+    record->now_tsc = Tsc();
+    thread->log->Commit(record, queue.agent, queue.index);
+  }
+}
+
+void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
+  Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(handle, 1);
+  auto queue = std::make_unique<Queue>();
+  queue->queue = handle;
+  queue->doorbell = handle->doorbell_signal.handle;
+  queue->agent = AgentIndex(agent);
+  queue->next = Real().core.hsa_queue_load_write_index_relaxed_fn(handle);
+  queue->rung = queue->wanted = queue->next;
+  const uint64_t room = 2ull * handle->size;  // sizes are powers of two
+  queue->pending = std::make_unique<Pending[]>(room);
+  queue->pending_mask = room - 1;
+  PrepareSignals();
+  const std::lock_guard lock(changing);
+  queue->index = static_cast<uint32_t>(AllQueues().size() + 1);
+  AllQueues().push_back(queue.get());
+  NoteQueue(*queue);
+  Enter(queue.release());
+}
+
+// Entries that are over leave the front; entries that finished are written. Kernels without a
+// barrier bit finish in any order, so a look goes some way past the first that runs.
+constexpr uint64_t kLookAhead = 64;
+
+size_t HarvestQueue(Queue& queue) {
+  if (!queue.harvesting.try_lock()) return queue.pending_tail - queue.pending_head;
+  const uint64_t tail = queue.pending_tail.load(std::memory_order_acquire);
+  uint64_t head = queue.pending_head.load(std::memory_order_relaxed);
+  uint64_t running = 0;
+  for (uint64_t at = head; at != tail && running < kLookAhead; ++at) {
+    Pending& one = queue.pending[at & queue.pending_mask];
+    if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && !TakeIfFinished(&one)) {
+      ++running;
+      continue;
+    }
+    if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken) {
+      if (one.ours) ReturnSignal(one.signal);
+      one.phase.store(Pending::kFree, std::memory_order_relaxed);
+    }
+    if (running == 0) queue.pending_head.store(++head, std::memory_order_release);
+  }
+  const uint64_t left = tail - head;
+  queue.harvesting.unlock();
+  return left;
+}
+
+// Notes one dispatch packet, which the GPU cannot have seen yet. With the queue's lock held.
+void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
+                  uint64_t index, uint64_t now_tsc) {
+  const uint64_t dispatch = static_cast<uint64_t>(queue.index) << 48 | index;
+  auto* record = thread->log->Reserve<trace::KernelDispatch>();
+  if (record == nullptr) return;
+  record->correlation = thread->correlation;
+  record->dispatch = dispatch;
+  record->submit_tsc = now_tsc;
+  record->kernel = KernelId(packet->kernel_object, queue.agent);
+  record->grid[0] = packet->grid_size_x;
+  record->grid[1] = packet->grid_size_y;
+  record->grid[2] = packet->grid_size_z;
+  record->workgroup[0] = packet->workgroup_size_x;
+  record->workgroup[1] = packet->workgroup_size_y;
+  record->workgroup[2] = packet->workgroup_size_z;
+  record->dimensions = packet->setup & 3;
+  record->group_bytes = packet->group_segment_size;
+  record->private_bytes = packet->private_segment_size;
+  thread->log->Commit(record, packet->header, queue.index);
+
+  const uint64_t tail = queue.pending_tail.load(std::memory_order_relaxed);
+  if (tail - queue.pending_head.load(std::memory_order_acquire) > queue.pending_mask) {
+    HarvestQueue(queue);
+    if (tail - queue.pending_head.load(std::memory_order_acquire) > queue.pending_mask) return;
+  }
+  Pending& pending = queue.pending[tail & queue.pending_mask];
+  pending.work = Work::kKernel;
+  pending.agent = queue.agent;
+  pending.queue = queue.index;
+  pending.id = dispatch;
+  pending.ours = packet->completion_signal.handle == 0;
+  if (pending.ours) {
+    pending.signal = BorrowSignal();
+    if (pending.signal == 0) return;
+    pending.done_at = 0;
+    pending.phase.store(Pending::kWaiting, std::memory_order_release);
+    packet->completion_signal.handle = pending.signal;
+  } else {
+    pending.signal = packet->completion_signal.handle;
+    WaitOnProgramSignal(&pending);
+  }
+  queue.pending_tail.store(tail + 1, std::memory_order_release);
+}
+
+// Looks at the packets up to `limit` (a count) and rings for those that are there. With the queue's
+// lock held.
+void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction store) {
+  ThreadState* thread = CurrentThread();
+  auto* ring = static_cast<hsa_kernel_dispatch_packet_t*>(queue.queue->base_address);
+  const uint64_t mask = queue.queue->size - 1;
+  const uint64_t now_tsc = Tsc();
+  uint64_t at = queue.next.load(std::memory_order_relaxed);
+  for (; at < limit; ++at) {
+    hsa_kernel_dispatch_packet_t* packet = &ring[at & mask];
+    const uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
+    const uint16_t type = header >> HSA_PACKET_HEADER_TYPE & 0xff;
+    if (type == HSA_PACKET_TYPE_INVALID) {
+      // Either it is yet to be written, or the runtime rang for it itself and it is over.
+      if (Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) > at) continue;
+      break;
+    }
+    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && thread != nullptr)
+      NoteDispatch(queue, thread, packet, at, now_tsc);
+  }
+  queue.next.store(at, std::memory_order_relaxed);
+  if (at > queue.rung) {
+    queue.rung = at;
+    store(doorbell, static_cast<hsa_signal_value_t>(at - 1));
+  }
+  queue.wanted = std::max(queue.wanted, limit);
+  if (queue.wanted <= queue.rung) {
+    queue.late_since_tsc = 0;
+  } else if (queue.late_since_tsc == 0) {
+    queue.late_since_tsc = now_tsc;
+    WakeDrainThread();
+  }
+}
+
+void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) {
+  Queue* queue = FindQueue(doorbell.handle);
+  if (queue == nullptr) return store(doorbell, value);
+  const uint64_t limit = static_cast<uint64_t>(value) + 1;
+  const std::lock_guard lock(queue->submitting);
+  if (Recording() && settings().kernels) return Submit(*queue, limit, doorbell, store);
+  // Not recording: what was rung for is not ours to look at any more.
+  if (limit > queue->next.load(std::memory_order_relaxed))
+    queue->next.store(limit, std::memory_order_relaxed);
+  queue->rung = std::max(queue->rung, limit);
+  queue->wanted = std::max(queue->wanted, limit);
+  queue->late_since_tsc = 0;
+  store(doorbell, static_cast<hsa_signal_value_t>(queue->rung - 1));
+}
+
+bool IsDoorbell(hsa_signal_t signal) {
+  return signal.handle != 0 && reinterpret_cast<const amd_signal_t*>(signal.handle)->kind < 0;
+}
+
+template <StoreFunction CoreApiTable::* kEntry>
+void Store(hsa_signal_t signal, hsa_signal_value_t value) {
+  const StoreFunction real = Real().core.*kEntry;
+  if (IsDoorbell(signal)) return Ring(signal, value, real);
+  BeforeSignalChanges(signal, false);
+  real(signal, value);
+}
+
+hsa_status_t SignalDestroy(hsa_signal_t signal) {
+  BeforeSignalChanges(signal, true);
+  return Real().core.hsa_signal_destroy_fn(signal);
+}
+
+hsa_status_t QueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                         void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
+                         uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
+  const hsa_status_t status = Real().core.hsa_queue_create_fn(agent, size, type, callback, data,
+                                                              private_bytes, group_bytes, queue);
+  if (status == HSA_STATUS_SUCCESS && CurrentState() != State::kDisabled &&
+      IsGpu(AgentIndex(agent)))
+    Guarded("no memory for a queue", [&] { FollowQueue(agent, *queue); });
+  return status;
+}
+
+// What is still waiting will not finish, or not in a way that we would see.
+void Abandon(Queue& queue) {
+  HarvestQueue(queue);
+  const std::lock_guard lock(queue.harvesting);
+  for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
+    Pending& one = queue.pending[at & queue.pending_mask];
+    GiveUp(&one);
+    if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken && one.ours)
+      ReturnSignal(one.signal);
+    one.phase.store(Pending::kFree, std::memory_order_relaxed);
+  }
+  queue.pending_head.store(queue.pending_tail);
+}
+
+hsa_status_t QueueDestroy(hsa_queue_t* handle) {
+  Queue* queue = handle != nullptr ? FindQueue(handle->doorbell_signal.handle) : nullptr;
+  if (queue == nullptr) return Real().core.hsa_queue_destroy_fn(handle);
+  {
+    const std::lock_guard lock(queue->submitting);
+    queue->doorbell.store(0);
+  }
+  const hsa_status_t status = Real().core.hsa_queue_destroy_fn(handle);
+  Abandon(*queue);
+  return status;
+}
+
+hsa_status_t ProfilerEnabled(hsa_queue_t* queue, int enable) {
+  // A program that switches time stamps off goes without; switching them off under us would lose
+  // ours.
+  const bool followed =
+      queue != nullptr && FindQueue(queue->doorbell_signal.handle) != nullptr && Recording();
+  return Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, followed ? 1 : enable);
+}
+
+template <typename Function>
+void ForEachQueue(Function function) {
+  std::vector<Queue*> queues;
+  {
+    const std::lock_guard lock(changing);
+    queues = AllQueues();
+  }
+  for (Queue* queue : queues) function(*queue);
+}
+
+}  // namespace
+
+void HookQueues(CoreApiTable* core, AmdExtTable* amd) {
+  core->hsa_queue_create_fn = QueueCreate;
+  core->hsa_queue_destroy_fn = QueueDestroy;
+  core->hsa_signal_destroy_fn = SignalDestroy;
+  core->hsa_signal_store_relaxed_fn = Store<&CoreApiTable::hsa_signal_store_relaxed_fn>;
+  core->hsa_signal_store_screlease_fn = Store<&CoreApiTable::hsa_signal_store_screlease_fn>;
+  core->hsa_signal_silent_store_relaxed_fn =
+      Store<&CoreApiTable::hsa_signal_silent_store_relaxed_fn>;
+  core->hsa_signal_silent_store_screlease_fn =
+      Store<&CoreApiTable::hsa_signal_silent_store_screlease_fn>;
+  amd->hsa_amd_profiling_set_profiler_enabled_fn = ProfilerEnabled;
+}
+
+size_t HarvestDispatches() {
+  size_t running = 0;
+  ForEachQueue([&](Queue& queue) {
+    if (queue.pending_head != queue.pending_tail) running += HarvestQueue(queue);
+  });
+  return running;
+}
+
+bool ServeLateDoorbells() {
+  // Longer than any thread takes between two stores unless it lost its core; then the GPU gets the
+  // doorbell as the program rang it, and the late dispatch goes without our signal.
+  constexpr uint64_t kPatienceTsc = 10'000'000;
+  bool any = false;
+  ForEachQueue([&](Queue& queue) {
+    if (!queue.submitting.try_lock()) return;
+    if (queue.late_since_tsc != 0 && queue.doorbell != 0) {
+      const hsa_signal_t doorbell{queue.doorbell};
+      const StoreFunction store = Real().core.hsa_signal_store_screlease_fn;
+      Submit(queue, queue.wanted, doorbell, store);
+      if (queue.late_since_tsc != 0 && Tsc() - queue.late_since_tsc > kPatienceTsc) {
+        queue.rung = queue.wanted;
+        queue.late_since_tsc = 0;
+        store(doorbell, static_cast<hsa_signal_value_t>(queue.rung - 1));
+      }
+      any = any || queue.late_since_tsc != 0;
+    }
+    queue.submitting.unlock();
+  });
+  return any;
+}
+
+void NoteQueues() {
+  ForEachQueue([](Queue& queue) {
+    if (queue.doorbell != 0) NoteQueue(queue);
+  });
+}
+
+void ForgetQueues() {
+  ForEachQueue([](Queue& queue) {
+    queue.doorbell.store(0);
+    Abandon(queue);
+  });
+  DestroySignals();
+}
+
+}  // namespace rochound::agent

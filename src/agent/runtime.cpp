@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "agent/runtime.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "agent/calls.h"
+#include "agent/copies.h"
+#include "agent/queues.h"
+#include "agent/session.h"
+#include "agent/state.h"
+#include "agent/symbols.h"
+
+namespace rochound::agent {
+namespace {
+
+constinit std::atomic<bool> alive{false};
+Runtime real;  // written before `alive`, and before any hook is in place
+
+constexpr uint16_t kMostAgents = 256;
+struct Agent {
+  hsa_agent_t handle;
+  bool gpu;
+};
+Agent agents[kMostAgents];
+constinit std::atomic<uint16_t> agent_count{0};
+
+// A table's minor version is its size in the runtime that made it, which may be older or newer than
+// ours: what it does not have stays null.
+template <typename Table>
+void CopyTable(Table* to, const Table* from) {
+  std::memset(static_cast<void*>(to), 0, sizeof *to);
+  if (from == nullptr) return;
+  std::memcpy(static_cast<void*>(to), static_cast<const void*>(from),
+              std::min<size_t>(from->version.minor_id, sizeof *to));
+}
+
+std::string AgentText(hsa_agent_t agent, hsa_agent_info_t what) {
+  char text[65] = {};
+  if (real.core.hsa_agent_get_info_fn(agent, what, text) != HSA_STATUS_SUCCESS) return {};
+  std::string clean(text, strnlen(text, 64));
+  std::replace_if(clean.begin(), clean.end(), [](char c) { return c == ',' || c == '\n'; }, ' ');
+  return clean;
+}
+
+hsa_status_t NoteAgent(hsa_agent_t agent, void*) {
+  const uint16_t index = agent_count.load(std::memory_order_relaxed);
+  if (index == kMostAgents) return HSA_STATUS_SUCCESS;
+  hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
+  real.core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type);
+  uint32_t node = 0;
+  real.core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NODE, &node);
+  agents[index] = {agent, type == HSA_DEVICE_TYPE_GPU};
+  agent_count.store(index + 1, std::memory_order_release);
+  const auto extra = [](int what) { return static_cast<hsa_agent_info_t>(what); };
+  AddInfo("agent", std::to_string(index) + "," + std::to_string(node) + "," +
+                       (agents[index].gpu ? "gpu" : "cpu") + "," +
+                       AgentText(agent, HSA_AGENT_INFO_NAME) + "," +
+                       AgentText(agent, extra(HSA_AMD_AGENT_INFO_PRODUCT_NAME)) + "," +
+                       AgentText(agent, extra(HSA_AMD_AGENT_INFO_UUID)));
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+const Runtime& Real() { return real; }
+bool RuntimeAlive() { return alive.load(std::memory_order_acquire); }
+
+void TakeTable(HsaApiTable* table) {
+  if (alive.load() || table == nullptr || table->core_ == nullptr || table->amd_ext_ == nullptr)
+    return;
+  CopyTable(&real.core, table->core_);
+  CopyTable(&real.amd, table->amd_ext_);
+  agent_count.store(0);
+  real.core.hsa_iterate_agents_fn(NoteAgent, nullptr);
+  real.amd.hsa_amd_profiling_async_copy_enable_fn(true);
+  alive.store(true, std::memory_order_release);
+  if (CurrentState() == State::kDisabled) return;
+  HookQueues(table->core_, table->amd_ext_);
+  HookCopies(table->core_, table->amd_ext_);
+  HookSymbols(table->core_);
+  HookCalls(table);
+}
+
+void RuntimeShutsDown() {
+  if (!alive.load()) return;
+  Flush();
+  ForgetCopies();
+  ForgetQueues();
+  alive.store(false, std::memory_order_release);
+}
+
+uint16_t AgentIndex(hsa_agent_t agent) {
+  const uint16_t count = agent_count.load(std::memory_order_acquire);
+  for (uint16_t index = 0; index < count; ++index)
+    if (agents[index].handle.handle == agent.handle) return index;
+  return trace::kNoAgent;
+}
+
+hsa_agent_t AgentHandle(uint16_t index) { return agents[index].handle; }
+uint16_t AgentCount() { return agent_count.load(std::memory_order_acquire); }
+bool IsGpu(uint16_t index) { return index < AgentCount() && agents[index].gpu; }
+
+}  // namespace rochound::agent

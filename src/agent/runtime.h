@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// The HSA runtime underneath us: its own functions as they were before we hooked them, and its
+// agents. Filled when the runtime hands us its table, emptied when it shuts down; between the two
+// any thread may read.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_api_trace.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <cstdint>
+
+namespace rochound::agent {
+
+struct Runtime {
+  CoreApiTable core;
+  AmdExtTable amd;
+};
+
+// The runtime's own functions. Entries that this runtime does not have are null.
+const Runtime& Real();
+
+// True between OnLoad and OnUnload.
+bool RuntimeAlive();
+
+// Takes the table: keeps the originals, lists the agents, installs the hooks. Once per runtime
+// life.
+void TakeTable(HsaApiTable* table);
+void RuntimeShutsDown();
+
+// Index of an agent in the info file, or trace::kNoAgent.
+uint16_t AgentIndex(hsa_agent_t agent);
+hsa_agent_t AgentHandle(uint16_t index);
+uint16_t AgentCount();
+bool IsGpu(uint16_t index);
+
+}  // namespace rochound::agent

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include "agent/session.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+#include "agent/anchors.h"
+#include "agent/calls.h"
+#include "agent/control.h"
+#include "agent/copies.h"
+#include "agent/queues.h"
+#include "agent/runtime.h"
+#include "agent/signal_pool.h"
+#include "agent/state.h"
+#include "agent/symbols.h"
+#include "agent/thread_state.h"
+#include "base/clock.h"
+#include "base/files.h"
+
+namespace rochound::agent {
+namespace {
+
+constinit std::atomic<trace::Writer*> the_log{nullptr};
+constinit std::atomic<pid_t> set_up_in{0};  // the process that the log belongs to
+constinit std::mutex setting_up;
+constinit std::mutex info_lock;
+constinit std::atomic<uint32_t> wake_count{0};
+constinit std::atomic<bool> drain_running{false};
+uint64_t set_up_ns = 0;
+
+std::string& Info() {  // with info_lock held
+  static auto* const text = new std::string;
+  return *text;
+}
+
+// How often the drain thread looks: soon again while GPU work is under way, seldom otherwise.
+constexpr uint64_t kBusyNs = 500'000;
+constexpr uint64_t kIdleNs = 20'000'000;
+constexpr uint64_t kAnchorEveryNs = 500'000'000;
+
+void DrainOnce(size_t* under_way) {
+  *under_way = 0;
+  if (!RuntimeAlive()) return;
+  AnswerCallForSignals();
+  *under_way = HarvestDispatches() + HarvestCopies();
+  if (ServeLateDoorbells()) ++*under_way;
+}
+
+// --delay and --duration: each switch happens once.
+void ObeyTimetable(uint64_t now_ns) {
+  static bool started = false;
+  static bool stopped = false;
+  const Settings& wishes = settings();
+  if (wishes.delay_ns != 0 && !started && now_ns - set_up_ns >= wishes.delay_ns) {
+    started = true;
+    SwitchFromOutside(true);
+  }
+  if (wishes.duration_ns != 0 && !stopped &&
+      now_ns - set_up_ns >= wishes.delay_ns + wishes.duration_ns) {
+    stopped = true;
+    SwitchFromOutside(false);
+  }
+}
+
+uint64_t NextSwitchNs(uint64_t now_ns) {
+  const Settings& wishes = settings();
+  const uint64_t passed = now_ns - set_up_ns;
+  if (wishes.delay_ns > passed) return wishes.delay_ns - passed;
+  if (wishes.duration_ns != 0 && wishes.delay_ns + wishes.duration_ns > passed)
+    return wishes.delay_ns + wishes.duration_ns - passed;
+  return ~0ull;
+}
+
+// A log that drops its old chunks loses what describes the rest; so that is said again now and
+// then.
+void RepeatDescriptions(uint64_t now_ns) {
+  static uint64_t said_ns = 0;
+  const Settings& wishes = settings();
+  if (wishes.keep_ns == 0 && wishes.keep_bytes == 0) return;
+  const uint64_t every = wishes.keep_ns != 0 ? wishes.keep_ns / 2 : 1'000'000'000;
+  if (now_ns - said_ns < every) return;
+  said_ns = now_ns;
+  NoteQueues();
+  NoteSymbols();
+}
+
+void DrainLoop() {
+  ThreadState* thread = CurrentThread();
+  const Inside inside(thread);
+  bool libraries_found = false;
+  uint64_t anchored_ns = 0;
+  uint32_t seen = wake_count.load();
+  while (CurrentState() != State::kDisabled) {
+    const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
+    size_t under_way = 0;
+    DrainOnce(&under_way);
+    ObeyTimetable(now_ns);
+    if (!libraries_found) libraries_found = HookLoadedLibraries();
+    if (now_ns - anchored_ns >= kAnchorEveryNs && (Recording() || anchored_ns == 0)) {
+      anchored_ns = now_ns;
+      NoteAnchors();
+    }
+    RepeatDescriptions(now_ns);
+    if (trace::Writer* log = Log()) log->Maintain();
+    uint64_t pause_ns = under_way != 0 ? kBusyNs : Recording() ? kIdleNs / 4 : kIdleNs;
+    pause_ns = std::min(pause_ns, NextSwitchNs(now_ns));
+    const timespec timeout{static_cast<time_t>(pause_ns / 1'000'000'000),
+                           static_cast<long>(pause_ns % 1'000'000'000)};
+    syscall(SYS_futex, &wake_count, FUTEX_WAIT_PRIVATE, seen, &timeout, nullptr, 0);
+    seen = wake_count.load();
+  }
+}
+
+void* DrainThread(void*) {
+  pthread_setname_np(pthread_self(), "rochound-drain");
+  Guarded("no memory in the drain thread", DrainLoop);
+  drain_running.store(false);
+  return nullptr;
+}
+
+// A thread of ours takes none of the program's signals, and its stack is small.
+bool StartThread(void* (*function)(void*)) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, 256 * 1024);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread{};
+  const int error = pthread_create(&thread, &attributes, function, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return error == 0;
+}
+
+// In a forked child only this thread is left, and the log is the parent's: forget it. A child that
+// records opens its own.
+void InForkedChild() {
+  the_log.store(nullptr);
+  set_up_in.store(0);
+  drain_running.store(false);
+  internal::thread_slot = {nullptr, false};
+  new (&setting_up) std::mutex;
+  new (&info_lock) std::mutex;
+  ForgetControlAfterFork();
+}
+
+// The runtime complains at its end about signals that nobody destroyed, so those not lent go now.
+void AtExit() {
+  if (getpid() != set_up_in.load()) return;
+  Flush();
+  if (RuntimeAlive()) DestroySignals();
+}
+
+std::string CommandLine() {
+  auto text = base::ReadFile("/proc/self/cmdline");
+  if (!text.ok()) return {};
+  for (char& c : text.value())
+    if (c == '\0' || c == '\n') c = ' ';
+  return text.value();
+}
+
+void DescribeProcess() {
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  const auto exe = base::ExecutablePath();
+  AddInfo("pid", std::to_string(getpid()));
+  AddInfo("ppid", std::to_string(getppid()));
+  AddInfo("exe", exe.ok() ? exe.value().string() : std::string());
+  AddInfo("command", CommandLine());
+  AddInfo("host", host);
+}
+
+bool Open() {
+  if (settings().log_directory.empty()) {
+    Disable("ROCHOUND_LOG_DIR is not set; start the program with `rochound run`");
+    return false;
+  }
+  trace::Writer::Options options;
+  options.directory = settings().log_directory;
+  options.keep_ns = settings().keep_ns;
+  options.max_bytes = settings().keep_bytes;
+  options.recycle = settings().keep_bytes != 0;
+  std::string error;
+  trace::Writer* log = trace::Writer::Open(options, &error);
+  if (log == nullptr) {
+    // Kept for ever: the message is said once, and says the reason of the system.
+    static auto* const reason = new std::string("cannot write the log: " + error);
+    Disable(reason->c_str());
+    return false;
+  }
+  the_log.store(log);
+  set_up_in.store(getpid());
+  set_up_ns = base::ClockNs(CLOCK_MONOTONIC);
+  DescribeProcess();
+  log->WriteText("functions", FunctionsText());
+  NoteAnchors();
+  if (!StartThread(DrainThread)) {
+    Disable("no thread for the log");
+    return false;
+  }
+  drain_running.store(true);
+  return true;
+}
+
+void SetUpLocked() {
+  static bool once = false;
+  if (!once) {
+    once = true;
+    SetSettings(ReadSettings());
+    pthread_atfork(nullptr, nullptr, InForkedChild);
+    atexit(AtExit);
+    SwitchFromOutside(settings().start_on && settings().delay_ns == 0);
+  }
+  if (!Open()) return;
+  HookLoadedLibraries();
+  ServeControl();
+  Arm();
+}
+
+}  // namespace
+
+bool SetUp() {
+  if (CurrentState() == State::kDisabled) return false;
+  if (set_up_in.load() == getpid()) return true;
+  const std::lock_guard lock(setting_up);
+  if (set_up_in.load() == getpid()) return CurrentState() != State::kDisabled;
+  Guarded("no memory at set-up", SetUpLocked);
+  return CurrentState() != State::kDisabled;
+}
+
+trace::Writer* Log() {
+  trace::Writer* log = the_log.load(std::memory_order_acquire);
+  if (log != nullptr || CurrentState() == State::kOff || CurrentState() == State::kDisabled)
+    return log;
+  // A forked child that has something to record.
+  if (!setting_up.try_lock()) return nullptr;
+  setting_up.unlock();
+  return SetUp() ? the_log.load(std::memory_order_acquire) : nullptr;
+}
+
+void Flush() {
+  // Long enough for kernels that are about to finish, short enough for a program that must go.
+  constexpr uint64_t kPatienceNs = 200'000'000;
+  Guarded("no memory while flushing", [] {
+    ThreadState* thread = CurrentThread();
+    if (thread == nullptr) return;
+    const Inside inside(thread);
+    const uint64_t start = base::ClockNs(CLOCK_MONOTONIC);
+    size_t under_way = 0;
+    for (DrainOnce(&under_way);
+         under_way != 0 && base::ClockNs(CLOCK_MONOTONIC) - start < kPatienceNs;
+         DrainOnce(&under_way))
+      usleep(200);
+    NoteAnchors();
+    if (const auto maps = base::ReadFile("/proc/self/maps"); maps.ok() && settings().stacks)
+      Log()->WriteText("maps", maps.value());
+  });
+}
+
+void WakeDrainThread() {
+  wake_count.fetch_add(1);
+  syscall(SYS_futex, &wake_count, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+uint32_t Intern(std::string_view text) {
+  trace::Writer* log = Log();
+  return log != nullptr ? log->Intern(text) : 0;
+}
+
+void AddInfo(std::string_view key, std::string_view value) {
+  const std::lock_guard lock(info_lock);
+  Info().append(key).append("=").append(value).append("\n");
+  if (trace::Writer* log = the_log.load()) log->WriteText("info", Info());
+}
+
+}  // namespace rochound::agent

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// The agent's life in one process: opens the log on first use, runs the drain thread, and leaves
+// cleanly however the program ends. Set-up may come from any of the ways we are loaded, several of
+// them in one process; it happens once. Every function may be called on any thread and never fails
+// outward: failure disables the agent.
+#pragma once
+
+#include <string_view>
+
+#include "agent/state.h"
+#include "trace/writer.h"
+
+namespace rochound::agent {
+
+// Opens the log and arms. True: recording is possible (now or when switched on).
+bool SetUp();
+
+// The process's log; null before SetUp, after a failure, and in a forked child until it records.
+trace::Writer* Log();
+
+// Brings everything that is finished into the log, waiting at most a moment for GPU work under way.
+void Flush();
+
+// Work for the drain thread: wakes it early (a system call; not for the hot path).
+void WakeDrainThread();
+
+// The id of a text, or 0. Keeps no cache.
+uint32_t Intern(std::string_view text);
+
+// Adds a line "key=value" to the process's info file.
+void AddInfo(std::string_view key, std::string_view value);
+
+// Runs our own code so that nothing escapes: an exception (no memory) disables the agent.
+template <typename Function>
+void Guarded(const char* what, Function function) noexcept {
+  try {
+    function();
+  } catch (...) {
+    Disable(what);
+  }
+}
+
+}  // namespace rochound::agent

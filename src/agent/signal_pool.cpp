@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "agent/signal_pool.h"
+
+#include <hsa/amd_hsa_signal.h>
+
+#include <mutex>
+#include <vector>
+
+#include "agent/runtime.h"
+#include "agent/session.h"
+
+namespace rochound::agent {
+namespace {
+
+// Making a signal takes the runtime about a microsecond, so the drain thread makes them ahead; a
+// thread that finds none makes a few.
+constexpr uint32_t kGrowBy = 16;
+constexpr uint32_t kLow = 256;
+constexpr uint32_t kAhead = 1024;
+
+struct Pool {
+  std::mutex lock;
+  std::vector<uint64_t> free;
+  bool called_for_more = false;
+};
+
+Pool& ThePool() {
+  static Pool* const pool = new Pool;  // outlives static destructors
+  return *pool;
+}
+
+// With the lock held.
+void Grow(Pool& pool, uint32_t count) {
+  pool.free.reserve(pool.free.size() + count);
+  for (uint32_t made = 0; made < count; ++made) {
+    hsa_signal_t signal{};
+    if (Real().amd.hsa_amd_signal_create_fn(1, 0, nullptr, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &signal) !=
+        HSA_STATUS_SUCCESS)
+      return;
+    pool.free.push_back(signal.handle);
+  }
+}
+
+}  // namespace
+
+uint64_t BorrowSignal() {
+  uint64_t signal = 0;
+  bool call = false;
+  Guarded("no memory for signals", [&] {
+    Pool& pool = ThePool();
+    const std::lock_guard lock(pool.lock);
+    if (pool.free.empty()) Grow(pool, kGrowBy);
+    if (pool.free.empty()) return;
+    signal = pool.free.back();
+    pool.free.pop_back();
+    call = pool.free.size() < kLow && !pool.called_for_more;
+    if (call) pool.called_for_more = true;
+  });
+  if (call) WakeDrainThread();
+  return signal;
+}
+
+void ReturnSignal(uint64_t signal) {
+  auto* memory = reinterpret_cast<amd_signal_t*>(signal);
+  memory->start_ts = 0;
+  memory->end_ts = 0;
+  __atomic_store_n(&memory->value, 1, __ATOMIC_RELEASE);
+  Guarded("no memory for signals", [&] {
+    Pool& pool = ThePool();
+    const std::lock_guard lock(pool.lock);
+    pool.free.push_back(signal);
+  });
+}
+
+void PrepareSignals() {
+  // In small pieces: a thread in the doorbell hook may be waiting for the lock.
+  for (uint32_t made = 0; made < kAhead; made += kGrowBy) {
+    Pool& pool = ThePool();
+    const std::lock_guard lock(pool.lock);
+    if (pool.free.size() >= kAhead) break;
+    Grow(pool, kGrowBy);
+  }
+}
+
+void AnswerCallForSignals() {
+  {
+    Pool& pool = ThePool();
+    const std::lock_guard lock(pool.lock);
+    if (!pool.called_for_more) return;
+    pool.called_for_more = false;
+  }
+  PrepareSignals();
+}
+
+void DestroySignals() {
+  Pool& pool = ThePool();
+  const std::lock_guard lock(pool.lock);
+  for (const uint64_t signal : pool.free) Real().core.hsa_signal_destroy_fn(hsa_signal_t{signal});
+  pool.free.clear();
+}
+
+}  // namespace rochound::agent

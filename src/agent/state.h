@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// Whether the agent records, and what it was asked to record. Read by every hook on every thread:
+// one relaxed load when idle. Changed by set-up, the control socket and the program's own start and
+// stop.
+//
+//   Off -> Armed <-> Recording, and from anywhere to Disabled, which is final: the agent said why,
+//   once, on stderr, and from then on passes every call through.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "trace/records.h"
+
+namespace rochound::agent {
+
+using State = trace::RecorderState;
+
+namespace internal {
+extern std::atomic<State> state;
+}
+
+inline State CurrentState() { return internal::state.load(std::memory_order_relaxed); }
+inline bool Recording() { return CurrentState() == State::kRecording; }
+
+// Armed becomes Recording while anybody wants it to: the count of Start calls that no Stop has
+// answered yet, or the switch that the outside holds (control socket, environment).
+void StartByProgram();
+void StopByProgram();
+void SwitchFromOutside(bool on);
+
+// Something of ours failed: step aside for good. `reason` is a constant text.
+void Disable(const char* reason);
+
+// Off -> Armed (and Recording, if somebody asked already). Called once the log is open.
+void Arm();
+
+// What the environment asks for; read once at set-up, constant afterwards.
+struct Settings {
+  std::string log_directory;
+  std::string control_directory;  // empty: no control socket
+  bool kernels = true;
+  bool copies = true;
+  bool hip = true;
+  bool hsa = false;
+  bool roctx = true;
+  bool stacks = false;
+  bool start_on = true;
+  uint64_t keep_ns = 0;
+  uint64_t keep_bytes = 0;
+  uint64_t delay_ns = 0;     // start recording this long after set-up
+  uint64_t duration_ns = 0;  // and stop this long after that
+};
+Settings ReadSettings();
+const Settings& settings();
+void SetSettings(Settings settings);
+
+}  // namespace rochound::agent

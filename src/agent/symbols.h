@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// Names of kernels. Whoever wants to launch a kernel has to ask the runtime for its kernel object;
+// we listen to that question. Any thread.
+#pragma once
+
+#include <hsa/hsa_api_trace.h>
+
+#include <cstdint>
+
+namespace rochound::agent {
+
+void HookSymbols(CoreApiTable* core);
+
+// The kernel symbol id of a kernel object; an object nobody asked about gets an id and a made-up
+// name. Lock-free for known objects.
+uint32_t KernelId(uint64_t kernel_object, uint16_t agent);
+
+// Writes the records that describe the kernels once more, for a log that drops old chunks.
+void NoteSymbols();
+
+}  // namespace rochound::agent
