@@ -75,7 +75,7 @@ const Op* CodeCache::DecodeBlock(AddressSpace::Reader& memory, uint64_t address)
     Pending next;
     uint8_t bytes[kMaxInstructionBytes];
     size_t available = pc % 4 == 0 ? FetchCode(memory, pc, bytes, sizeof(bytes)) : 0;
-    std::string why = "misaligned program counter";
+    std::string why = pc % 4 == 0 ? "(no code)" : "misaligned program counter";
     if (available >= 4) {
       auto decoded = disassembler_->Decode(std::span(bytes, available), pc, &why);
       if (decoded) next.instruction = std::make_unique<AsmInstruction>(std::move(*decoded));
@@ -86,7 +86,9 @@ const Op* CodeCache::DecodeBlock(AddressSpace::Reader& memory, uint64_t address)
       next.instruction->size = 4;
       if (available >= 4) std::memcpy(next.instruction->words, bytes, 4);
       next.instruction->text = why;
-      next.stop_exec = available < 4 && pc % 4 == 0 ? &ExecFetchFault : &ExecIllegal;
+      block.ends_unmapped = available < 4 && pc % 4 == 0;
+      if (!block.ends_unmapped) block.bytes.insert(block.bytes.end(), bytes, bytes + available);
+      next.stop_exec = block.ends_unmapped ? &ExecFetchFault : &ExecIllegal;
       open = false;
     } else {
       block.bytes.insert(block.bytes.end(), bytes, bytes + next.instruction->size);
@@ -130,9 +132,11 @@ bool CodeCache::Matches(AddressSpace::Reader& memory) const {
   std::shared_lock lock(mutex_);
   std::vector<uint8_t> now;
   for (const Block& block : blocks_) {
-    now.resize(block.bytes.size());
-    if (FetchCode(memory, block.address, now.data(), now.size()) != now.size() ||
-        std::memcmp(now.data(), block.bytes.data(), now.size()) != 0)
+    const size_t size = block.bytes.size();
+    now.resize(size + 4);
+    const size_t fetched = FetchCode(memory, block.address, now.data(), now.size());
+    if (fetched < size || (block.ends_unmapped && fetched == now.size()) ||
+        std::memcmp(now.data(), block.bytes.data(), size) != 0)
       return false;
   }
   return true;

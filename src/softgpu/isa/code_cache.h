@@ -35,6 +35,7 @@ class CodeCache {
   struct Block {
     uint64_t address = 0;
     std::vector<uint8_t> bytes;
+    bool ends_unmapped = false;  // no code was mapped behind `bytes`
     std::vector<std::unique_ptr<AsmInstruction>> instructions;
     std::unique_ptr<Op[]> ops;
   };

@@ -23,19 +23,27 @@ void KeepOutside(const Region& region, uint64_t begin, uint64_t end, std::vector
 AddressSpace::AddressSpace() : table_(std::make_shared<Table>()) {}
 AddressSpace::~AddressSpace() = default;
 
-void AddressSpace::Map(uint64_t address, uint64_t size, uint8_t* host, uint8_t access) {
-  std::lock_guard lock(mutex_);
+std::shared_ptr<AddressSpace::Table> AddressSpace::TableWithout(uint64_t begin,
+                                                                uint64_t end) const {
   auto table = std::make_shared<Table>();
-  uint64_t end = address + size;
+  table->code_changes = table_->code_changes;
   table->regions.reserve(table_->regions.size() + 2);
   for (const Region& region : table_->regions) {
-    if (region.end <= address || region.begin >= end) {
+    if (region.end <= begin || region.begin >= end) {
       table->regions.push_back(region);
     } else {
-      KeepOutside(region, address, end, &table->regions);
+      if (region.access & kExecute) ++table->code_changes;
+      KeepOutside(region, begin, end, &table->regions);
     }
   }
-  Region added{address, end, host, access};
+  return table;
+}
+
+void AddressSpace::Map(uint64_t address, uint64_t size, uint8_t* host, uint8_t access) {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<Table> table = TableWithout(address, address + size);
+  if (access & kExecute) ++table->code_changes;
+  Region added{address, address + size, host, access};
   auto place = std::lower_bound(table->regions.begin(), table->regions.end(), added,
                                 [](const Region& a, const Region& b) { return a.begin < b.begin; });
   table->regions.insert(place, added);
@@ -46,16 +54,7 @@ void AddressSpace::Unmap(uint64_t address, uint64_t size) {
   uint64_t generation;
   {
     std::lock_guard lock(mutex_);
-    auto table = std::make_shared<Table>();
-    table->regions.reserve(table_->regions.size() + 1);
-    for (const Region& region : table_->regions) {
-      if (region.end <= address || region.begin >= address + size) {
-        table->regions.push_back(region);
-      } else {
-        KeepOutside(region, address, address + size, &table->regions);
-      }
-    }
-    Publish(std::move(table));
+    Publish(TableWithout(address, address + size));
     generation = generation_.load(std::memory_order_relaxed);
   }
   // Wait until every entered Reader has seen the new table. Readers refresh every few thousand

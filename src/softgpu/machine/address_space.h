@@ -52,8 +52,11 @@ class AddressSpace {
  private:
   struct Table {
     std::vector<Region> regions;  // sorted by begin, disjoint
+    uint64_t code_changes = 0;    // how often executable memory was mapped or unmapped
   };
 
+  // The present table without [begin, end). Under the lock.
+  std::shared_ptr<Table> TableWithout(uint64_t begin, uint64_t end) const;
   void Publish(std::shared_ptr<const Table> table);
 
   mutable std::mutex mutex_;  // guards table_ and readers_
@@ -78,6 +81,9 @@ class AddressSpace::Reader {
     if (space_.generation_.load(std::memory_order_acquire) != seen_.load(std::memory_order_relaxed))
       Reload();
   }
+
+  // Grows when executable memory is mapped or unmapped: code decoded before may be another's.
+  uint64_t code_changes() const { return table_->code_changes; }
 
   // The region that holds the address, or nullptr. Valid until Refresh or Leave.
   const Region* Find(uint64_t address) {

@@ -91,6 +91,12 @@ union AqlQueue::Packet {
 std::shared_ptr<CodeCache> DeviceCode::Get(unsigned wave_size, AddressSpace::Reader& memory) {
   std::lock_guard lock(mutex_);
   Entry& entry = wave_size == 32 ? wave32_ : wave64_;
+  // Other code may lie at the same addresses, without any flush: the runtime's own kernels do after
+  // it was shut down and started again.
+  if (memory.code_changes() > entry.code_changes) {
+    entry.code_changes = memory.code_changes();
+    entry.doubtful = true;
+  }
   if (entry.cache != nullptr && entry.doubtful && !entry.cache->Matches(memory))
     entry.cache = nullptr;  // dispatches under way keep theirs
   entry.doubtful = false;

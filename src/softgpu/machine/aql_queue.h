@@ -27,6 +27,7 @@ class DeviceCode {
   struct Entry {
     std::shared_ptr<CodeCache> cache;
     bool doubtful = false;
+    uint64_t code_changes = 0;  // of the page map when last compared with memory
   };
   const Architecture& architecture_;
   std::mutex mutex_;

@@ -70,6 +70,44 @@ TEST_P(MachineTest, EveryWaveOfEveryWorkgroupRuns) {
   EXPECT_EQ(machine_.device().instructions_executed(), waves * 2);
 }
 
+TEST_P(MachineTest, CodeMappedWhereOtherCodeWasIsDecodedAnew) {
+  uint64_t kernel = machine_.LoadWords({kEnd});
+  machine_.Submit({kernel, 1, 1});
+  ASSERT_TRUE(machine_.Wait()) << machine_.error();
+  // Freed and allocated again with something else in it, and nobody flushed an instruction cache.
+  AddressSpace& space = machine_.device().address_space();
+  space.Unmap(kernel, kGpuPageSize);
+  uint64_t other = machine_.LoadWords({kBarrier, kEnd});
+  space.Map(kernel, kGpuPageSize, reinterpret_cast<uint8_t*>(other), kRead | kExecute);
+  machine_.Submit({kernel, 1, 1});
+  ASSERT_TRUE(machine_.Wait()) << machine_.error();
+  EXPECT_EQ(machine_.device().instructions_executed(), 1u + 2u);
+}
+
+TEST_P(MachineTest, CodeMappedWhereDecodingEndedIsDecodedAnew) {
+  // The last instruction of the page jumps back to the end, but it might fall through: whatever
+  // follows is decoded, and nothing is there yet.
+  constexpr uint32_t kSkipOne = 0xBF820001;  // s_branch over the next instruction
+  constexpr uint32_t kNoOp = 0xBF800000;
+  constexpr size_t kWords = kGpuPageSize / 4 - 64;
+  std::vector<uint32_t> words(kWords, kNoOp);
+  words[0] = kSkipOne;
+  words[1] = kEnd;
+  words[kWords - 1] = 0xBF840000 | static_cast<uint16_t>(1 - kWords);  // s_cbranch_scc0 to the end
+  uint64_t first = machine_.LoadWords(words);
+  machine_.Submit({first, 1, 1});
+  ASSERT_TRUE(machine_.Wait()) << machine_.error();
+  uint64_t second = machine_.LoadWords({kEnd});
+  uint64_t entry = first + kGpuPageSize;
+  *reinterpret_cast<int64_t*>(second + 16) = static_cast<int64_t>(entry - second);
+  auto* page = static_cast<uint32_t*>(machine_.Allocate(kGpuPageSize));
+  page[0] = kEnd;
+  machine_.device().address_space().Map(entry, kGpuPageSize, reinterpret_cast<uint8_t*>(page),
+                                        kRead | kExecute);
+  machine_.Submit({second, 1, 1});
+  EXPECT_TRUE(machine_.Wait()) << machine_.error();
+}
+
 TEST_P(MachineTest, AnUndefinedInstructionHaltsWithItsPlace) {
   uint64_t kernel = machine_.LoadWords({kBarrier, kUndefined, kEnd});
   machine_.Submit({kernel, 64, 64});
