@@ -93,7 +93,8 @@ uint64_t Capability(const GpuModel& gpu) {
   constexpr uint64_t kFourWatchPoints = 2u << 8;
   constexpr uint64_t kDoorbellType2 = 2u << 12;
   constexpr uint64_t kSharedVirtualMemory = 1u << 27;
-  return kWatchPoints | kFourWatchPoints | kDoorbellType2 | kSharedVirtualMemory |
+  constexpr uint64_t kDebugFirmware = 1u << 29;
+  return kWatchPoints | kFourWatchPoints | kDoorbellType2 | kSharedVirtualMemory | kDebugFirmware |
          gpu.memory_ecc << 20 | gpu.asic_revision << 22 | gpu.sram_ecc << 26;
 }
 
