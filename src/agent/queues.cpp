@@ -48,6 +48,7 @@ struct Queue {
   uint64_t rung = 0;              // real doorbell: packets handed to the GPU, as a count
   uint64_t wanted = 0;  // what the program rang for, as a count; more than rung: late packets
   uint64_t late_since_tsc = 0;  // since when
+  SignalBatch lent;                // to be lent next
 
   // Dispatches under way, oldest first: the hook appends, the harvest takes from the front.
   std::unique_ptr<Pending[]> pending;
@@ -129,6 +130,7 @@ size_t HarvestQueue(Queue& queue) {
   const uint64_t tail = queue.pending_tail.load(std::memory_order_acquire);
   uint64_t head = queue.pending_head.load(std::memory_order_relaxed);
   uint64_t running = 0;
+  SignalBatch used;
   for (uint64_t at = head; at != tail && running < kLookAhead; ++at) {
     Pending& one = queue.pending[at & queue.pending_mask];
     if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && !TakeIfFinished(&one)) {
@@ -136,11 +138,12 @@ size_t HarvestQueue(Queue& queue) {
       continue;
     }
     if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken) {
-      if (one.ours) ReturnSignal(one.signal);
+      if (one.ours) ReturnSignal(&used, one.signal);
       one.phase.store(Pending::kFree, std::memory_order_relaxed);
     }
     if (running == 0) queue.pending_head.store(++head, std::memory_order_release);
   }
+  if (used.count != 0) ReturnBatch(&used);
   const uint64_t left = tail - head;
   queue.harvesting.unlock();
   return left;
@@ -179,7 +182,7 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
   pending.id = dispatch;
   pending.ours = packet->completion_signal.handle == 0;
   if (pending.ours) {
-    pending.signal = BorrowSignal();
+    pending.signal = BorrowSignal(&queue.lent);
     if (pending.signal == 0) return;
     pending.done_at = 0;
     pending.phase.store(Pending::kWaiting, std::memory_order_release);
@@ -272,14 +275,17 @@ hsa_status_t QueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
 void Abandon(Queue& queue) {
   HarvestQueue(queue);
   const std::lock_guard lock(queue.harvesting);
+  SignalBatch used;
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     Pending& one = queue.pending[at & queue.pending_mask];
     GiveUp(&one);
     if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken && one.ours)
-      ReturnSignal(one.signal);
+      ReturnSignal(&used, one.signal);
     one.phase.store(Pending::kFree, std::memory_order_relaxed);
   }
   queue.pending_head.store(queue.pending_tail);
+  ReturnBatch(&used);
+  ReturnBatch(&queue.lent);
 }
 
 hsa_status_t QueueDestroy(hsa_queue_t* handle) {

@@ -3,6 +3,7 @@
 
 #include <hsa/amd_hsa_signal.h>
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -43,33 +44,39 @@ void Grow(Pool& pool, uint32_t count) {
 
 }  // namespace
 
-uint64_t BorrowSignal() {
-  uint64_t signal = 0;
+uint64_t BorrowSignal(SignalBatch* batch) {
+  if (batch->count != 0) return batch->signals[--batch->count];
   bool call = false;
   Guarded("no memory for signals", [&] {
     Pool& pool = ThePool();
     const std::lock_guard lock(pool.lock);
     if (pool.free.empty()) Grow(pool, kGrowBy);
-    if (pool.free.empty()) return;
-    signal = pool.free.back();
-    pool.free.pop_back();
+    batch->count = std::min(static_cast<uint32_t>(pool.free.size()), SignalBatch::kMost);
+    std::copy(pool.free.end() - batch->count, pool.free.end(), batch->signals);
+    pool.free.resize(pool.free.size() - batch->count);
     call = pool.free.size() < kLow && !pool.called_for_more;
     if (call) pool.called_for_more = true;
   });
   if (call) WakeDrainThread();
-  return signal;
+  return batch->count != 0 ? batch->signals[--batch->count] : 0;
 }
 
-void ReturnSignal(uint64_t signal) {
+void ReturnSignal(SignalBatch* batch, uint64_t signal) {
   auto* memory = reinterpret_cast<amd_signal_t*>(signal);
   memory->start_ts = 0;
   memory->end_ts = 0;
   __atomic_store_n(&memory->value, 1, __ATOMIC_RELEASE);
+  if (batch->count == SignalBatch::kMost) ReturnBatch(batch);
+  batch->signals[batch->count++] = signal;
+}
+
+void ReturnBatch(SignalBatch* batch) {
   Guarded("no memory for signals", [&] {
     Pool& pool = ThePool();
     const std::lock_guard lock(pool.lock);
-    pool.free.push_back(signal);
+    pool.free.insert(pool.free.end(), batch->signals, batch->signals + batch->count);
   });
+  batch->count = 0;
 }
 
 void PrepareSignals() {

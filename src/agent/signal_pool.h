@@ -9,9 +9,20 @@
 
 namespace rochound::agent {
 
-// A signal with value 1 and no times, or 0: the runtime gave none.
-uint64_t BorrowSignal();
-void ReturnSignal(uint64_t signal);
+// A few signals, each with value 1 and no times, in one place that a queue's lock guards: what lends
+// and what harvests meet at the pool only once per batch.
+struct SignalBatch {
+  static constexpr uint32_t kMost = 64;
+  uint32_t count = 0;
+  uint64_t signals[kMost];
+};
+
+// A signal, or 0: the runtime gave none. Fills the batch from the pool when it is empty.
+uint64_t BorrowSignal(SignalBatch* batch);
+
+// Makes a used signal as new and keeps it in the batch; a full batch goes to the pool.
+void ReturnSignal(SignalBatch* batch, uint64_t signal);
+void ReturnBatch(SignalBatch* batch);
 
 // Makes sure that a good number are free; at set-up of a queue.
 void PrepareSignals();
