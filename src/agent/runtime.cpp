@@ -46,9 +46,9 @@ std::string AgentText(hsa_agent_t agent, hsa_agent_info_t what) {
   return clean;
 }
 
-hsa_status_t NoteAgent(hsa_agent_t agent, void*) {
+void NoteAgent(hsa_agent_t agent) {
   const uint16_t index = agent_count.load(std::memory_order_relaxed);
-  if (index == kMostAgents) return HSA_STATUS_SUCCESS;
+  if (index == kMostAgents) return;
   hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
   real.core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type);
   uint32_t node = 0;
@@ -61,6 +61,11 @@ hsa_status_t NoteAgent(hsa_agent_t agent, void*) {
                        AgentText(agent, HSA_AGENT_INFO_NAME) + "," +
                        AgentText(agent, extra(HSA_AMD_AGENT_INFO_PRODUCT_NAME)) + "," +
                        AgentText(agent, extra(HSA_AMD_AGENT_INFO_UUID)));
+}
+
+// Called by the runtime, which an exception of ours must not pass through.
+hsa_status_t VisitAgent(hsa_agent_t agent, void*) {
+  Guarded("no memory for the agents", [&] { NoteAgent(agent); });
   return HSA_STATUS_SUCCESS;
 }
 
@@ -75,7 +80,7 @@ void TakeTable(HsaApiTable* table) {
   CopyTable(&real.core, table->core_);
   CopyTable(&real.amd, table->amd_ext_);
   agent_count.store(0);
-  real.core.hsa_iterate_agents_fn(NoteAgent, nullptr);
+  real.core.hsa_iterate_agents_fn(VisitAgent, nullptr);
   real.amd.hsa_amd_profiling_async_copy_enable_fn(true);
   alive.store(true, std::memory_order_release);
   if (CurrentState() == State::kDisabled) return;

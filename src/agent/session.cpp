@@ -161,7 +161,7 @@ void InForkedChild() {
 void AtExit() {
   if (getpid() != set_up_in.load()) return;
   Flush();
-  if (RuntimeAlive()) DestroySignals();
+  if (RuntimeAlive()) Guarded("no memory at exit", DestroySignals);
 }
 
 std::string CommandLine() {

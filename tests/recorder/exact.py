@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Records a program and compares the trace with what the program counted itself.
+
+usage: exact.py --name NAME [--runs N] [--rochound PATH] --gpu GPU -- PROGRAM...
+
+Equal must be: kernels by name, copies, fills and HIP calls by function. Every kernel has a time. Nothing is reported lost.
+"""
+
+import argparse
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
+import process  # noqa: E402
+from trace import Trace, parse_counts  # noqa: E402
+
+# Calls that stand in the program's text but are made before the recorder can be loaded, or by the compiler's own code.
+NOT_COUNTED = {"__hipRegisterFatBinary", "__hipUnregisterFatBinary", "__hipRegisterFunction", "__hipRegisterVar",
+               "__hipRegisterManagedVar"}
+
+
+def differences(what, counted, recorded):
+    return [f"{what} {name}: the program counted {counted[name]}, the trace has {recorded[name]}"
+            for name in sorted(set(counted) | set(recorded)) if counted[name] != recorded[name]]
+
+
+def compare(text, trace):
+    totals, calls, kernels, processes = parse_counts(text)
+    if processes == 0:
+        return ["the program printed no counts"]
+    hip_calls = trace.hip_calls()
+    for name in NOT_COUNTED:
+        hip_calls.pop(name, None)
+    found = differences("kernel", kernels, trace.kernels()) + differences("call", calls, hip_calls)
+    for what, query in (("copies", "select count(*) from rocpd_copyapi c join rocpd_api a on a.id = c.api_ptr_id"),):
+        number = trace.one(query)
+        if totals[what] != number:
+            found.append(f"{what}: the program counted {totals[what]}, the trace has {number}")
+    if untimed := trace.untimed_kernels():
+        found.append(f"{untimed} kernels without a time")
+    return found + [f"lost: {row}" for row in trace.lost()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--rochound", default="rochound")
+    parser.add_argument("--gpu", required=True)
+    parser.add_argument("command", nargs="+")
+    options = parser.parse_args()
+    for run in range(1, options.runs + 1):
+        with tempfile.TemporaryDirectory(prefix="rochound-test-") as folder:
+            path = pathlib.Path(folder, "trace.rpd")
+            outcome = process.run([options.rochound, "softgpu", "--gpu", options.gpu, "--", options.rochound, "run",
+                                   "-o", str(path), "--"] + options.command, options.timeout)
+            lines = outcome.out.rstrip("\n").split("\n")
+            if outcome.code == 77 and lines[-1].startswith("SKIP "):
+                print(lines[-1])
+                return 77
+            if outcome.code != 0 or f"PASS {options.name}" not in lines:
+                print(f"FAIL {options.name}, run {run} of {options.runs}: {outcome}\n{outcome.tail()}")
+                return 1
+            if found := compare(outcome.out, Trace(path)):
+                print(f"FAIL {options.name}, run {run} of {options.runs}:")
+                print("\n".join("  " + line for line in found[:30]))
+                print(outcome.tail())
+                return 1
+    print(f"PASS {options.name}: {options.runs} runs equal the program's own counts")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

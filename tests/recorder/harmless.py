@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs a program without and with the recorder, and with a recorder that cannot work, and compares.
+
+usage: harmless.py --rochound PATH --gpu GPU --mode MODE -- PROGRAM...
+
+Same must be: standard output and exit code. The recorded run takes at most twice the time of the bare one (half a second is
+given for free: these programs are short). Modes:
+  plain        recorded as usual
+  full-disk    the log's file system has no room, or runs out of it
+  unwritable   the log's folder cannot be made
+  files        the process may open no more files than it needs without the recorder
+  allocation   the recorder's allocations fail from the N-th on: each of the first forty, then in growing steps until none is left
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+
+
+FREE_SECONDS = 0.5
+
+
+class Run:
+    def __init__(self, options, prefix=(), environment=None, files=None):
+        begin = time.monotonic()
+        limits = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))) if files else None
+        try:
+            done = subprocess.run([options.rochound, "softgpu", "--gpu", options.gpu, "--", *prefix, *options.command],
+                                  env={**os.environ, **(environment or {})}, capture_output=True, text=True,
+                                  errors="replace", timeout=options.timeout, check=False, preexec_fn=limits,
+                                  stdin=subprocess.DEVNULL)
+            self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+        except subprocess.TimeoutExpired as hang:
+            self.code, self.out, self.err = "no end", str(hang.stdout), str(hang.stderr)
+        self.seconds = time.monotonic() - begin
+
+    def difference(self, bare):
+        if self.code != bare.code:
+            return f"exit code {self.code} instead of {bare.code}\n{self.err[-1500:]}"
+        if self.out != bare.out:
+            return f"other output:\n--- bare\n{bare.out[-1500:]}\n--- recorded\n{self.out[-1500:]}"
+        return None
+
+
+def recorded(options, folder, **extra):
+    """A run with the agent, no output made of its log."""
+    environment = {"ROCHOUND_LOG_DIR": str(folder), **extra.pop("environment", {})}
+    return Run(options, (options.rochound, "run", "--log-only", "--log-dir", str(folder), "--"), environment, **extra)
+
+
+def plain(options, bare, folder):
+    for attempt in range(5):  # a busy machine slows one of the two
+        run = recorded(options, pathlib.Path(folder, f"log{attempt}"))
+        if error := run.difference(bare):
+            return error
+        if run.seconds <= 2 * bare.seconds + FREE_SECONDS:
+            print(f"bare {bare.seconds:.2f} s, recorded {run.seconds:.2f} s")
+            return None
+        again = Run(options)
+        bare = again if again.seconds > bare.seconds else bare
+    return f"took {run.seconds:.2f} s instead of {bare.seconds:.2f} s"
+
+
+def full_disk(options, bare, folder):
+    for kilobytes in (4, 64, 1024, 1200, 2048):
+        mount = pathlib.Path(folder, f"disk{kilobytes}")
+        mount.mkdir()
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(mount)],
+                              capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            print(f"SKIP full-disk: cannot mount a small file system: {made.stderr.strip()}")
+            sys.exit(77)
+        try:
+            error = recorded(options, mount / "log").difference(bare)
+        finally:
+            subprocess.run(["umount", "-l", str(mount)], check=False)
+        if error:
+            return f"with {kilobytes} KiB: {error}"
+    return None
+
+
+def unwritable(options, bare, folder):
+    blocker = pathlib.Path(folder, "file")
+    blocker.write_text("not a folder")
+    run = recorded(options, blocker / "log")
+    error = run.difference(bare)
+    if not error and "rochound" not in run.err:
+        error = "nobody was told that nothing is recorded"
+    return error
+
+
+def files(options, bare, folder):
+    enough = next((limit for limit in range(8, 400, 2) if not Run(options, files=limit).difference(bare)), None)
+    if enough is None:
+        return "the bare program needs more than 400 files"
+    for limit in (enough, enough + 1, enough + 2, enough + 4, enough + 8):
+        if error := recorded(options, pathlib.Path(folder, f"log{limit}"), files=limit).difference(bare):
+            return f"with {limit} files (bare it needs {enough}): {error}"
+    print(f"bare the program needs {enough} files")
+    return None
+
+
+def allocation(options, bare, folder):
+    site = 0
+    while True:
+        site = site + 1 if site < 40 else site * 5 // 4
+        log = pathlib.Path(folder, f"log{site}")
+        run = recorded(options, log, environment={"ROCHOUND_TEST_FAIL_ALLOCATION": str(site)})
+        if error := run.difference(bare):
+            return f"allocation {site} and all behind it fail: {error}"
+        if not re.search("rochound: recording is off", run.err):
+            print(f"no allocation is left to fail at the {site}th")
+            return None if site > 5 else "too few allocations: does the knob work?"
+
+
+def main():
+    modes = {"plain": plain, "full-disk": full_disk, "unwritable": unwritable, "files": files, "allocation": allocation}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rochound", default="rochound")
+    parser.add_argument("--gpu", default="mi300x")
+    parser.add_argument("--mode", choices=modes, default="plain")
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("command", nargs="+")
+    options = parser.parse_args()
+    bare = Run(options)
+    if bare.code == 77:
+        print(bare.out.rstrip().split("\n")[-1])
+        return 77
+    if bare.code != 0:
+        print(f"the bare program fails: exit code {bare.code}\n{bare.err[-1000:]}")
+        return 1
+    with tempfile.TemporaryDirectory(prefix="rochound-test-") as folder:
+        error = modes[options.mode](options, bare, folder)
+    print(f"FAIL {options.mode}: {error}" if error else f"PASS {options.mode}")
+    return 1 if error else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

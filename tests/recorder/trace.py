@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""What the recorder's tests ask of a trace, and of what a program says about itself."""
+
+import collections
+import re
+import sqlite3
+
+
+def parse_counts(text):
+    """The sums of all `counts` lines of a program's output: totals, calls by function, kernels by name."""
+    totals, calls, kernels = collections.Counter(), collections.Counter(), collections.Counter()
+    processes = 0
+    for line in text.split("\n"):
+        words = line.split()
+        if not words or not words[0].startswith("counts"):
+            continue
+        target = {"counts": totals, "counts-calls": calls, "counts-kernels": kernels}[words[0]]
+        processes += words[0] == "counts"
+        for word in words[2:]:
+            name, number = word.rsplit("=", 1)
+            target[name] += int(number)
+    return totals, calls, kernels, processes
+
+
+def plain_name(demangled):
+    """`void (anonymous namespace)::Twice<int>(int*)` is called `Twice` by the program that launches it."""
+    name = demangled.replace("(anonymous namespace)::", "")
+    name = name.split("(")[0]
+    while "<" in name:
+        shorter = re.sub(r"<[^<>]*>", "", name)
+        if shorter == name:
+            break
+        name = shorter
+    return name.split("::")[-1].split()[-1]
+
+
+class Trace:
+    """A .rpd file."""
+
+    def __init__(self, path):
+        self.database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+
+    def rows(self, query, *values):
+        return self.database.execute(query, values).fetchall()
+
+    def one(self, query, *values):
+        return self.rows(query, *values)[0][0]
+
+    def kernels(self):
+        """User kernels by plain name."""
+        found = collections.Counter()
+        for name, number in self.rows(
+                "select s.string, count(*) from rocpd_op o join rocpd_string s on s.id = o.description_id "
+                "join rocpd_string t on t.id = o.opType_id where t.string = 'KernelExecution' group by 1"):
+            found[plain_name(name)] += number
+        return found
+
+    def untimed_kernels(self):
+        return self.one("select count(*) from rocpd_op o join rocpd_string t on t.id = o.opType_id "
+                        "where t.string = 'KernelExecution' and o.end <= o.start")
+
+    def hip_calls(self):
+        """HIP calls by function, without those that the runtime made inside another one."""
+        found = collections.Counter()
+        open_until = {}
+        for pid, tid, begin, end, name in self.rows(
+                "select a.pid, a.tid, a.start, a.end, n.string from rocpd_api a "
+                "join rocpd_string n on n.id = a.apiName_id join rocpd_string d on d.id = a.domain_id "
+                "where d.string = 'hip' order by a.pid, a.tid, a.start, a.end desc, a.id"):
+            if end <= open_until.get((pid, tid), -1) and begin < open_until[(pid, tid)]:
+                continue
+            open_until[(pid, tid)] = end
+            found[name] += 1
+        return found
+
+    def lost(self):
+        """What the trace says it lost."""
+        return self.rows("select * from rochound_lost") if self.one(
+            "select count(*) from sqlite_master where name = 'rochound_lost'") else []
