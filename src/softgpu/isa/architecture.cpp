@@ -7,6 +7,7 @@ namespace {
 constexpr Architecture kArchitectures[] = {
     {.target = "gfx942",
      .bit = kGfx942,
+     .first_llvm = 17,
      .has_wave32 = false,
      .has_wave64 = true,
      .architected_flat_scratch = true,
@@ -17,6 +18,7 @@ constexpr Architecture kArchitectures[] = {
      .vgpr_granule_wave64 = 8},
     {.target = "gfx1030",
      .bit = kGfx1030,
+     .first_llvm = 11,
      .has_wave32 = true,
      .has_wave64 = true,
      .architected_flat_scratch = false,

@@ -20,6 +20,7 @@ inline constexpr uint32_t kAllTargets = ~0u;
 struct Architecture {
   std::string_view target;
   TargetBit bit;
+  int first_llvm;  // the first major version that can disassemble it
   bool has_wave32;
   bool has_wave64;
   bool

@@ -3,6 +3,7 @@
 // Arbitrary words as code: a result or a named refusal, never a crash. `./dev fuzz` goes on from
 // here with a coverage-guided search.
 #include <gtest/gtest.h>
+#include <llvm/Config/llvm-config.h>
 
 #include <random>
 
@@ -17,7 +18,20 @@ struct Variant {
   unsigned wave_size;
 };
 
-class DecoderTest : public testing::TestWithParam<Variant> {};
+class DecoderTest : public testing::TestWithParam<Variant> {
+ protected:
+  void SetUp() override {
+    if (!Disassembler::Knows(GetParam().target))
+      GTEST_SKIP() << "the LLVM that this build uses is too old for " << GetParam().target;
+  }
+};
+
+TEST(DisassemblerTest, RefusesATargetThatLlvmDoesNotKnow) {
+  EXPECT_FALSE(Disassembler::Knows("gfx9999"));
+  EXPECT_EQ(Disassembler::Create("gfx9999", 64), nullptr);
+  EXPECT_EQ(Disassembler::Knows("gfx942"), LLVM_VERSION_MAJOR >= 17);
+  EXPECT_EQ(Disassembler::Create("gfx942", 64) != nullptr, LLVM_VERSION_MAJOR >= 17);
+}
 
 TEST_P(DecoderTest, SurvivesArbitraryWords) {
   auto disassembler = Disassembler::Create(GetParam().target, GetParam().wave_size);

@@ -3,10 +3,13 @@
 
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
+#include <llvm/Config/llvm-config.h>
 
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+
+#include "softgpu/isa/architecture.h"
 
 namespace rochound::softgpu {
 namespace {
@@ -60,7 +63,14 @@ void ReadOpSel(AsmInstruction* instruction, bool is_gfx9) {
 
 }  // namespace
 
+bool Disassembler::Knows(std::string_view target) {
+  const Architecture* architecture = FindArchitecture(target);
+  return architecture != nullptr && LLVM_VERSION_MAJOR >= architecture->first_llvm;
+}
+
 std::unique_ptr<Disassembler> Disassembler::Create(const std::string& target, unsigned wave_size) {
+  // LLVM itself would go on, and end the process at the first instruction.
+  if (!Knows(target)) return nullptr;
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeAMDGPUTargetInfo();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "softgpu/isa/instruction.h"
 
@@ -16,7 +17,9 @@ namespace rochound::softgpu {
 
 class Disassembler {
  public:
-  // nullptr if this LLVM does not know the target.
+  // Whether the LLVM of this build knows the target; older ones lack the newer GPUs.
+  static bool Knows(std::string_view target);
+  // nullptr if it does not.
   static std::unique_ptr<Disassembler> Create(const std::string& target, unsigned wave_size);
   ~Disassembler();
   Disassembler(const Disassembler&) = delete;

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "softgpu/isa/disassembler.h"
 #include "softgpu/machine/activity.h"
 #include "softgpu/machine/aql_queue.h"
 #include "softgpu/machine/device.h"
@@ -95,6 +96,10 @@ std::unique_ptr<Device> Device::Create(const DeviceConfig& config, DriverCallbac
   const Architecture* architecture = FindArchitecture(config.target);
   if (architecture == nullptr) {
     *error = "no instruction semantics for target " + config.target;
+    return nullptr;
+  }
+  if (!Disassembler::Knows(config.target)) {
+    *error = "the LLVM that this build uses is too old for target " + config.target;
     return nullptr;
   }
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
