@@ -5,11 +5,11 @@
 
 #include "program.h"
 
-// A constant of the compiler in older releases, an intrinsic in newer ones.
-#if defined(__AMDGCN_WAVEFRONT_SIZE)
-#define WAVE_SIZE __AMDGCN_WAVEFRONT_SIZE
-#else
+// An intrinsic where the compiler has it; the constant before it is deprecated since.
+#if __clang_major__ >= 18
 #define WAVE_SIZE __builtin_amdgcn_wavefrontsize()
+#else
+#define WAVE_SIZE __AMDGCN_WAVEFRONT_SIZE
 #endif
 
 __global__ void WaveFacts(int* out) {

@@ -59,10 +59,14 @@ int main() {
   HIP_CALL(hipMemExportToShareableHandle(&descriptor, handles[1],
                                          hipMemHandleTypePosixFileDescriptor, 0));
   CHECK(descriptor >= 0, "the exported descriptor is %d", descriptor);
+#if HIP_VERSION_MAJOR >= 7
+  void* os_handle = reinterpret_cast<void*>(static_cast<intptr_t>(descriptor));
+#else
+  void* os_handle = &descriptor;  // HIP 6.4 reads the descriptor through the pointer
+#endif
   hipMemGenericAllocationHandle_t imported;
-  HIP_CALL(hipMemImportFromShareableHandle(
-      &imported, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)),
-      hipMemHandleTypePosixFileDescriptor));
+  HIP_CALL(
+      hipMemImportFromShareableHandle(&imported, os_handle, hipMemHandleTypePosixFileDescriptor));
   char* again = static_cast<char*>(range) + 2 * piece;
   HIP_CALL(hipMemMap(again, piece, 0, imported, 0));
   HIP_CALL(hipMemSetAccess(again, piece, &access, 1));
