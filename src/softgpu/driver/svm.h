@@ -7,8 +7,9 @@
 // it access.
 //
 // A range lives until the program unmaps its memory. The shim tells of the munmap calls that it
-// sees; what it does not see (the C library's own) shows when something else comes to lie at the
-// addresses: a range gives way to any buffer. Called under MemoryManager's lock.
+// sees. What it does not see (the C library's own) shows when a GPU touches the addresses, see
+// machine/lost_pages.h, or when the driver puts something else there: a range gives way to any
+// buffer. Called under MemoryManager's lock.
 #pragma once
 
 #include <cstdint>

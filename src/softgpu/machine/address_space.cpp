@@ -118,4 +118,13 @@ const Region* AddressSpace::Reader::FindSlow(uint64_t address) {
   return last_;
 }
 
+std::optional<uint64_t> AddressSpace::Reader::GpuAddressOf(const void* host) const {
+  const auto place = reinterpret_cast<uintptr_t>(host);
+  for (const Region& region : table_->regions) {
+    const uintptr_t offset = place - reinterpret_cast<uintptr_t>(region.host);
+    if (offset < region.end - region.begin) return region.begin + offset;
+  }
+  return std::nullopt;
+}
+
 }  // namespace rochound::softgpu

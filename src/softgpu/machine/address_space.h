@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace rochound::softgpu {
@@ -90,6 +91,9 @@ class AddressSpace::Reader {
     if (address - last_->begin < last_->end - last_->begin) return last_;
     return FindSlow(address);
   }
+
+  // The GPU address whose byte is at this place in this process. Slow; async-signal-safe.
+  std::optional<uint64_t> GpuAddressOf(const void* host) const;
 
   // The host address of [address, address + size) if all of it is mapped in one region with the
   // wanted access, else nullptr.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "softgpu/machine/activity.h"
+#include "softgpu/machine/lost_pages.h"
 
 namespace rochound::softgpu {
 namespace {
@@ -109,6 +110,7 @@ void Dispatch::Help(AddressSpace::Reader& memory) {
     if (!WantsHelp()) return;
     ++helpers_;
   }
+  LostPageWatch watch(memory);
   memory.Enter();
   Participate(memory, nullptr);
   memory.Leave();
@@ -183,6 +185,10 @@ void Dispatch::Participate(AddressSpace::Reader& memory, const std::shared_ptr<D
     uint64_t before = group.instructions();
     Workgroup::Turn result = group.Run(cancelled_);
     ran += group.instructions() - before;
+    if (const std::optional<MemoryFault> lost = TakeLostPage()) {
+      FailLost(*lost, memory);
+      break;
+    }
     if (result == Workgroup::Turn::kFailed) {
       Fail(group, memory);
       break;
@@ -225,6 +231,16 @@ void Dispatch::Fail(const Workgroup& group, AddressSpace::Reader& memory) {
   if (failure_) return;
   failure_ = DispatchFailure{
       wave.stop, {wave.fault.address, wave.fault.access, wave.fault.mapped}, std::move(what)};
+}
+
+void Dispatch::FailLost(const MemoryFault& fault, AddressSpace::Reader& memory) {
+  cancelled_.store(true, std::memory_order_relaxed);
+  std::string what = "memory fault: " + std::string(AccessName(fault.access)) + " " +
+                     Hex(fault.address) + " (the program has freed its memory there) in kernel " +
+                     KernelName(memory, parameters_.kernel->object) + " on " +
+                     parameters_.device->name + " (" + parameters_.device->target + ")";
+  std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = DispatchFailure{StopReason::kMemoryFault, fault, std::move(what)};
 }
 
 void Dispatch::SendInterrupt(uint32_t context) {
@@ -270,6 +286,7 @@ void HelperThreads::Offer(const std::shared_ptr<Dispatch>& dispatch) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     std::thread([this] { Main(); }).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

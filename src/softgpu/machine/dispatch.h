@@ -65,6 +65,8 @@ class Dispatch : public WaveEnvironment {
   bool TakeScratch(ScratchSlots* scratch);
   void GiveScratch(const ScratchSlots& scratch);
   void Fail(const Workgroup& group, AddressSpace::Reader& memory);
+  // The program's memory has gone away underneath the GPU.
+  void FailLost(const MemoryFault& fault, AddressSpace::Reader& memory);
   bool Cancelled() const;
 
   Parameters parameters_;

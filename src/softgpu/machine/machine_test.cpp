@@ -2,6 +2,8 @@
 //
 // Queues and dispatches without any runtime: a few words of code, a descriptor, a packet.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
 
 #include <optional>
 #include <thread>
@@ -132,6 +134,30 @@ TEST_P(MachineTest, RunningOffTheCodeIsAFetchFault) {
   EXPECT_NE(machine_->error().find("instruction fetch"), std::string::npos) << machine_->error();
 }
 
+TEST_P(MachineTest, MemoryThatTheProgramUnmappedIsAMemoryFault) {
+  void* pages = mmap(nullptr, 2 * kGpuPageSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto address = reinterpret_cast<uint64_t>(pages);
+  machine_.device().address_space().Map(address, 2 * kGpuPageSize, static_cast<uint8_t*>(pages),
+                                        kRead);
+  const bool gfx9 = GetParam() == std::string("mi300x");
+  const uint32_t move = gfx9 ? 0xBE8000FF : 0xBE8003FF;  // s_mov_b32 s0, literal
+  std::vector<uint32_t> words = {move, static_cast<uint32_t>(address + kGpuPageSize),
+                                 move | 1 << 16, static_cast<uint32_t>(address >> 32)};
+  // s_load_dword s2, s[0:1], 0x0
+  words.insert(words.end(), {gfx9 ? 0xC0020080 : 0xF4000080, gfx9 ? 0 : 0xFA000000, kEnd});
+  uint64_t kernel = machine_.LoadWords(words);
+  machine_.Submit({kernel, 1, 1});
+  ASSERT_TRUE(machine_.Wait()) << machine_.error();
+  munmap(static_cast<uint8_t*>(pages) + kGpuPageSize, kGpuPageSize);
+  machine_.Submit({kernel, 1, 1});
+  EXPECT_FALSE(machine_.Wait());
+  char place[32];
+  std::snprintf(place, sizeof(place), "read from 0x%lx", address + kGpuPageSize);
+  EXPECT_NE(machine_.error().find(place), std::string::npos) << machine_.error();
+  EXPECT_EQ(msync(static_cast<uint8_t*>(pages) + kGpuPageSize, kGpuPageSize, MS_ASYNC), -1)
+      << "something was left there";
+}
+
 TEST_P(MachineTest, ATrapHalts) {
   machine_->Submit({machine_->LoadWords({kTrap}), 64, 64});
   EXPECT_FALSE(machine_->Wait());
@@ -164,6 +190,14 @@ TEST_P(MachineTest, TooMuchLdsIsRefused) {
   machine_->Submit({machine_->LoadWords({kEnd}), 64, 64, nullptr, 1 << 20});
   EXPECT_FALSE(machine_->Wait());
   EXPECT_NE(machine_->error().find("LDS"), std::string::npos) << machine_->error();
+}
+
+TEST(MachineDeathTest, ACrashOfTheProgramIsStillOne) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  LocalMachine machine(LocalMachine::Mi300x());
+  volatile uintptr_t nowhere = 64;
+  EXPECT_DEATH(*reinterpret_cast<volatile int*>(nowhere) = 1, "");
+  EXPECT_DEATH(raise(SIGSEGV), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, MachineTest, testing::Values("mi300x", "rx6800xt"),

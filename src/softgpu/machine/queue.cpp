@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include "softgpu/machine/lost_pages.h"
+
 namespace rochound::softgpu {
 
 Queue::Queue(const QueueConfig& config, const DeviceConfig& device, AddressSpace& space,
@@ -10,10 +12,12 @@ Queue::Queue(const QueueConfig& config, const DeviceConfig& device, AddressSpace
     : config_(config), device_(device), space_(space), callbacks_(callbacks), memory_(space) {}
 
 void Queue::Start() {
+  InstallLostPageHandler();
   // The program's signals are for the program's threads.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
+  sigdelset(&all, SIGSEGV);
   pthread_sigmask(SIG_BLOCK, &all, &before);
   thread_ = std::thread([this] { Main(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -35,6 +39,7 @@ void Queue::Update(uint64_t ring_address, uint64_t ring_bytes, uint32_t percenta
 
 void Queue::Main() {
   Activity::Waiter waiter;
+  LostPageWatch watch(memory_);
   memory_.Enter();
   while (!stopping()) {
     bool work = false;
@@ -44,6 +49,9 @@ void Queue::Main() {
       if (work) {
         memory_.Refresh();
         Process();
+        if (const auto lost = TakeLostPage())
+          HaltWithFault(*lost,
+                        "memory fault on " + device_.name + ": memory of the program is gone");
       }
     }
     if (work) {
