@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// The control socket: one per process, served by one thread of ours. See control.cpp for what it
-// understands.
+// The control socket: `rochound ctl` starts, stops and asks the recorder of a running process
+// through it. One per process, in a directory that only its user can enter, served by one thread of
+// ours: never a signal, and no thread of the program waits for it. What is spoken is described in
+// docs/formats/control.md. Failure leaves the recorder running without control, said once.
 #pragma once
 
 namespace rochound::agent {
 
-// Starts serving, if the settings name a control directory. Failure leaves the recorder running
-// without it, and says so once.
+// Starts serving, unless ROCHOUND_CONTROL_DIR is set to nothing.
 void ServeControl();
+
+// The process ends in good order: takes the socket's name away. Of others `rochound ctl list` does.
+void LeaveControl();
 
 // In a forked child: the parent's socket is not ours.
 void ForgetControlAfterFork();

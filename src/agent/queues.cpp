@@ -48,7 +48,7 @@ struct Queue {
   uint64_t rung = 0;              // real doorbell: packets handed to the GPU, as a count
   uint64_t wanted = 0;  // what the program rang for, as a count; more than rung: late packets
   uint64_t late_since_tsc = 0;  // since when
-  SignalBatch lent;                // to be lent next
+  SignalBatch lent;             // to be lent next
 
   // Dispatches under way, oldest first: the hook appends, the harvest takes from the front.
   std::unique_ptr<Pending[]> pending;

@@ -19,6 +19,7 @@
 #include "agent/control.h"
 #include "agent/copies.h"
 #include "agent/queues.h"
+#include "agent/range_switch.h"
 #include "agent/runtime.h"
 #include "agent/signal_pool.h"
 #include "agent/state.h"
@@ -128,23 +129,6 @@ void* DrainThread(void*) {
   return nullptr;
 }
 
-// A thread of ours takes none of the program's signals, and its stack is small.
-bool StartThread(void* (*function)(void*)) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, 256 * 1024);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread{};
-  const int error = pthread_create(&thread, &attributes, function, nullptr);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  return error == 0;
-}
-
 // In a forked child only this thread is left, and the log is the parent's: forget it. A child that
 // records opens its own.
 void InForkedChild() {
@@ -154,12 +138,14 @@ void InForkedChild() {
   internal::thread_slot = {nullptr, false};
   new (&setting_up) std::mutex;
   new (&info_lock) std::mutex;
+  ForgetRangesAfterFork();
   ForgetControlAfterFork();
 }
 
 // The runtime complains at its end about signals that nobody destroyed, so those not lent go now.
 void AtExit() {
   if (getpid() != set_up_in.load()) return;
+  LeaveControl();
   Flush();
   if (RuntimeAlive()) Guarded("no memory at exit", DestroySignals);
 }
@@ -223,6 +209,7 @@ void SetUpLocked() {
     pthread_atfork(nullptr, nullptr, InForkedChild);
     atexit(AtExit);
     SwitchFromOutside(settings().start_on && settings().delay_ns == 0);
+    RecordOnlyInRange(settings().range);
   }
   if (!Open()) return;
   HookLoadedLibraries();
@@ -273,6 +260,22 @@ void Flush() {
 void WakeDrainThread() {
   wake_count.fetch_add(1);
   syscall(SYS_futex, &wake_count, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+bool StartThread(void* (*function)(void*)) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, 256 * 1024);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread{};
+  const int error = pthread_create(&thread, &attributes, function, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return error == 0;
 }
 
 uint32_t Intern(std::string_view text) {

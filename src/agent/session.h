@@ -25,6 +25,9 @@ void Flush();
 // Work for the drain thread: wakes it early (a system call; not for the hot path).
 void WakeDrainThread();
 
+// A detached thread of ours: it takes none of the program's signals, and its stack is small.
+bool StartThread(void* (*function)(void*));
+
 // The id of a text, or 0. Keeps no cache.
 uint32_t Intern(std::string_view text);
 

@@ -9,8 +9,8 @@
 
 namespace rochound::agent {
 
-// A few signals, each with value 1 and no times, in one place that a queue's lock guards: what lends
-// and what harvests meet at the pool only once per batch.
+// A few signals, each with value 1 and no times, in one place that a queue's lock guards: what
+// lends and what harvests meet at the pool only once per batch.
 struct SignalBatch {
   static constexpr uint32_t kMost = 64;
   uint32_t count = 0;

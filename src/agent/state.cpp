@@ -21,6 +21,8 @@ namespace {
 
 constinit std::atomic<int32_t> wanted_by_program{0};
 constinit std::atomic<bool> wanted_outside{false};
+constinit std::atomic<bool> range_allows{true};
+constinit std::atomic<const char*> disabled_reason{""};
 
 Settings& MutableSettings() {
   static Settings* const kept = new Settings;  // outlives static destructors
@@ -38,13 +40,22 @@ void NoteState(State now) {
   }
 }
 
+bool Wanted() {
+  return (wanted_outside.load() || wanted_by_program.load() > 0) && range_allows.load();
+}
+
 // Armed <-> Recording, as the wishes stand. Two threads that change their wishes at once both end
-// here, and the last one sees both.
-void Settle() {
-  const bool wanted = wanted_outside.load() || wanted_by_program.load() > 0;
-  State from = wanted ? State::kArmed : State::kRecording;
-  const State to = wanted ? State::kRecording : State::kArmed;
-  if (internal::state.compare_exchange_strong(from, to)) NoteState(to);
+// here; whichever changes the state last looks at the wishes once more.
+void Settle(bool note = true) {
+  bool wanted = Wanted();
+  for (;;) {
+    State from = wanted ? State::kArmed : State::kRecording;
+    const State to = wanted ? State::kRecording : State::kArmed;
+    if (internal::state.compare_exchange_strong(from, to) && note) NoteState(to);
+    const bool settled = wanted;
+    wanted = Wanted();
+    if (wanted == settled) return;
+  }
 }
 
 bool Is(const char* value, const char* const* words) {
@@ -122,6 +133,15 @@ void SwitchFromOutside(bool on) {
   Settle();
 }
 
+void AllowByRange(bool inside, bool forked) {
+  range_allows.store(inside);
+  Settle(!forked);
+}
+
+Wishes CurrentWishes() {
+  return {wanted_outside.load(), wanted_by_program.load(), range_allows.load()};
+}
+
 void Arm() {
   State from = State::kOff;
   if (internal::state.compare_exchange_strong(from, State::kArmed)) Settle();
@@ -129,6 +149,7 @@ void Arm() {
 
 void Disable(const char* reason) {
   if (internal::state.exchange(State::kDisabled) == State::kDisabled) return;
+  disabled_reason.store(reason);
   char line[256];
   const int length = snprintf(
       line, sizeof line, "rochound: recording is off in process %d: %s. The program goes on.\n",
@@ -139,11 +160,12 @@ void Disable(const char* reason) {
   }
 }
 
+const char* DisabledReason() { return disabled_reason.load(); }
+
 Settings ReadSettings() {
   Settings settings;
   if (const char* directory = getenv("ROCHOUND_LOG_DIR")) settings.log_directory = directory;
-  if (const char* directory = getenv("ROCHOUND_CONTROL_DIR"))
-    settings.control_directory = directory;
+  if (const char* name = getenv("ROCHOUND_RANGE")) settings.range = name;
   if (const char* list = getenv("ROCHOUND_RECORD")) {
     settings.kernels = settings.copies = settings.hip = settings.roctx = false;
     const std::string words = std::string(",") + list + ",";

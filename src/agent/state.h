@@ -30,9 +30,21 @@ inline bool Recording() { return CurrentState() == State::kRecording; }
 void StartByProgram();
 void StopByProgram();
 void SwitchFromOutside(bool on);
+// Whether what is wanted is also allowed now: false outside the ranges that ROCHOUND_RANGE names.
+// `forked`: in a child that has no log yet and is not to make one for this.
+void AllowByRange(bool inside, bool forked = false);
+
+// How the wishes stand, for whoever asks.
+struct Wishes {
+  bool outside;
+  int32_t program;  // starts not answered by a stop
+  bool range_allows;
+};
+Wishes CurrentWishes();
 
 // Something of ours failed: step aside for good. `reason` is a constant text.
 void Disable(const char* reason);
+const char* DisabledReason();  // empty: not disabled
 
 // Off -> Armed (and Recording, if somebody asked already). Called once the log is open.
 void Arm();
@@ -40,7 +52,7 @@ void Arm();
 // What the environment asks for; read once at set-up, constant afterwards.
 struct Settings {
   std::string log_directory;
-  std::string control_directory;  // empty: no control socket
+  std::string range;  // record only inside ranges of that name; a trailing * stands for any rest
   bool kernels = true;
   bool copies = true;
   bool hip = true;

@@ -255,6 +255,12 @@ void Writer::Detach(ThreadLog* log) {
   free_logs_ = log;
 }
 
+uint32_t Writer::threads() {
+  if (!alive()) return 0;
+  const std::lock_guard lock(threads_mutex_);
+  return threads_;
+}
+
 uint32_t Writer::Intern(std::string_view text) {
   if (!alive()) return 0;
   const uint32_t id = strings_.Intern(text);

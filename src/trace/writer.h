@@ -147,6 +147,7 @@ class Writer {
   const char* process_directory() const { return directory_; }
   uint64_t committed_bytes() const;  // handed out to threads so far, in whole chunks
   uint64_t dropped() const;          // records, all reasons but kRecycled
+  uint32_t threads();                // that have written here so far
 
  private:
   friend class ThreadLog;
