@@ -59,7 +59,7 @@ void Writer::Maintain() {
     Prepare(now);
     WriteAnchor(now);
   }
-  WriteDropped();
+  WriteDropped(now);
 }
 
 void Writer::Finish() {
@@ -68,7 +68,8 @@ void Writer::Finish() {
   if (finished_) return;
   next_anchor_ns_ = 0;
   WriteAnchor(NowNs());
-  WriteDropped();
+  next_recycled_ns_ = 0;
+  WriteDropped(NowNs());
   finished_ = true;
   full_.store(true, std::memory_order_relaxed);
   while (const uint32_t id = ready_.Pop(chunks_)) {
@@ -327,8 +328,16 @@ void Writer::Release(uint32_t id) {
   UnlinkIfReleased(number);
 }
 
-// Copies what later records refer to, and returns how many other records are in the chunk.
+// Copies what other records need, and returns how many of those that do not count as such there
+// are.
 uint64_t Writer::KeepLasting(const Chunk& chunk) {
+  constexpr uint16_t kMaxAgents = 64;
+  // First and last anchors of the chunk: of the host, then of each agent.
+  const char* anchors[1 + kMaxAgents][2] = {};
+  const auto anchor = [&](size_t clock, const char* place) {
+    if (anchors[clock][0] == nullptr) anchors[clock][0] = place;
+    anchors[clock][1] = place;
+  };
   uint64_t lost = 0;
   const char* end = chunk.memory + chunk.bytes;
   for (const char* place = chunk.memory + sizeof(ChunkHeader);
@@ -338,36 +347,58 @@ uint64_t Writer::KeepLasting(const Chunk& chunk) {
     if (head.kind == Kind::kEnd || head.units == 0) break;
     switch (head.kind) {
       case Kind::kQueue:
-        lost += !CopyLasting<Queue>(place, head);
+        CopyLasting<Queue>(place, kept_ids_);
         break;
       case Kind::kKernelSymbol:
-        lost += !CopyLasting<KernelSymbol>(place, head);
+        CopyLasting<KernelSymbol>(place, kept_ids_ + kMaxLastingIds / 8);
         break;
-      case Kind::kStateChange:
-        lost += !CopyLasting<StateChange>(place, head);
+      case Kind::kHostAnchor:
+        anchor(0, place);
+        break;
+      case Kind::kGpuAnchor:
+        if (head.small < kMaxAgents) anchor(1 + head.small, place);
         break;
       case Kind::kThreadHere:
-      case Kind::kHostAnchor:
-      case Kind::kGpuAnchor:
       case Kind::kDropped:
-        break;  // of use only beside the records that go with them; counts stand in the header
+        break;  // of use only beside what goes with them; the sums stand in the header
       default:
         ++lost;
     }
     place += head.units * 32;
   }
+  for (size_t clock = 0; clock <= kMaxAgents; ++clock) {
+    for (int i = 0; i < 2; ++i) {
+      const char* place = anchors[clock][i];
+      if (place == nullptr || (i == 1 && place == anchors[clock][0])) continue;
+      clock == 0 ? CopyRecord<HostAnchor>(own_, place) : CopyRecord<GpuAnchor>(own_, place);
+    }
+  }
   return lost;
 }
 
 template <typename T>
-bool Writer::CopyLasting(const char* place, Head head) {
-  T* record = lasting_->Reserve<T>();
+bool Writer::CopyRecord(ThreadLog* log, const char* place) {
+  T* record = log->Reserve<T>();
   if (record == nullptr) return false;
-  chunks_[lasting_->id_].lasting = true;
-  memcpy(reinterpret_cast<char*>(record) + sizeof(Head), place + sizeof(Head),
-         sizeof(T) - sizeof(Head));
-  lasting_->Commit(record, head.small, head.wide);
+  Head head;
+  memcpy(&head, place, sizeof head);
+  memcpy(reinterpret_cast<char*>(record) + sizeof head, place + sizeof head,
+         sizeof(T) - sizeof head);
+  log->Commit(record, head.small, head.wide);
   return true;
+}
+
+// Once for each id: an agent may say the same thing again and again.
+template <typename T>
+void Writer::CopyLasting(const char* place, uint8_t* kept) {
+  Head head;
+  memcpy(&head, place, sizeof head);
+  if (head.wide >= kMaxLastingIds) return;
+  uint8_t& bits = kept[head.wide / 8];
+  const auto bit = static_cast<uint8_t>(1u << head.wide % 8);
+  if ((bits & bit) != 0 || !CopyRecord<T>(lasting_, place)) return;
+  chunks_[lasting_->id_].lasting = true;
+  bits |= bit;
 }
 
 // Close together at first, so that the log of a short life can be converted too.
@@ -381,11 +412,16 @@ void Writer::WriteAnchor(uint64_t now) {
   next_anchor_ns_ = anchor->monotonic_ns + anchor_step_ns_;
 }
 
-void Writer::WriteDropped() {
+void Writer::WriteDropped(uint64_t now) {
   for (uint16_t i = 0; i < kDropReasons; ++i) {
     const uint64_t total =
         std::atomic_ref<uint64_t>(header_->dropped[i]).load(std::memory_order_relaxed);
     if (total == reported_[i]) continue;
+    if (i == static_cast<uint16_t>(DropReason::kRecycled)) {
+      // That goes on all the time, and its records would fill the log.
+      if (now < next_recycled_ns_) continue;
+      next_recycled_ns_ = now + kSecond;
+    }
     auto* dropped = own_->Reserve<Dropped>();
     if (dropped == nullptr) return;
     dropped->records = total - reported_[i];

@@ -40,25 +40,6 @@ enum class Kind : uint8_t {
   kTextPiece = 19,
 };
 
-// How the text dump shows a field, and nothing else.
-enum class Show : uint8_t { kNumber, kHex, kTsc, kTicks, kString, kCorrelation };
-
-struct Field {
-  const char* name;
-  uint16_t offset;
-  uint8_t size;   // bytes of one element
-  uint8_t count;  // elements; 1 unless an array
-  Show show;
-};
-
-struct Description {
-  Kind kind;
-  const char* name;
-  uint16_t size;
-  const Field* fields;
-  size_t field_count;
-};
-
 // The first eight bytes of every record. `units` is the record's size in 32 bytes, so that a reader
 // can step over a kind it does not know. `small` and `wide` belong to the kind.
 struct Head {
@@ -69,85 +50,206 @@ struct Head {
 };
 static_assert(sizeof(Head) == 8);
 
-// The first record of each chunk, and again when another thread goes on writing in it.
-struct ThreadHere {
-  Head head;  // small: 0; wide: the thread's index in this log, as in correlations
-  uint64_t now_tsc;
-  uint32_t tid;       // the system's thread id
-  uint32_t sequence;  // counts this thread's chunks, from zero
-  uint64_t reserved;
+// How the text dump shows a field.
+enum class Show : uint8_t {
+  kNumber,
+  kHex,
+  kTsc,
+  kTicks,  // of the agent that the field "agent" names
+  kNanoseconds,
+  kString,  // string id
+  kText,    // the bytes themselves
+  kCorrelation,
+  kFunction,
+  kCopyKind,
+  kRangeKind,
+  kDropReason,
+  kState,
 };
 
-// One call of the runtime, written when it returned.
+struct Field {
+  const char* name;
+  uint16_t offset;
+  uint8_t size;   // bytes of one element
+  uint8_t count;  // elements; 1 unless an array
+  Show show;
+  const char* meaning;
+};
+
+struct Description {
+  Kind kind;
+  const char* name;
+  uint16_t size;
+  const char* meaning;
+  const Field* fields;
+  size_t field_count;
+};
+
+// The description of the record type T, given below right after each type.
+template <typename T>
+struct Described;
+
+// A member of the record; an array member; the head's `small` and `wide` under the name that they
+// have in this kind, or a part of them (offset in the record and bytes).
+#define ROCHOUND_FIELD(type, member, show, meaning) \
+  Field { #member, offsetof(type, member), sizeof(type::member), 1, Show::show, meaning }
+#define ROCHOUND_ARRAY(type, member, show, meaning)                                                \
+  Field {                                                                                          \
+    #member, offsetof(type, member), sizeof(*type{}.member), std::size(type{}.member), Show::show, \
+        meaning                                                                                    \
+  }
+#define ROCHOUND_SMALL(name, show, meaning) \
+  Field { name, offsetof(Head, small), 2, 1, Show::show, meaning }
+#define ROCHOUND_WIDE(name, show, meaning) \
+  Field { name, offsetof(Head, wide), 4, 1, Show::show, meaning }
+#define ROCHOUND_PART(name, offset, bytes, show, meaning) \
+  Field { name, offset, bytes, 1, Show::show, meaning }
+#define ROCHOUND_RECORD(type, bytes, label, meaning, ...)                                  \
+  template <>                                                                              \
+  struct Described<type> {                                                                 \
+    static_assert(sizeof(type) == (bytes) && ((bytes) == 32 || (bytes) == 64));            \
+    static constexpr Field kFields[] = {__VA_ARGS__};                                      \
+    static constexpr Description kDescription{Kind::k##type, label,   sizeof(type),        \
+                                              meaning,       kFields, std::size(kFields)}; \
+  }
+
+struct ThreadHere {
+  Head head;
+  uint64_t now_tsc;
+  uint32_t tid;
+  uint32_t sequence;
+  uint64_t reserved;
+};
+ROCHOUND_RECORD(
+    ThreadHere, 32, "thread",
+    "The records behind this one are this thread's. The first record of each chunk, and again when "
+    "another thread goes on writing in it.",
+    ROCHOUND_WIDE("thread", kNumber, "the thread's index in this log, as in correlations; from 1"),
+    ROCHOUND_FIELD(ThreadHere, now_tsc, kTsc, "when it took the chunk"),
+    ROCHOUND_FIELD(ThreadHere, tid, kNumber, "the system's thread id; 0: the recorder's own log"),
+    ROCHOUND_FIELD(ThreadHere, sequence, kNumber, "counts this thread's chunks, from zero"));
+
 struct ApiCall {
-  Head head;  // small: function id (see the functions file); wide: result, as the function gave it
+  Head head;
   uint64_t begin_tsc;
   uint64_t end_tsc;
   uint64_t correlation;
 };
+ROCHOUND_RECORD(ApiCall, 32, "call", "One call of the runtime, written when it returned.",
+                ROCHOUND_SMALL("function", kFunction, "id in the functions file"),
+                ROCHOUND_WIDE("result", kNumber, "as the function gave it"),
+                ROCHOUND_FIELD(ApiCall, begin_tsc, kTsc, "when it was called"),
+                ROCHOUND_FIELD(ApiCall, end_tsc, kTsc, "when it returned"),
+                ROCHOUND_FIELD(ApiCall, correlation, kCorrelation, "this call's own"));
 
-// Arguments of a call, six words each, in the order and with the types of the functions file.
-// Written before the ApiCall of the same correlation, on the same thread.
 struct ApiArguments {
-  Head head;  // small: how many words of this record count; wide: index of its first word
+  Head head;
   uint64_t correlation;
   uint64_t words[6];
 };
+ROCHOUND_RECORD(ApiArguments, 64, "arguments",
+                "Arguments of a call, six words each, in the order and with the types of the "
+                "functions file. Written before the call of the same correlation, by its thread.",
+                ROCHOUND_SMALL("count", kNumber, "how many of the words count"),
+                ROCHOUND_WIDE("first", kNumber, "which word of the call the first one is"),
+                ROCHOUND_FIELD(ApiArguments, correlation, kCorrelation, "the call"),
+                ROCHOUND_ARRAY(ApiArguments, words, kHex, "the words"));
 
-// A kernel dispatch packet was handed to the GPU.
 struct KernelDispatch {
-  Head head;             // small: AQL packet header; wide: queue index
-  uint64_t correlation;  // the call that caused it
-  uint64_t dispatch;     // queue index << 48 | packet index in that queue: unique in the process
+  Head head;
+  uint64_t correlation;
+  uint64_t dispatch;
   uint64_t submit_tsc;
-  uint32_t kernel;        // kernel symbol id, see KernelSymbol
-  uint32_t grid[3];       // work items
-  uint16_t workgroup[3];  // work items
+  uint32_t kernel;
+  uint32_t grid[3];
+  uint16_t workgroup[3];
   uint16_t dimensions;
   uint32_t group_bytes;
   uint32_t private_bytes;
 };
+ROCHOUND_RECORD(
+    KernelDispatch, 64, "dispatch", "A kernel dispatch packet was handed to the GPU.",
+    ROCHOUND_SMALL("header", kHex, "AQL packet header"),
+    ROCHOUND_WIDE("queue", kNumber, "queue index, see queue"),
+    ROCHOUND_FIELD(KernelDispatch, correlation, kCorrelation, "the call that caused it"),
+    ROCHOUND_FIELD(KernelDispatch, dispatch, kHex,
+                   "queue index << 48 | packet index in that queue: unique in the process"),
+    ROCHOUND_FIELD(KernelDispatch, submit_tsc, kTsc, "when it was handed over"),
+    ROCHOUND_FIELD(KernelDispatch, kernel, kNumber, "kernel symbol id, see kernel"),
+    ROCHOUND_ARRAY(KernelDispatch, grid, kNumber, "work items"),
+    ROCHOUND_ARRAY(KernelDispatch, workgroup, kNumber, "work items"),
+    ROCHOUND_FIELD(KernelDispatch, dimensions, kNumber, "1 to 3"),
+    ROCHOUND_FIELD(KernelDispatch, group_bytes, kNumber, "LDS of a workgroup"),
+    ROCHOUND_FIELD(KernelDispatch, private_bytes, kNumber, "scratch of a work item"));
 
-// The dispatch of that number ran from begin to end. Both zero: it ran, but its time was lost.
 struct KernelTime {
-  Head head;  // small: agent index; wide: queue index
+  Head head;
   uint64_t dispatch;
   uint64_t begin_ticks;
   uint64_t end_ticks;
 };
+ROCHOUND_RECORD(KernelTime, 32, "kernel_time",
+                "A dispatch ran from begin to end. Both zero: it ran, but its time was lost.",
+                ROCHOUND_SMALL("agent", kNumber, "agent index"),
+                ROCHOUND_WIDE("queue", kNumber, "queue index"),
+                ROCHOUND_FIELD(KernelTime, dispatch, kHex, "as in dispatch"),
+                ROCHOUND_FIELD(KernelTime, begin_ticks, kTicks, "of the agent's counter"),
+                ROCHOUND_FIELD(KernelTime, end_ticks, kTicks, "of the agent's counter"));
 
-// A copy or fill was asked for.
 struct Copy {
-  Head head;  // small: CopyKind; wide: source agent index << 16 | destination agent index
+  Head head;
   uint64_t correlation;
-  uint64_t copy;  // counts the process's copies, from 1
+  uint64_t copy;
   uint64_t submit_tsc;
   uint64_t bytes;
   uint64_t destination;
-  uint64_t source;  // a fill: the pattern
-  uint32_t width;   // 2D and 3D copies: bytes per row, rows
+  uint64_t source;
+  uint32_t width;
   uint32_t height;
 };
-
 enum class CopyKind : uint16_t { kCopy = 1, kCopyRectangle = 2, kFill = 3, kCopyBlocking = 4 };
+ROCHOUND_RECORD(Copy, 64, "copy", "A copy or fill was asked for.",
+                ROCHOUND_SMALL("kind", kCopyKind, "1 copy, 2 rectangle, 3 fill, 4 blocking copy"),
+                ROCHOUND_PART("destination_agent", 4, 2, kNumber, "agent index; 65535: not known"),
+                ROCHOUND_PART("source_agent", 6, 2, kNumber, "agent index; 65535: not known"),
+                ROCHOUND_FIELD(Copy, correlation, kCorrelation, "the call that caused it"),
+                ROCHOUND_FIELD(Copy, copy, kNumber, "counts the process's copies, from 1"),
+                ROCHOUND_FIELD(Copy, submit_tsc, kTsc, "when it was asked for"),
+                ROCHOUND_FIELD(Copy, bytes, kNumber, "how many are written"),
+                ROCHOUND_FIELD(Copy, destination, kHex, "address"),
+                ROCHOUND_FIELD(Copy, source, kHex, "address; of a fill, the pattern"),
+                ROCHOUND_FIELD(Copy, width, kNumber, "rectangles: bytes of a row"),
+                ROCHOUND_FIELD(Copy, height, kNumber, "rectangles: rows"));
 
-// As KernelTime, in the clock that `small` tells.
+inline constexpr uint16_t kNoAgent = 0xffff;      // the ticks are host time stamps (tsc)
+inline constexpr uint16_t kSystemClock = 0xfffe;  // they are nanoseconds of the HSA system clock
 struct CopyTime {
-  Head head;  // small: agent index whose counter the ticks are of, or kNoAgent, or kSystemClock
+  Head head;
   uint64_t copy;
   uint64_t begin_ticks;
   uint64_t end_ticks;
 };
-inline constexpr uint16_t kNoAgent = 0xffff;  // host time stamps (tsc)
-inline constexpr uint16_t kSystemClock =
-    0xfffe;  // nanoseconds of the HSA system clock, see GpuAnchor
+ROCHOUND_RECORD(CopyTime, 32, "copy_time",
+                "A copy ran from begin to end. Both zero: it ran, but its time was lost.",
+                ROCHOUND_SMALL("agent", kNumber,
+                               "agent index whose counter the ticks are of; 65535: they are host "
+                               "time stamps; 65534: nanoseconds of the HSA system clock"),
+                ROCHOUND_FIELD(CopyTime, copy, kNumber, "as in copy"),
+                ROCHOUND_FIELD(CopyTime, begin_ticks, kTicks, "of that clock"),
+                ROCHOUND_FIELD(CopyTime, end_ticks, kTicks, "of that clock"));
 
 struct Allocation {
-  Head head;  // small: agent index; wide: flags of the pool
+  Head head;
   uint64_t address;
   uint64_t bytes;
   uint64_t now_tsc;
 };
+ROCHOUND_RECORD(Allocation, 32, "allocation", "Device-visible memory was allocated.",
+                ROCHOUND_SMALL("agent", kNumber, "agent index; 65535: not known"),
+                ROCHOUND_WIDE("flags", kHex, "of the memory pool"),
+                ROCHOUND_FIELD(Allocation, address, kHex, "where"),
+                ROCHOUND_FIELD(Allocation, bytes, kNumber, "how many"),
+                ROCHOUND_FIELD(Allocation, now_tsc, kTsc, "when"));
 
 struct Release {
   Head head;
@@ -155,169 +257,186 @@ struct Release {
   uint64_t now_tsc;
   uint64_t correlation;
 };
+ROCHOUND_RECORD(Release, 32, "release", "Such memory was freed.",
+                ROCHOUND_FIELD(Release, address, kHex, "as in allocation"),
+                ROCHOUND_FIELD(Release, now_tsc, kTsc, "when"),
+                ROCHOUND_FIELD(Release, correlation, kCorrelation, "the call that freed it"));
 
-// User ranges and marks (roctx and the C interface).
 struct Range {
-  Head head;  // small: RangeKind; wide: string id of the message
+  Head head;
   uint64_t now_tsc;
-  uint64_t range;        // start/stop: the range's id; push/pop: depth
-  uint64_t correlation;  // a number of its own in the same space as calls
+  uint64_t range;
+  uint64_t correlation;
 };
 enum class RangeKind : uint16_t { kPush = 1, kPop = 2, kMark = 3, kStart = 4, kStop = 5 };
+ROCHOUND_RECORD(Range, 32, "range", "A user range or mark (roctx and the C interface).",
+                ROCHOUND_SMALL("kind", kRangeKind, "1 push, 2 pop, 3 mark, 4 start, 5 stop"),
+                ROCHOUND_WIDE("message", kString, "string id; 0: none"),
+                ROCHOUND_FIELD(Range, now_tsc, kTsc, "when"),
+                ROCHOUND_FIELD(Range, range, kNumber,
+                               "start and stop: the range's id; push and pop: depth"),
+                ROCHOUND_FIELD(Range, correlation, kCorrelation,
+                               "its own, in the same space as those of calls"));
 
-// Return addresses, innermost first; several records when there are more than six.
 struct StackFrames {
-  Head head;  // small: how many count; wide: index of the first
+  Head head;
   uint64_t correlation;
   uint64_t addresses[6];
 };
+ROCHOUND_RECORD(StackFrames, 64, "stack",
+                "Return addresses of a call, innermost first; several records when there are more "
+                "than six. Written before the call of the same correlation, by its thread.",
+                ROCHOUND_SMALL("count", kNumber, "how many of the addresses count"),
+                ROCHOUND_WIDE("first", kNumber, "which frame the first one is"),
+                ROCHOUND_FIELD(StackFrames, correlation, kCorrelation, "the call"),
+                ROCHOUND_ARRAY(StackFrames, addresses, kHex, "the addresses"));
 
-// The same instant in several clocks.
 struct HostAnchor {
   Head head;
   uint64_t now_tsc;
   uint64_t monotonic_ns;
   uint64_t realtime_ns;
 };
+ROCHOUND_RECORD(HostAnchor, 32, "host_anchor", "One instant in the host's clocks.",
+                ROCHOUND_FIELD(HostAnchor, now_tsc, kTsc, "time stamp counter"),
+                ROCHOUND_FIELD(HostAnchor, monotonic_ns, kNanoseconds, "CLOCK_MONOTONIC"),
+                ROCHOUND_FIELD(HostAnchor, realtime_ns, kNanoseconds, "CLOCK_REALTIME"));
+
 struct GpuAnchor {
-  Head head;  // small: agent index
+  Head head;
   uint64_t gpu_ticks;
-  uint64_t system_ns;  // the HSA system clock
-  uint64_t now_tsc;    // the same system clock, seen from the host
+  uint64_t system_ns;
+  uint64_t now_tsc;
 };
+ROCHOUND_RECORD(GpuAnchor, 32, "gpu_anchor", "One instant in a GPU's clock and the host's.",
+                ROCHOUND_SMALL("agent", kNumber, "agent index"),
+                ROCHOUND_FIELD(GpuAnchor, gpu_ticks, kNumber, "the GPU's counter"),
+                ROCHOUND_FIELD(GpuAnchor, system_ns, kNanoseconds, "the HSA system clock"),
+                ROCHOUND_FIELD(GpuAnchor, now_tsc, kTsc, "time stamp counter"));
 
 struct Queue {
-  Head head;  // small: agent index; wide: queue index
+  Head head;
   uint64_t hsa_id;
   uint64_t packets;
   uint64_t now_tsc;
 };
+ROCHOUND_RECORD(Queue, 32, "queue", "A queue was made. May be said again.",
+                ROCHOUND_SMALL("agent", kNumber, "agent index"),
+                ROCHOUND_WIDE("queue", kNumber, "queue index"),
+                ROCHOUND_FIELD(Queue, hsa_id, kNumber, "the runtime's id of it"),
+                ROCHOUND_FIELD(Queue, packets, kNumber, "its size"),
+                ROCHOUND_FIELD(Queue, now_tsc, kTsc, "when"));
 
 struct KernelSymbol {
-  Head head;  // small: agent index; wide: kernel symbol id
+  Head head;
   uint64_t kernel_object;
-  uint32_t name;         // string id, mangled, without .kd
-  uint32_t code_object;  // counts loaded code objects; 0: not known
+  uint32_t name;
+  uint32_t code_object;
   uint64_t kernarg_bytes;
 };
+ROCHOUND_RECORD(KernelSymbol, 32, "kernel", "A kernel that may be dispatched. May be said again.",
+                ROCHOUND_SMALL("agent", kNumber, "agent index"),
+                ROCHOUND_WIDE("kernel", kNumber, "kernel symbol id"),
+                ROCHOUND_FIELD(KernelSymbol, kernel_object, kHex, "as in dispatch packets"),
+                ROCHOUND_FIELD(KernelSymbol, name, kString, "string id; mangled, without .kd"),
+                ROCHOUND_FIELD(KernelSymbol, code_object, kNumber,
+                               "counts loaded code objects; 0: not known"),
+                ROCHOUND_FIELD(KernelSymbol, kernarg_bytes, kNumber, "size of its arguments"));
 
-// Records lost since the last such record, by reason.
 struct Dropped {
-  Head head;  // small: DropReason
+  Head head;
   uint64_t records;
   uint64_t now_tsc;
   uint64_t reserved;
 };
 enum class DropReason : uint16_t { kNoChunk = 1, kNoSignal = 2, kRecycled = 3, kNoString = 4 };
+ROCHOUND_RECORD(
+    Dropped, 32, "dropped",
+    "Records were lost since the last record of this kind and reason. The sums stand in "
+    "the header of segment 0.",
+    ROCHOUND_SMALL("reason", kDropReason,
+                   "1 no room, 2 no signal to time with, 3 recycled in flight-recorder "
+                   "mode, 4 no room for a string"),
+    ROCHOUND_FIELD(Dropped, records, kNumber, "how many"),
+    ROCHOUND_FIELD(Dropped, now_tsc, kTsc, "when it was noticed"));
 
 struct StateChange {
-  Head head;  // small: RecorderState
+  Head head;
   uint64_t now_tsc;
-  uint64_t reason;  // string id; 0: none
+  uint64_t reason;
   uint64_t reserved;
 };
 enum class RecorderState : uint16_t { kOff = 0, kArmed = 1, kRecording = 2, kDisabled = 3 };
+ROCHOUND_RECORD(StateChange, 32, "state", "The recorder was started, stopped or disabled.",
+                ROCHOUND_SMALL("state", kState, "0 off, 1 armed, 2 recording, 3 disabled"),
+                ROCHOUND_FIELD(StateChange, now_tsc, kTsc, "when"),
+                ROCHOUND_FIELD(StateChange, reason, kString, "string id; 0: none"));
 
-// Time the recorder itself took, where that is more than the hot path's.
 struct Overhead {
-  Head head;  // wide: string id of what it did
+  Head head;
   uint64_t begin_tsc;
   uint64_t end_tsc;
   uint64_t reserved;
 };
+ROCHOUND_RECORD(Overhead, 32, "overhead",
+                "Time the recorder itself took, where that is more than the hot path's.",
+                ROCHOUND_WIDE("what", kString, "string id of what it did"),
+                ROCHOUND_FIELD(Overhead, begin_tsc, kTsc, "from"),
+                ROCHOUND_FIELD(Overhead, end_tsc, kTsc, "to"));
 
-// A string argument of a call, in pieces of 40 bytes; written before the ApiCall.
 struct TextPiece {
-  Head head;  // small: argument index << 8 | bytes that count here; wide: offset of this piece
+  Head head;
   uint64_t correlation;
-  uint64_t total;  // length of the whole string
+  uint64_t total;
   char text[40];
 };
-
-// Describes T's fields for the dump; specialised below, once per kind.
-template <typename T>
-struct Described;
-
-#define ROCHOUND_FIELD(type, member, show) \
-  Field { #member, offsetof(type, member), sizeof(type::member), 1, Show::show }
-#define ROCHOUND_FIELDS(type, member, show)                                                       \
-  Field {                                                                                         \
-    #member, offsetof(type, member), sizeof(*type{}.member), std::size(type{}.member), Show::show \
-  }
-#define ROCHOUND_RECORD(type, bytes, label, ...)                                           \
-  template <>                                                                              \
-  struct Described<type> {                                                                 \
-    static_assert(sizeof(type) == (bytes) && ((bytes) == 32 || (bytes) == 64));            \
-    static constexpr Field kFields[] = {__VA_ARGS__};                                      \
-    static constexpr Description kDescription{Kind::k##type, label, sizeof(type), kFields, \
-                                              std::size(kFields)};                         \
-  }
-
-ROCHOUND_RECORD(ThreadHere, 32, "thread", ROCHOUND_FIELD(ThreadHere, now_tsc, kTsc),
-                ROCHOUND_FIELD(ThreadHere, tid, kNumber),
-                ROCHOUND_FIELD(ThreadHere, sequence, kNumber));
-ROCHOUND_RECORD(ApiCall, 32, "call", ROCHOUND_FIELD(ApiCall, begin_tsc, kTsc),
-                ROCHOUND_FIELD(ApiCall, end_tsc, kTsc),
-                ROCHOUND_FIELD(ApiCall, correlation, kCorrelation));
-ROCHOUND_RECORD(ApiArguments, 64, "arguments",
-                ROCHOUND_FIELD(ApiArguments, correlation, kCorrelation),
-                ROCHOUND_FIELDS(ApiArguments, words, kHex));
-ROCHOUND_RECORD(KernelDispatch, 64, "dispatch",
-                ROCHOUND_FIELD(KernelDispatch, correlation, kCorrelation),
-                ROCHOUND_FIELD(KernelDispatch, dispatch, kHex),
-                ROCHOUND_FIELD(KernelDispatch, submit_tsc, kTsc),
-                ROCHOUND_FIELD(KernelDispatch, kernel, kNumber),
-                ROCHOUND_FIELDS(KernelDispatch, grid, kNumber),
-                ROCHOUND_FIELDS(KernelDispatch, workgroup, kNumber),
-                ROCHOUND_FIELD(KernelDispatch, dimensions, kNumber),
-                ROCHOUND_FIELD(KernelDispatch, group_bytes, kNumber),
-                ROCHOUND_FIELD(KernelDispatch, private_bytes, kNumber));
-ROCHOUND_RECORD(KernelTime, 32, "kernel_time", ROCHOUND_FIELD(KernelTime, dispatch, kHex),
-                ROCHOUND_FIELD(KernelTime, begin_ticks, kTicks),
-                ROCHOUND_FIELD(KernelTime, end_ticks, kTicks));
-ROCHOUND_RECORD(Copy, 64, "copy", ROCHOUND_FIELD(Copy, correlation, kCorrelation),
-                ROCHOUND_FIELD(Copy, copy, kNumber), ROCHOUND_FIELD(Copy, submit_tsc, kTsc),
-                ROCHOUND_FIELD(Copy, bytes, kNumber), ROCHOUND_FIELD(Copy, destination, kHex),
-                ROCHOUND_FIELD(Copy, source, kHex), ROCHOUND_FIELD(Copy, width, kNumber),
-                ROCHOUND_FIELD(Copy, height, kNumber));
-ROCHOUND_RECORD(CopyTime, 32, "copy_time", ROCHOUND_FIELD(CopyTime, copy, kNumber),
-                ROCHOUND_FIELD(CopyTime, begin_ticks, kTicks),
-                ROCHOUND_FIELD(CopyTime, end_ticks, kTicks));
-ROCHOUND_RECORD(Allocation, 32, "allocation", ROCHOUND_FIELD(Allocation, address, kHex),
-                ROCHOUND_FIELD(Allocation, bytes, kNumber),
-                ROCHOUND_FIELD(Allocation, now_tsc, kTsc));
-ROCHOUND_RECORD(Release, 32, "release", ROCHOUND_FIELD(Release, address, kHex),
-                ROCHOUND_FIELD(Release, now_tsc, kTsc),
-                ROCHOUND_FIELD(Release, correlation, kCorrelation));
-ROCHOUND_RECORD(Range, 32, "range", ROCHOUND_FIELD(Range, now_tsc, kTsc),
-                ROCHOUND_FIELD(Range, range, kNumber),
-                ROCHOUND_FIELD(Range, correlation, kCorrelation));
-ROCHOUND_RECORD(StackFrames, 64, "stack", ROCHOUND_FIELD(StackFrames, correlation, kCorrelation),
-                ROCHOUND_FIELDS(StackFrames, addresses, kHex));
-ROCHOUND_RECORD(HostAnchor, 32, "host_anchor", ROCHOUND_FIELD(HostAnchor, now_tsc, kTsc),
-                ROCHOUND_FIELD(HostAnchor, monotonic_ns, kNumber),
-                ROCHOUND_FIELD(HostAnchor, realtime_ns, kNumber));
-ROCHOUND_RECORD(GpuAnchor, 32, "gpu_anchor", ROCHOUND_FIELD(GpuAnchor, gpu_ticks, kTicks),
-                ROCHOUND_FIELD(GpuAnchor, system_ns, kNumber),
-                ROCHOUND_FIELD(GpuAnchor, now_tsc, kTsc));
-ROCHOUND_RECORD(Queue, 32, "queue", ROCHOUND_FIELD(Queue, hsa_id, kNumber),
-                ROCHOUND_FIELD(Queue, packets, kNumber), ROCHOUND_FIELD(Queue, now_tsc, kTsc));
-ROCHOUND_RECORD(KernelSymbol, 32, "kernel", ROCHOUND_FIELD(KernelSymbol, kernel_object, kHex),
-                ROCHOUND_FIELD(KernelSymbol, name, kString),
-                ROCHOUND_FIELD(KernelSymbol, code_object, kNumber),
-                ROCHOUND_FIELD(KernelSymbol, kernarg_bytes, kNumber));
-ROCHOUND_RECORD(Dropped, 32, "dropped", ROCHOUND_FIELD(Dropped, records, kNumber),
-                ROCHOUND_FIELD(Dropped, now_tsc, kTsc));
-ROCHOUND_RECORD(StateChange, 32, "state", ROCHOUND_FIELD(StateChange, now_tsc, kTsc),
-                ROCHOUND_FIELD(StateChange, reason, kString));
-ROCHOUND_RECORD(Overhead, 32, "overhead", ROCHOUND_FIELD(Overhead, begin_tsc, kTsc),
-                ROCHOUND_FIELD(Overhead, end_tsc, kTsc));
-ROCHOUND_RECORD(TextPiece, 64, "text", ROCHOUND_FIELD(TextPiece, correlation, kCorrelation),
-                ROCHOUND_FIELD(TextPiece, total, kNumber));
+ROCHOUND_RECORD(TextPiece, 64, "text",
+                "A string argument of a call, in pieces of 40 bytes. Written before the call of "
+                "the same correlation, by its thread.",
+                ROCHOUND_PART("bytes", 2, 1, kNumber, "how many of the text count here"),
+                ROCHOUND_PART("argument", 3, 1, kNumber, "which argument"),
+                ROCHOUND_WIDE("offset", kNumber, "of this piece in the string"),
+                ROCHOUND_FIELD(TextPiece, correlation, kCorrelation, "the call"),
+                ROCHOUND_FIELD(TextPiece, total, kNumber, "length of the whole string"),
+                ROCHOUND_ARRAY(TextPiece, text, kText, "the piece"));
 
 #undef ROCHOUND_FIELD
-#undef ROCHOUND_FIELDS
+#undef ROCHOUND_ARRAY
+#undef ROCHOUND_SMALL
+#undef ROCHOUND_WIDE
+#undef ROCHOUND_PART
 #undef ROCHOUND_RECORD
+
+// All of them, by kind; kind 0 has none.
+inline constexpr const Description* kDescriptions[] = {
+    nullptr,
+    &Described<ThreadHere>::kDescription,
+    &Described<ApiCall>::kDescription,
+    &Described<ApiArguments>::kDescription,
+    &Described<KernelDispatch>::kDescription,
+    &Described<KernelTime>::kDescription,
+    &Described<Copy>::kDescription,
+    &Described<CopyTime>::kDescription,
+    &Described<Allocation>::kDescription,
+    &Described<Release>::kDescription,
+    &Described<Range>::kDescription,
+    &Described<StackFrames>::kDescription,
+    &Described<HostAnchor>::kDescription,
+    &Described<GpuAnchor>::kDescription,
+    &Described<Queue>::kDescription,
+    &Described<KernelSymbol>::kDescription,
+    &Described<Dropped>::kDescription,
+    &Described<StateChange>::kDescription,
+    &Described<Overhead>::kDescription,
+    &Described<TextPiece>::kDescription,
+};
+inline constexpr size_t kKinds = std::size(kDescriptions);
+
+// A record's description, or null for a kind that this reader does not know.
+constexpr const Description* Describe(Kind kind) {
+  const auto index = static_cast<size_t>(kind);
+  return index < kKinds ? kDescriptions[index] : nullptr;
+}
 
 // The head that a record of type T is committed with.
 template <typename T>

@@ -113,6 +113,8 @@ Writer* Writer::Open(const Options& options, char* error, size_t error_bytes) {
 }
 
 bool Writer::Start(const Options& options, const char** failed) {
+  HostAnchor started{};
+  ReadHostClocks(&started);
   options_ = options;
   options_.directory = {};
   options_.chunk_bytes = std::clamp(options_.chunk_bytes, kMinChunkBytes, kMaxChunkBytes);
@@ -130,7 +132,10 @@ bool Writer::Start(const Options& options, const char** failed) {
   life_ = static_cast<Life*>(MapMemory(kMinChunkBytes, true));
   chunks_ = static_cast<Chunk*>(MapMemory(sizeof(Chunk) * kMaxDescriptors));
   segments_ = static_cast<Segment*>(MapMemory(sizeof(Segment) * kMaxSegments));
-  if (life_ == nullptr || chunks_ == nullptr || segments_ == nullptr) return false;
+  kept_ids_ = static_cast<uint8_t*>(MapMemory(2 * kMaxLastingIds / 8));
+  if (life_ == nullptr || chunks_ == nullptr || segments_ == nullptr || kept_ids_ == nullptr) {
+    return false;
+  }
   *failed = "folder";
   if (sysconf(_SC_PAGESIZE) != kSegmentHeaderBytes) {
     errno = ENOTSUP;
@@ -148,7 +153,12 @@ bool Writer::Start(const Options& options, const char** failed) {
   own_->tid_ = 0;
   lasting_->tid_ = 0;
   const std::lock_guard lock(maintain_mutex_);
-  WriteAnchor(0);
+  // Two from the start: even the log of a process that is killed at once tells the clock's speed.
+  if (auto* anchor = own_->Reserve<HostAnchor>()) {
+    *anchor = started;
+    own_->Commit(anchor);
+  }
+  WriteAnchor(started.monotonic_ns);
   return true;
 }
 

@@ -166,6 +166,7 @@ class Writer {
 
   static constexpr uint32_t kMaxDescriptors = 64 * 1024;
   static constexpr uint32_t kMaxSegments = 16 * 1024;
+  static constexpr uint32_t kMaxLastingIds = 1 << 20;
 
   Writer() = default;
   ~Writer() = default;
@@ -197,9 +198,11 @@ class Writer {
   void Release(uint32_t id);
   uint64_t KeepLasting(const Chunk& chunk);
   template <typename T>
-  bool CopyLasting(const char* place, Head head);
+  bool CopyRecord(ThreadLog* log, const char* place);
+  template <typename T>
+  void CopyLasting(const char* place, uint8_t* kept);
   void WriteAnchor(uint64_t now);
-  void WriteDropped();
+  void WriteDropped(uint64_t now);
 
   Life* life_ = nullptr;
   SegmentHeader* header_ = nullptr;  // of segment 0; mapped for good
@@ -227,6 +230,7 @@ class Writer {
   std::mutex maintain_mutex_;
   ThreadLog* own_ = nullptr;      // anchors and counts
   ThreadLog* lasting_ = nullptr;  // what must outlive its recycled chunk
+  uint8_t* kept_ids_ = nullptr;   // bits: queues, then kernels that are there already
   uint32_t first_kept_ = 0;       // closed chunks, oldest first, linked by `next`
   uint32_t last_kept_ = 0;
   uint32_t free_descriptors_ = 0;
@@ -245,6 +249,7 @@ class Writer {
   uint64_t bytes_per_second_ = 0;
   uint64_t retry_ns_ = 0;
   uint64_t next_anchor_ns_ = 0;
+  uint64_t next_recycled_ns_ = 0;
   uint64_t anchor_step_ns_ = 0;
   uint64_t reported_[kDropReasons] = {};
   bool finished_ = false;

@@ -358,9 +358,9 @@ TEST_F(WriterTest, RecyclingKeepsTheLatestRecordsAndWhatTheyReferTo) {
 }
 
 TEST_F(WriterTest, OldRecordsGoAfterTheTimeGivenAndTheirSpaceIsGivenBack) {
-  Writer* writer = Open({.keep_ns = 50000000});
+  Writer* writer = Open({.keep_ns = 1500000000});
   ThreadLog* log = writer->Attach();
-  constexpr uint64_t kCalls = 500000;
+  constexpr uint64_t kCalls = 300000;
   for (uint64_t i = 0; i < kCalls; ++i) {
     ASSERT_TRUE(WriteCall(log, i));
     if (i % 4096 == 0) writer->Maintain();
@@ -375,18 +375,18 @@ TEST_F(WriterTest, OldRecordsGoAfterTheTimeGivenAndTheirSpaceIsGivenBack) {
     return sum;
   };
   const uint64_t before = blocks();
-  EXPECT_GT(before, 8u << 20);
-  // The target falls back to its minimum within seconds; what is older than 50 ms goes at once.
-  for (int i = 0; i < 80; ++i) {
-    usleep(50000);
+  EXPECT_EQ(Look(writer->process_directory()).Of(Kind::kApiCall).size(), kCalls);
+  uint64_t calls = kCalls;
+  for (int i = 0; i < 200 && (calls > 8192 || blocks() >= before); ++i) {
+    usleep(100000);
     writer->Maintain();
+    calls = Look(writer->process_directory()).Of(Kind::kApiCall).size();
   }
-  const SeenLog seen = Look(writer->process_directory());
-  const uint64_t calls = seen.Of(Kind::kApiCall).size();
   EXPECT_LE(calls, 8192u) << "only the chunk that is being written";
+  EXPECT_LT(blocks(), before);
+  const SeenLog seen = Look(writer->process_directory());
   EXPECT_EQ(seen.Of(Kind::kApiCall).back().As<ApiCall>().begin_tsc, kCalls - 1);
   EXPECT_EQ(calls + seen.Dropped(DropReason::kRecycled), kCalls);
-  EXPECT_LT(blocks(), before);
   EXPECT_TRUE(WriteCall(log, 1));
 }
 
@@ -400,7 +400,7 @@ TEST_F(WriterTest, KeepsUpWithABurst) {
     }
   });
   constexpr int kThreads = 2;
-  constexpr uint64_t kPerThread = 1000000;  // 32 MB each, at 50 MB/s
+  constexpr uint64_t kPerThread = 300000;  // 10 MB each, at 50 MB/s
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {

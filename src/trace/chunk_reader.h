@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// Copies chunks out of a process's segment files and steps through their records. Works on files
+// that are being written, were left by a killed process, or are damaged: everything is copied
+// before it is looked at, and nothing that was read is trusted. One reader per thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "trace/layout.h"
+#include "trace/records.h"
+
+namespace rochound::trace {
+
+// One file.
+struct SegmentFile {
+  std::filesystem::path path;
+  SegmentHeader header;
+  uint64_t bytes;
+};
+
+// Where a chunk stands, and how much of it counts.
+struct ChunkPlace {
+  uint32_t order;
+  uint32_t used;     // bytes from the chunk's start to the end of its last record
+  uint32_t segment;  // index of the SegmentFile
+  uint32_t number;   // in that file
+};
+
+class ChunkReader {
+ public:
+  explicit ChunkReader(const std::vector<SegmentFile>* segments) : segments_(segments) {}
+  ~ChunkReader();
+  ChunkReader(const ChunkReader&) = delete;
+  ChunkReader& operator=(const ChunkReader&) = delete;
+
+  // Reads and checks the segment's header. Null: the file is still being made, or empty.
+  static base::Result<std::unique_ptr<SegmentFile>> OpenSegment(const std::filesystem::path& path);
+
+  // Copies the chunk and finds its end. False: it holds nothing (any more), or cannot be read.
+  bool Find(uint32_t segment, uint32_t number, ChunkPlace* place);
+  // Copies what counts of a chunk found before. False: it was recycled since, or cannot be read.
+  bool Read(const ChunkPlace& place);
+
+  // Of the chunk copied last.
+  const ChunkHeader& header() const { return *reinterpret_cast<const ChunkHeader*>(Data()); }
+  // Why its records end before the data does; empty: they do not.
+  const std::string& damage() const { return damage_; }
+
+  // Calls visit(const Head&, const char* record) for each record of the chunk copied last. A record
+  // of a known kind has that kind's size.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    const char* data = Data();
+    for (uint32_t at = sizeof(ChunkHeader); at < used_;) {
+      const Head& head = *reinterpret_cast<const Head*>(data + at);
+      visit(head, data + at);
+      at += head.units * 32u;
+    }
+  }
+
+ private:
+  char* Data() const { return reinterpret_cast<char*>(buffer_.get()); }
+  bool Copy(uint32_t segment, uint32_t number, uint32_t bytes);
+  bool Pread(char* to, uint32_t bytes, uint64_t offset) const;
+  uint32_t End(uint32_t bytes);
+
+  const std::vector<SegmentFile>* segments_;
+  struct Line {
+    alignas(64) char bytes[64];
+  };
+  std::unique_ptr<Line[]> buffer_;
+  uint32_t buffer_bytes_ = 0;
+  uint32_t used_ = 0;
+  int fd_ = -1;
+  uint32_t fd_segment_ = 0;
+  std::string damage_;
+};
+
+}  // namespace rochound::trace

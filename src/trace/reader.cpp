@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: MIT
+//
+// Opening a log; the streaming of its events is visit.cpp.
+#include "trace/reader.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <system_error>
+
+#include "base/files.h"
+
+namespace rochound::trace {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Result;
+
+constexpr size_t kMaxProblems = 32;
+constexpr uint64_t kMaxStringsBytes = uint64_t{4} << 30;
+constexpr uint64_t kMinHostSpan = 300000;  // ticks; closer anchors tell no speed
+constexpr uint64_t kMinGpuSpan = 10000;
+constexpr double kUsualHostSlope = 1.0 / 3;  // nanoseconds per tick
+constexpr double kUsualGpuSlope = 10;
+
+template <typename T>
+const T& As(const char* record) {
+  return *reinterpret_cast<const T*>(record);
+}
+
+template <typename T>
+bool ParseNumber(std::string_view text, T* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+// Cuts the text up to the separator off.
+std::string_view Cut(std::string_view* text, char separator) {
+  const size_t at = std::min(text->find(separator), text->size());
+  const std::string_view part = text->substr(0, at);
+  text->remove_prefix(std::min(at + 1, text->size()));
+  return part;
+}
+
+bool IsProcessFolder(const fs::path& path) {
+  return path.filename().string().starts_with("process-");
+}
+
+// Whether the process that a folder is named after is there still, with the same start.
+bool IsRunning(const fs::path& folder) {
+  const std::string name = folder.filename();
+  std::string_view rest = name;
+  Cut(&rest, '-');
+  const std::string pid(Cut(&rest, '-'));
+  const std::string_view start = Cut(&rest, '-');
+  uint64_t number = 0;
+  if (!ParseNumber(pid, &number)) return false;
+  const auto stat = base::ReadFile("/proc/" + pid + "/stat");
+  if (!stat.ok()) return false;
+  std::string_view fields = stat.value();
+  const size_t behind_name = fields.rfind(')');
+  if (behind_name == std::string_view::npos || behind_name + 2 > fields.size()) return false;
+  fields.remove_prefix(behind_name + 2);
+  const std::string_view state = Cut(&fields, ' ');
+  for (int i = 4; i < 22; ++i) Cut(&fields, ' ');
+  return Cut(&fields, ' ') == start && state != "Z" && state != "X";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ProcessLog>> ProcessLog::Open(const fs::path& folder) {
+  std::unique_ptr<ProcessLog> log(new ProcessLog(folder));
+  log->running_ = IsRunning(folder);
+  ROCHOUND_CHECK(log->FindSegments());
+  log->Scan();
+  // A string is written before the records that name it, so it is there if they are.
+  log->LoadStrings();
+  log->LoadInfo();
+  log->LoadFunctions();
+  log->MakeClocks();
+  return log;
+}
+
+Result<void> ProcessLog::FindSegments() {
+  std::error_code error;
+  std::vector<fs::path> paths;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    struct stat status{};
+    if (stat(it->path().c_str(), &status) != 0) continue;
+    file_bytes_ += static_cast<uint64_t>(status.st_blocks) * 512;
+    if (it->path().filename().string().starts_with("segment-")) paths.push_back(it->path());
+  }
+  if (error) return base::ErrnoError("cannot list", folder_, error.value());
+  std::sort(paths.begin(), paths.end());
+  for (const fs::path& path : paths) {
+    auto segment = ChunkReader::OpenSegment(path);
+    if (!segment.ok()) {
+      Problem(segment.error().message);
+    } else if (segment.value() != nullptr) {
+      segments_.push_back(*segment.value());
+    }
+  }
+  if (segments_.empty()) {
+    if (!problems_.empty()) return Error{problems_.front()};
+    return Error{"there is no log segment in '" + folder_.string() +
+                 "': the process ended before it could record anything"};
+  }
+  const SegmentHeader& first = segments_.front().header;
+  pid_ = first.pid;
+  if (first.number != 0) {
+    Problem("segment 0 is missing: how many records were dropped is not known");
+    return {};
+  }
+  std::copy(std::begin(first.dropped), std::end(first.dropped), dropped_.begin());
+  finished_ = first.finished_tsc != 0;
+  if (finished_) running_ = false;
+  return {};
+}
+
+void ProcessLog::Scan() {
+  ChunkReader reader(&segments_);
+  for (uint32_t segment = 0; segment < segments_.size(); ++segment) {
+    const SegmentFile& file = segments_[segment];
+    const uint64_t made =
+        (file.bytes - kSegmentHeaderBytes + file.header.chunk_bytes - 1) / file.header.chunk_bytes;
+    for (uint32_t number = 0; number < made; ++number) {
+      ChunkPlace place;
+      const bool found = reader.Find(segment, number, &place);
+      if (!reader.damage().empty()) {
+        Problem(fmt::format("{}, chunk {}: {}; what stood behind is lost",
+                            file.path.filename().string(), number, reader.damage()));
+      }
+      if (!found) continue;
+      chunks_.push_back(place);
+      uint32_t tid = 0;
+      reader.ForEach([&](const Head& head, const char* record) {
+        if (head.kind == Kind::kThreadHere) tid = As<ThreadHere>(record).tid;
+        NoteRecord(head, record);
+      });
+      if (reader.header().state == ChunkState::kWriting)
+        NoteOpenCalls(reader.header(), reader, tid);
+    }
+  }
+  std::sort(chunks_.begin(), chunks_.end(), [](const ChunkPlace& a, const ChunkPlace& b) {
+    return a.order != b.order ? a.order < b.order
+                              : std::pair(a.segment, a.number) < std::pair(b.segment, b.number);
+  });
+}
+
+void ProcessLog::NoteRecord(const Head& head, const char* record) {
+  ++records_;
+  record_bytes_ += head.units * 32u;
+  const auto kind = static_cast<size_t>(head.kind);
+  ++counts_[kind < kKinds ? kind : 0];
+  const auto note_time = [&](uint64_t from, uint64_t to) {
+    first_tsc_ = std::min(first_tsc_, from);
+    last_tsc_ = std::max(last_tsc_, to);
+  };
+  switch (head.kind) {
+    case Kind::kApiCall:
+      note_time(As<ApiCall>(record).begin_tsc, As<ApiCall>(record).end_tsc);
+      break;
+    case Kind::kKernelDispatch:
+      note_time(As<KernelDispatch>(record).submit_tsc, As<KernelDispatch>(record).submit_tsc);
+      break;
+    case Kind::kCopy:
+      note_time(As<Copy>(record).submit_tsc, As<Copy>(record).submit_tsc);
+      break;
+    case Kind::kRange:
+      note_time(As<Range>(record).now_tsc, As<Range>(record).now_tsc);
+      break;
+    case Kind::kThreadHere:
+      threads_[head.wide] = As<ThreadHere>(record).tid;
+      break;
+    case Kind::kHostAnchor:
+      host_anchors_.push_back(As<HostAnchor>(record));
+      break;
+    case Kind::kGpuAnchor:
+      gpu_anchors_[head.small].push_back(As<GpuAnchor>(record));
+      break;
+    case Kind::kKernelTime:
+      if (!timed_agents_[head.small] && As<KernelTime>(record).end_ticks != 0) {
+        timed_agents_[head.small] = true;
+      }
+      break;
+    case Kind::kQueue:
+      queues_[head.wide] = As<Queue>(record);
+      break;
+    case Kind::kKernelSymbol:
+      kernels_[head.wide] = As<KernelSymbol>(record);
+      break;
+    default:
+      break;
+  }
+}
+
+void ProcessLog::NoteOpenCalls(const ChunkHeader& header, const ChunkReader& reader, uint32_t tid) {
+  for (const OpenCallSlot& slot : header.open_calls) {
+    if (slot.call == 0) continue;
+    const uint64_t correlation =
+        uint64_t{header.thread} << 40 | (slot.call & ((uint64_t{1} << 40) - 1));
+    // Killed between the call's record and the clearing of the slot: it did return. Its record is
+    // in the chunk that has the slot.
+    bool returned = false;
+    reader.ForEach([&](const Head& head, const char* record) {
+      returned |= head.kind == Kind::kApiCall && As<ApiCall>(record).correlation == correlation;
+    });
+    if (returned) continue;
+    open_calls_.push_back(
+        {header.thread, tid, static_cast<uint16_t>(slot.call >> 48), slot.begin_tsc, correlation});
+  }
+}
+
+void ProcessLog::LoadStrings() {
+  const fs::path path = folder_ / "strings";
+  std::error_code error;
+  const uint64_t bytes = fs::file_size(path, error);
+  if (!error && bytes > kMaxStringsBytes) {
+    Problem("the strings file is too big to be one; names are missing");
+    return;
+  }
+  auto content = base::ReadFile(path);
+  StringsHeader header;
+  if (content.ok() && content.value().size() >= sizeof header) {
+    strings_ = std::move(content).value();
+    memcpy(&header, strings_.data(), sizeof header);
+  }
+  if (strings_.empty() || header.magic != kStringsMagic || header.version != kLogVersion) {
+    strings_.clear();
+    Problem("the strings file is missing or damaged; names are missing");
+    return;
+  }
+  string_starts_.resize(strings_.size() / 8);
+  size_t at = sizeof header;
+  StringHead head{};
+  while (strings_.size() - at >= sizeof head) {
+    memcpy(&head, strings_.data() + at, sizeof head);
+    if (head.kind == StringKind::kEnd) break;
+    const bool known = head.kind == StringKind::kString || head.kind == StringKind::kFiller;
+    if (!known || head.bytes > strings_.size() - at - sizeof head) {
+      Problem("the strings file is damaged; some names are missing");
+      break;
+    }
+    if (head.kind == StringKind::kString) string_starts_[at / 8] = true;
+    at += (sizeof head + head.bytes + 7) / 8 * 8;
+    if (at > strings_.size()) break;
+  }
+}
+
+std::optional<std::string_view> ProcessLog::String(uint32_t id) const {
+  if (id >= string_starts_.size() || !string_starts_[id]) return std::nullopt;
+  StringHead head;
+  memcpy(&head, strings_.data() + uint64_t{id} * 8, sizeof head);
+  return std::string_view(strings_).substr(uint64_t{id} * 8 + sizeof head, head.bytes);
+}
+
+void ProcessLog::LoadInfo() {
+  const auto content = base::ReadFile(folder_ / "info");
+  if (!content.ok()) {
+    Problem("the info file is missing: what process this was is not known");
+    return;
+  }
+  std::string_view text = content.value();
+  while (!text.empty()) {
+    std::string_view line = Cut(&text, '\n');
+    const std::string_view key = Cut(&line, '=');
+    if (key != "agent") {
+      info_[std::string(key)] = line;
+      continue;
+    }
+    Agent agent;
+    const bool good =
+        ParseNumber(Cut(&line, ','), &agent.index) && ParseNumber(Cut(&line, ','), &agent.node);
+    agent.gpu = Cut(&line, ',') == "gpu";
+    agent.name = Cut(&line, ',');
+    // A product's name may have commas in it.
+    const size_t last = line.rfind(',');
+    agent.product = line.substr(0, last);
+    if (last != std::string_view::npos) agent.uuid = line.substr(last + 1);
+    if (good) {
+      agents_.push_back(std::move(agent));
+    } else {
+      Problem("an agent's line in the info file is damaged");
+    }
+  }
+}
+
+void ProcessLog::LoadFunctions() {
+  const auto content = base::ReadFile(folder_ / "functions");
+  if (!content.ok()) {
+    if (counts_[static_cast<size_t>(Kind::kApiCall)] != 0) {
+      Problem("the functions file is missing: calls have numbers instead of names");
+    }
+    return;
+  }
+  std::string_view text = content.value();
+  while (!text.empty()) {
+    std::string_view line = Cut(&text, '\n');
+    if (line.empty()) continue;
+    Function function;
+    if (!ParseNumber(Cut(&line, '\t'), &function.id)) {
+      Problem("a line of the functions file is damaged");
+      continue;
+    }
+    function.domain = Cut(&line, '\t');
+    function.name = Cut(&line, '\t');
+    function.result = Cut(&line, '\t');
+    function.arguments = line;
+    functions_[function.id] = std::move(function);
+  }
+}
+
+void ProcessLog::MakeClocks() {
+  uint64_t tsc_hz = 0;
+  ParseNumber(Info("tsc_hz"), &tsc_hz);
+  std::vector<ClockLine::Instant> instants;
+  for (const HostAnchor& anchor : host_anchors_) {
+    instants.push_back({anchor.now_tsc, anchor.monotonic_ns});
+  }
+  const double slope = tsc_hz != 0 ? 1e9 / static_cast<double>(tsc_hz) : kUsualHostSlope;
+  host_clock_ = ClockLine(instants, slope, kMinHostSpan);
+  if (!host_clock_.slope_known() && tsc_hz == 0) {
+    Problem("the log has too few clock anchors: durations are guessed");
+  }
+  if (!host_anchors_.empty()) {
+    const HostAnchor& first = host_anchors_.front();
+    realtime_offset_ns_ =
+        static_cast<int64_t>(first.realtime_ns) - static_cast<int64_t>(first.monotonic_ns);
+  }
+
+  std::vector<ClockLine::Instant> system;
+  double gpu_slope = kUsualGpuSlope;
+  for (const auto& [agent, anchors] : gpu_anchors_) {
+    instants.clear();
+    for (const GpuAnchor& anchor : anchors) {
+      const uint64_t ns = host_clock_.At(anchor.now_tsc);
+      instants.push_back({anchor.gpu_ticks, ns});
+      system.push_back({anchor.system_ns, ns});
+    }
+    gpu_clocks_[agent] = ClockLine(instants, gpu_slope, kMinGpuSpan);
+    if (gpu_clocks_[agent].slope_known()) gpu_slope = gpu_clocks_[agent].slope();
+  }
+  system_clock_ = ClockLine(std::move(system), 1, kMinHostSpan);
+  for (uint32_t agent = 0; agent < timed_agents_.size(); ++agent) {
+    if (!timed_agents_[agent]) continue;
+    const auto clock = gpu_clocks_.find(static_cast<uint16_t>(agent));
+    if (clock == gpu_clocks_.end()) {
+      Problem(fmt::format("agent {} has no clock anchor: its times are raw ticks", agent));
+    } else if (!clock->second.slope_known()) {
+      Problem(fmt::format("agent {} has too few clock anchors: its durations are guessed", agent));
+    }
+  }
+  for (OpenCall& call : open_calls_) call.begin_ns = host_clock_.At(call.begin_ns);
+  if (first_tsc_ > last_tsc_)
+    first_tsc_ = last_tsc_ = host_anchors_.empty() ? 0 : host_anchors_[0].now_tsc;
+}
+
+void ProcessLog::Problem(std::string text) {
+  if (problems_.size() < kMaxProblems) problems_.push_back(std::move(text));
+  if (problems_.size() == kMaxProblems) problems_.back() = "and more of the kind";
+}
+
+std::string_view ProcessLog::Info(std::string_view key) const {
+  const auto line = info_.find(key);
+  return line == info_.end() ? std::string_view() : line->second;
+}
+
+const Function* ProcessLog::FindFunction(uint16_t id) const {
+  const auto found = functions_.find(id);
+  return found == functions_.end() ? nullptr : &found->second;
+}
+
+const ClockLine& ProcessLog::ClockOf(uint16_t agent) const {
+  if (agent == kNoAgent) return host_clock_;
+  if (agent == kSystemClock) return system_clock_;
+  const auto clock = gpu_clocks_.find(agent);
+  return clock == gpu_clocks_.end() ? no_clock_ : clock->second;
+}
+
+uint64_t ProcessLog::Dropped(DropReason reason) const {
+  const auto index = static_cast<size_t>(reason);
+  return index < dropped_.size() ? dropped_[index] : 0;
+}
+
+uint64_t ProcessLog::unknown_reasons_dropped() const {
+  uint64_t sum = dropped_[0];
+  for (size_t i = static_cast<size_t>(DropReason::kNoString) + 1; i < dropped_.size(); ++i) {
+    sum += dropped_[i];
+  }
+  return sum;
+}
+
+Result<RunLog> RunLog::Open(const fs::path& folder) {
+  RunLog run;
+  run.folder_ = folder;
+  std::error_code error;
+  std::vector<fs::path> folders;
+  bool is_process = false;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (IsProcessFolder(it->path())) folders.push_back(it->path());
+    is_process |= it->path().filename() == "segment-000000";
+  }
+  if (error) return base::ErrnoError("cannot open the log", folder, error.value());
+  if (is_process && folders.empty()) folders.push_back(fs::absolute(folder).lexically_normal());
+  if (folders.empty()) {
+    return Error{"there is no process's log in '" + folder.string() +
+                 "': is it the folder of a run, and did a process of it use a GPU?"};
+  }
+  for (const fs::path& path : folders) {
+    auto process = ProcessLog::Open(path);
+    if (process.ok()) {
+      run.processes_.push_back(std::move(process).value());
+    } else {
+      run.problems_.push_back(process.error().message);
+    }
+  }
+  if (run.processes_.empty()) return Error{run.problems_.front()};
+  std::sort(run.processes_.begin(), run.processes_.end(), [](const auto& a, const auto& b) {
+    return std::pair(a->first_ns(), a->folder()) < std::pair(b->first_ns(), b->folder());
+  });
+  return run;
+}
+
+}  // namespace rochound::trace
