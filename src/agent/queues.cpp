@@ -153,12 +153,13 @@ size_t HarvestQueue(Queue& queue) {
 void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
                   uint64_t index, uint64_t now_tsc) {
   const uint64_t dispatch = static_cast<uint64_t>(queue.index) << 48 | index;
+  const uint32_t kernel = KernelId(packet->kernel_object, queue.agent);  // may write a record itself
   auto* record = thread->log->Reserve<trace::KernelDispatch>();
   if (record == nullptr) return;
   record->correlation = thread->correlation;
   record->dispatch = dispatch;
   record->submit_tsc = now_tsc;
-  record->kernel = KernelId(packet->kernel_object, queue.agent);
+  record->kernel = kernel;
   record->grid[0] = packet->grid_size_x;
   record->grid[1] = packet->grid_size_y;
   record->grid[2] = packet->grid_size_z;
@@ -342,21 +343,25 @@ size_t HarvestDispatches() {
 }
 
 bool ServeLateDoorbells() {
-  // Longer than any thread takes between two stores unless it lost its core; then the GPU gets the
-  // doorbell as the program rang it, and the late dispatch goes without our signal.
-  constexpr uint64_t kPatienceTsc = 10'000'000;
+  // While the packet it waits for is missing the GPU could not go on either, so holding a doorbell
+  // back costs nothing; unless the packet is over already and the read index does not say so yet.
+  // Then it is stepped over, after longer than a thread takes between two stores even on a machine
+  // with far more threads than cores.
+  constexpr uint64_t kPatienceTsc = 200'000'000;
   bool any = false;
   ForEachQueue([&](Queue& queue) {
     if (!queue.submitting.try_lock()) return;
     if (queue.late_since_tsc != 0 && queue.doorbell != 0) {
-      const hsa_signal_t doorbell{queue.doorbell};
-      const StoreFunction store = Real().core.hsa_signal_store_screlease_fn;
-      Submit(queue, queue.wanted, doorbell, store);
-      if (queue.late_since_tsc != 0 && Tsc() - queue.late_since_tsc > kPatienceTsc) {
-        queue.rung = queue.wanted;
+      const uint64_t before = queue.next.load(std::memory_order_relaxed);
+      if (Tsc() - queue.late_since_tsc > kPatienceTsc) {
+        queue.next.store(before + 1, std::memory_order_relaxed);
         queue.late_since_tsc = 0;
-        store(doorbell, static_cast<hsa_signal_value_t>(queue.rung - 1));
       }
+      Submit(queue, queue.wanted, hsa_signal_t{queue.doorbell},
+             Real().core.hsa_signal_store_screlease_fn);
+      // Another packet is late now: its time starts anew.
+      if (queue.late_since_tsc != 0 && queue.next.load(std::memory_order_relaxed) != before)
+        queue.late_since_tsc = Tsc();
       any = any || queue.late_since_tsc != 0;
     }
     queue.submitting.unlock();

@@ -179,6 +179,7 @@ bool Open() {
   options.keep_ns = settings().keep_ns;
   options.max_bytes = settings().keep_bytes;
   options.recycle = settings().keep_bytes != 0;
+  options.wake = WakeDrainThread;
   std::string error;
   trace::Writer* log = trace::Writer::Open(options, &error);
   if (log == nullptr) {

@@ -313,16 +313,20 @@ uint64_t Writer::dropped() const {
 uint32_t Writer::TakeReady() {
   const uint32_t id = ready_.Pop(chunks_);
   if (id == 0) {
-    if (!full_.load(std::memory_order_relaxed)) hurry_.store(true, std::memory_order_relaxed);
+    if (!full_.load(std::memory_order_relaxed)) Hurry();
     return 0;
   }
   const int64_t bytes = chunks_[id].bytes;
   taken_bytes_.fetch_add(static_cast<uint64_t>(bytes), std::memory_order_relaxed);
   const int64_t left = ready_bytes_.fetch_sub(bytes, std::memory_order_relaxed) - bytes;
-  if (left < low_water_.load(std::memory_order_relaxed) && !full_.load(std::memory_order_relaxed)) {
-    hurry_.store(true, std::memory_order_relaxed);
-  }
+  if (left < low_water_.load(std::memory_order_relaxed) && !full_.load(std::memory_order_relaxed))
+    Hurry();
   return id;
+}
+
+void Writer::Hurry() {
+  if (hurry_.load(std::memory_order_relaxed) || hurry_.exchange(true)) return;
+  if (options_.wake != nullptr) options_.wake();
 }
 
 void Writer::Close(uint32_t id) {

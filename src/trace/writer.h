@@ -108,6 +108,9 @@ class Writer {
     bool recycle = false;  // at max_bytes: drop the oldest closed chunks instead of new records
     uint32_t chunk_bytes = 256 * 1024;  // a multiple of 4096; the first segment's are smaller
     uint32_t segment_chunks = 16;
+    // Called on a writing thread when `hurry` becomes set, at most once between two turns of
+    // Maintain: wakes the drain thread.
+    void (*wake)() = nullptr;
   };
 
   // Null and a reason on failure; nothing is left behind then.
@@ -180,6 +183,7 @@ class Writer {
   void SegmentPath(uint32_t number, char* path) const;
 
   uint32_t TakeReady();
+  void Hurry();
   void Ready(uint32_t id);
   void Close(uint32_t id);
 

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+//
+// The agent between a program and a small runtime: rare orders of events, made to happen. Each test
+// is a process of its own (the agent's state lives as long as the process).
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/fake_runtime.h"
+#include "agent/session.h"
+#include "agent/state.h"
+#include "base/files.h"
+#include "trace/reader.h"
+
+extern "C" {
+bool OnLoad(void* table, uint64_t version, uint64_t failed, const char* const* names);
+void OnUnload();
+}
+
+namespace rochound::agent {
+namespace {
+
+struct Seen : trace::Visitor {
+  struct Times {
+    uint64_t begin_ticks;
+    uint64_t end_ticks;
+  };
+  std::map<uint64_t, trace::KernelDispatch> dispatches;
+  std::map<uint64_t, Times> times;
+  std::map<uint64_t, Times> copy_times;
+  int copies = 0;
+
+  void OnDispatch(const trace::Event<trace::KernelDispatch>& event) override {
+    dispatches[event.record.dispatch] = event.record;
+  }
+  void OnKernelTime(const trace::Event<trace::KernelTime>& event) override {
+    EXPECT_EQ(times.count(event.record.dispatch), 0u) << "two times for one dispatch";
+    times[event.record.dispatch] = {event.record.begin_ticks, event.record.end_ticks};
+  }
+  void OnCopy(const trace::Event<trace::Copy>&) override { ++copies; }
+  void OnCopyTime(const trace::Event<trace::CopyTime>& event) override {
+    copy_times[event.record.copy] = {event.record.begin_ticks, event.record.end_ticks};
+  }
+
+  size_t Timed() const {
+    size_t timed = 0;
+    for (const auto& [dispatch, time] : times) timed += time.end_ticks != 0;
+    return timed;
+  }
+};
+
+class AgentTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = base::TempDir::Create(std::filesystem::temp_directory_path(), "agent-test-");
+    ASSERT_TRUE(folder.ok()) << folder.error().message;
+    folder_.emplace(std::move(folder).value());
+    log_ = folder_->path() / "log";
+    setenv("ROCHOUND_LOG_DIR", log_.c_str(), 1);
+    setenv("ROCHOUND_RECORD", "kernels,copies", 1);
+    setenv("ROCHOUND_CONTROL_DIR", (folder_->path() / "control").c_str(), 1);
+  }
+
+  void Load() { ASSERT_TRUE(OnLoad(runtime_.table(), 0, 0, nullptr)); }
+
+  // Everything the process has recorded, after a flush.
+  Seen Read() {
+    Flush();
+    Seen seen;
+    const auto run = trace::RunLog::Open(log_);
+    EXPECT_TRUE(run.ok()) << run.error().message;
+    if (!run.ok()) return seen;
+    EXPECT_EQ(run.value().processes().size(), 1u);
+    for (const auto& process : run.value().processes())
+      EXPECT_TRUE(process->Visit(seen).ok());
+    return seen;
+  }
+
+  uint64_t Launch(hsa_queue_t* queue, hsa_signal_t signal = {0}, uint64_t kernel = 64) {
+    FakeQueue& fake = FakeRuntime::Of(queue);
+    const uint64_t index = fake.Reserve();
+    fake.Write(index, kernel, signal);
+    runtime_.Ring(queue, index);
+    return index;
+  }
+
+  std::optional<base::TempDir> folder_;
+  std::filesystem::path log_;
+  FakeRuntime runtime_;
+};
+
+TEST_F(AgentTest, EveryDispatchOfABatchIsRecordedWithItsTimes) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(4096);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  for (int batch = 0; batch < 20; ++batch) {
+    const uint64_t first = fake.Reserve(1000);
+    for (uint64_t i = 0; i < 1000; ++i) fake.Write(first + i, 64, {0});
+    runtime_.Ring(queue, first + 999);
+    ASSERT_TRUE(fake.WaitUntilConsumed(first + 1000));
+  }
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 20000u);
+  EXPECT_EQ(seen.Timed(), 20000u);
+}
+
+TEST_F(AgentTest, TheProgramsSignalStaysInItsPacket) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.Hold();
+  const hsa_signal_t signal = runtime_.CreateSignal(1);
+  const uint64_t index = Launch(queue, signal);
+  EXPECT_EQ(fake.Packet(index)->completion_signal.handle, signal.handle);
+  fake.Go();
+  ASSERT_TRUE(fake.WaitUntilConsumed(1));
+  EXPECT_EQ(Read().Timed(), 1u);
+  runtime_.core().hsa_signal_destroy_fn(signal);
+}
+
+// HIP resets a signal of its pool the moment it has seen it fire.
+TEST_F(AgentTest, ASignalThatIsReusedAtOnceLosesNoTimes) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const hsa_signal_t signal = runtime_.CreateSignal(1);
+  for (uint64_t i = 0; i < 400; ++i) {
+    Launch(queue, signal);
+    auto* memory = reinterpret_cast<amd_signal_t*>(signal.handle);
+    while (__atomic_load_n(&memory->value, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+    runtime_.core().hsa_signal_silent_store_relaxed_fn(signal, 1);
+  }
+  ASSERT_TRUE(fake.WaitUntilConsumed(400));
+  runtime_.core().hsa_signal_destroy_fn(signal);
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 400u);
+  EXPECT_EQ(seen.Timed(), 400u);
+}
+
+TEST_F(AgentTest, ASignalMayBeDestroyedTheMomentItFires) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  for (int i = 0; i < 300; ++i) {
+    const hsa_signal_t signal = runtime_.CreateSignal(1);
+    Launch(queue, signal);
+    auto* memory = reinterpret_cast<amd_signal_t*>(signal.handle);
+    while (__atomic_load_n(&memory->value, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+    runtime_.core().hsa_signal_destroy_fn(signal);
+  }
+  EXPECT_EQ(Read().Timed(), 300u);
+}
+
+TEST_F(AgentTest, OfSeveralDispatchesOnOneCountingSignalTheLastHasTimes) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.Hold();
+  const hsa_signal_t signal = runtime_.CreateSignal(3);
+  for (int i = 0; i < 3; ++i) Launch(queue, signal);
+  fake.Go();
+  ASSERT_TRUE(fake.WaitUntilConsumed(3));
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 3u);
+  EXPECT_EQ(seen.times.size(), 3u);
+  EXPECT_GE(seen.Timed(), 1u);
+  runtime_.core().hsa_signal_destroy_fn(signal);
+}
+
+TEST_F(AgentTest, ADoorbellAheadOfALatePacketWaitsForIt) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const uint64_t late = fake.Reserve();
+  const uint64_t early = fake.Reserve();
+  fake.Write(early, 64, {0});
+  runtime_.Ring(queue, early);
+  fake.Write(late, 64, {0});
+  runtime_.Ring(queue, late);
+  ASSERT_TRUE(fake.WaitUntilConsumed(2));
+  EXPECT_EQ(Read().Timed(), 2u);
+}
+
+// Whoever rang is gone; the drain thread has to find the packet.
+TEST_F(AgentTest, ALatePacketThatNobodyRingsForIsNotStuck) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const uint64_t late = fake.Reserve();
+  const uint64_t early = fake.Reserve();
+  fake.Write(early, 64, {0});
+  runtime_.Ring(queue, early);
+  fake.Write(late, 64, {0});
+  ASSERT_TRUE(fake.WaitUntilConsumed(2));
+}
+
+// The runtime's own packets on a program's queue do not come through the table.
+TEST_F(AgentTest, APacketThatTheRuntimeRangForIsSteppedOver) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const uint64_t theirs = fake.Reserve();
+  fake.Write(theirs, 64, {0});
+  fake.doorbell = theirs + 1;
+  ASSERT_TRUE(fake.WaitUntilConsumed(1));
+  Launch(queue);
+  ASSERT_TRUE(fake.WaitUntilConsumed(2));
+  EXPECT_EQ(Read().Timed(), 1u);
+}
+
+TEST_F(AgentTest, ManyProducersOnOneQueue) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(1024);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  constexpr uint64_t kEach = 3000;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (uint64_t i = 0; i < kEach; ++i) {
+        const uint64_t index = fake.Reserve();
+        while (index - fake.consumed() >= 1024) std::this_thread::yield();
+        fake.Write(index, 64, {0});
+        runtime_.Ring(queue, index);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_TRUE(fake.WaitUntilConsumed(4 * kEach));
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 4 * kEach);
+  EXPECT_EQ(seen.Timed(), 4 * kEach);
+}
+
+TEST_F(AgentTest, SwitchedOffItOnlyForwards) {
+  setenv("ROCHOUND_START", "off", 1);
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  Launch(queue);
+  StartByProgram();
+  Launch(queue);
+  StartByProgram();
+  StopByProgram();
+  Launch(queue);
+  StopByProgram();
+  Launch(queue);
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(4));
+  EXPECT_EQ(Read().dispatches.size(), 2u);
+}
+
+TEST_F(AgentTest, ADestroyedQueueLeavesNothingWaiting) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeRuntime::Of(queue).Hold();
+  for (int i = 0; i < 10; ++i) Launch(queue);
+  runtime_.core().hsa_queue_destroy_fn(queue);
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 10u);
+  EXPECT_EQ(seen.times.size(), 10u);
+  EXPECT_EQ(seen.Timed(), 0u);
+}
+
+TEST_F(AgentTest, TheRuntimeGetsItsSignalsBack) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  Launch(queue);
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(1));
+  EXPECT_GT(FakeRuntime::live_signals.load(), 0);
+  OnUnload();
+  EXPECT_EQ(FakeRuntime::live_signals.load(), 0);
+}
+
+TEST_F(AgentTest, CopiesHaveTimesAndRefusedOnesNone) {
+  Load();
+  int from = 1;
+  int to = 0;
+  const hsa_signal_t signal = runtime_.CreateSignal(1);
+  EXPECT_EQ(runtime_.amd().hsa_amd_memory_async_copy_fn(&to, {2}, &from, {1}, sizeof to, 0,
+                                                        nullptr, signal),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(to, 1);
+  runtime_.core().hsa_signal_store_relaxed_fn(signal, 1);
+  EXPECT_EQ(runtime_.amd().hsa_amd_memory_async_copy_fn(nullptr, {2}, &from, {1}, sizeof to, 0,
+                                                        nullptr, signal),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  runtime_.core().hsa_signal_destroy_fn(signal);
+  const Seen seen = Read();
+  EXPECT_EQ(seen.copies, 2);
+  EXPECT_EQ(seen.copy_times.size(), 1u);
+}
+
+TEST_F(AgentTest, KernelsAreNamedByWhoAsksForTheirObject) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  uint64_t object = 0;
+  runtime_.core().hsa_executable_symbol_get_info_fn(
+      {7}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object);
+  Launch(queue, {0}, object);
+  Launch(queue, {0}, 999 * 64);
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(2));
+  Flush();
+  const auto run = trace::RunLog::Open(log_);
+  ASSERT_TRUE(run.ok());
+  std::vector<std::string> names;
+  for (const auto& [id, kernel] : run.value().processes()[0]->kernels())
+    names.emplace_back(*run.value().processes()[0]->String(kernel.name));
+  EXPECT_EQ(names, (std::vector<std::string>{"Kernel7", "kernel_object_0xf9c0"}));
+}
+
+TEST_F(AgentTest, AForkedChildHasALogOfItsOwn) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  Launch(queue);
+  const pid_t child = fork();
+  if (child == 0) {
+    // Something that is recorded, without the GPU thread, which did not survive the fork.
+    int from = 1;
+    int to = 0;
+    const hsa_signal_t signal = runtime_.CreateSignal(1);
+    runtime_.amd().hsa_amd_memory_async_copy_fn(&to, {2}, &from, {1}, sizeof to, 0, nullptr,
+                                                signal);
+    _exit(to == 1 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  Launch(queue);
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(2));
+  Flush();
+  const auto run = trace::RunLog::Open(log_);
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(run.value().processes().size(), 2u);
+}
+
+TEST_F(AgentTest, ALogThatCannotBeOpenedChangesNothing) {
+  setenv("ROCHOUND_LOG_DIR", "/dev/null/log", 1);
+  Load();
+  EXPECT_EQ(CurrentState(), State::kDisabled);
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  Launch(queue);
+  EXPECT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(1));
+  OnUnload();
+}
+
+TEST_F(AgentTest, LoadedTwiceItGoesOn) {
+  for (int life = 0; life < 3; ++life) {
+    FakeRuntime runtime;
+    ASSERT_TRUE(OnLoad(runtime.table(), 0, 0, nullptr));
+    hsa_queue_t* queue = runtime.CreateQueue(64);
+    FakeQueue& fake = FakeRuntime::Of(queue);
+    fake.Write(fake.Reserve(), 64, {0});
+    runtime.Ring(queue, 0);
+    ASSERT_TRUE(fake.WaitUntilConsumed(1));
+    runtime.core().hsa_queue_destroy_fn(queue);
+    OnUnload();
+  }
+  EXPECT_EQ(Read().Timed(), 3u);
+}
+
+}  // namespace
+}  // namespace rochound::agent

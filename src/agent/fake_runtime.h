@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// An HSA runtime as small as the agent's tests need it: queues whose packets a thread consumes as a
+// GPU would, signals in plain memory, and a table of functions that the agent hooks. Calls go through
+// the table, as a program's calls go through the real one. Where the real runtime can be used (whole
+// programs on the software GPU), the tests use that; this one makes the rare orders of events happen
+// on purpose, and runs under the sanitizers.
+#pragma once
+
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_api_trace.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace rochound::agent {
+
+class FakeQueue {
+ public:
+  explicit FakeQueue(uint32_t packets);
+  ~FakeQueue();
+
+  hsa_queue_t* handle() { return &queue_; }
+  uint64_t Reserve(uint64_t count = 1) { return write_.fetch_add(count); }
+  hsa_kernel_dispatch_packet_t* Packet(uint64_t index) { return &ring_[index % queue_.size]; }
+  // Fills a packet in and makes it valid, the header last.
+  void Write(uint64_t index, uint64_t kernel, hsa_signal_t signal);
+  // The GPU stops consuming between the two.
+  void Hold() { held_ = true; }
+  void Go() { held_ = false; }
+  uint64_t consumed() const { return read_.load(); }
+  bool WaitUntilConsumed(uint64_t count);
+
+  std::atomic<uint64_t> doorbell{0};  // highest value stored, plus one
+  std::atomic<uint64_t> write_{0};
+  std::atomic<uint64_t> read_{0};
+
+ private:
+  void Consume();
+
+  hsa_queue_t queue_{};
+  std::vector<hsa_kernel_dispatch_packet_t> ring_;
+  std::unique_ptr<amd_signal_t> doorbell_signal_;
+  std::atomic<bool> held_{false};
+  std::atomic<bool> stop_{false};
+  std::thread gpu_;
+};
+
+class FakeRuntime {
+ public:
+  FakeRuntime();
+  ~FakeRuntime();
+
+  HsaApiTable* table() { return &table_; }
+  const CoreApiTable& core() const { return core_; }
+  const AmdExtTable& amd() const { return amd_; }
+
+  hsa_queue_t* CreateQueue(uint32_t packets);
+  static FakeQueue& Of(hsa_queue_t* queue);
+  hsa_signal_t CreateSignal(int64_t value);
+  void Ring(hsa_queue_t* queue, uint64_t index) {
+    core_.hsa_signal_store_screlease_fn(queue->doorbell_signal,
+                                        static_cast<hsa_signal_value_t>(index));
+  }
+
+  static std::atomic<int> live_signals;
+
+ private:
+  CoreApiTable core_{};
+  AmdExtTable amd_{};
+  HsaApiTable table_{};
+};
+
+}  // namespace rochound::agent
