@@ -7,6 +7,7 @@
 namespace rochound::cli {
 
 inline constexpr int kExitSuccess = 0;
+inline constexpr int kExitFailure = 1;  // a command that starts no program: it did not all work
 inline constexpr int kExitUsage = 2;    // the command line is wrong
 inline constexpr int kExitSetup = 125;  // the command line is right, but we could not do our part
 inline constexpr int kExitCannotRun = 126;  // the program is there but cannot be started

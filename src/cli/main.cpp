@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cli/ctl_command.h"
 #include "cli/exit_codes.h"
 #include "cli/softgpu_command.h"
 #include "cli/usage_formatter.h"
@@ -26,6 +27,7 @@ int Main(std::vector<std::string> arguments) {
   app.set_version_flag("--version", "rochound " ROCHOUND_VERSION);
   rochound::cli::UsageFormatter::Set(app, "rochound COMMAND [OPTIONS]");
   app.require_subcommand(0, 1);
+  rochound::cli::CtlCommand ctl(app);
   rochound::cli::SoftgpuCommand softgpu(app);
 
   // What stands behind the first -- is somebody else's command line and must not be parsed as ours.
@@ -38,18 +40,22 @@ int Main(std::vector<std::string> arguments) {
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}{}", app.help(),
-               softgpu.Chosen() ? rochound::cli::SoftgpuCommand::kExamples : kMore);
+    const char* more = softgpu.Chosen() ? rochound::cli::SoftgpuCommand::kExamples
+                       : ctl.Chosen()   ? rochound::cli::CtlCommand::kExamples
+                                        : kMore;
+    fmt::print("{}{}", app.help(), more);
     return kExitSuccess;
   } catch (const CLI::Success& answer) {  // --version
     return app.exit(answer);
   } catch (const CLI::ParseError& problem) {
     rochound::base::LogError(problem.what());
     rochound::base::LogInfo(softgpu.Chosen() ? "See rochound softgpu --help."
+                            : ctl.Chosen()   ? "See rochound ctl --help."
                                              : "See rochound --help.");
     return kExitUsage;
   }
   if (softgpu.Chosen()) return softgpu.Run(program);
+  if (ctl.Chosen()) return ctl.Run();
   fmt::print(stderr, "{}{}", app.help(), kMore);
   return kExitUsage;
 }

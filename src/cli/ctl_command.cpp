@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+#include "cli/ctl_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/log.h"
+#include "cli/exit_codes.h"
+#include "cli/process_tree.h"
+#include "cli/usage_formatter.h"
+
+namespace rochound::cli {
+namespace {
+
+constexpr const char* kActions[] = {"list", "status", "start", "stop", "flush", "dump"};
+
+std::string Grouped(long long number) {
+  std::string text = std::to_string(number);
+  for (ptrdiff_t at = static_cast<ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
+std::string Size(long long bytes) {
+  double number = static_cast<double>(bytes);
+  const char* unit = "B";
+  for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (number < 1024) break;
+    number /= 1024;
+    unit = next;
+  }
+  return fmt::format("{:.{}f} {}", number, *unit == 'B' ? 0 : 1, unit);
+}
+
+// What keeps the recorder from doing what its switch says; empty: nothing.
+std::string Remark(const ControlAnswer& answer) {
+  if (answer.Text("state") == "disabled") return answer.Text("reason");
+  const long long starts = answer.Number("program");
+  if (answer.Text("state") == "recording" && answer.Text("outside") == "off")
+    return fmt::format("the program itself has started it {} and not stopped it yet",
+                       starts == 1 ? std::string("once") : fmt::format("{} times", starts));
+  if (answer.Text("in_range") == "no" && (answer.Text("outside") == "on" || starts > 0))
+    return fmt::format("it waits for the range '{}'", answer.Text("range"));
+  return {};
+}
+
+// Why a process cannot be asked at all.
+std::string NoSocket(pid_t process) {
+  const auto user = ProcessUser(process);
+  if (!user) return "there is no such process";
+  if (*user != geteuid() && geteuid() != 0)
+    return fmt::format("it belongs to user {}; only that user and root may control it", *user);
+  return "it is not being recorded; start it with rochound run, and note that a program has its "
+         "recorder only once it uses the GPU";
+}
+
+}  // namespace
+
+const char* const CtlCommand::kExamples = R"(
+Actions:
+  list    which programs are being recorded
+  status  what their recorders have written so far
+  start   record from now on           stop    pause; start goes on in the same log
+  flush   bring finished GPU work into the log now
+  dump    flush, and tell where the log is
+
+Examples:
+  rochound ctl list
+  rochound run --start-off -- ./server &             nothing is recorded at first
+  rochound ctl start --tree $!                       once it is up, and when it
+  sleep 10; rochound ctl stop --tree $!              is under load: ten seconds
+  rochound ctl status --all --json
+
+start and stop set one switch per process; starts by the program itself (its C
+or Python interface) are counted apart, and it records while either wants to.
+Only the program's own user and root may control it. Exit codes: 0 all asked
+processes answered, 1 some did not or there were none, 2 wrong usage.
+)";
+
+CtlCommand::CtlCommand(CLI::App& app)
+    : subcommand_(
+          app.add_subcommand("ctl", "Start, stop and ask the recorders of running programs")) {
+  UsageFormatter::Set(*subcommand_, "rochound ctl ACTION [PID... | --tree PID | --all] [--json]");
+  subcommand_->add_option("action", action_, "list, status, start, stop, flush or dump")
+      ->type_name("");
+  subcommand_->add_option("pid", processes_, "Processes to ask; list and status: all")
+      ->type_name("");
+  subcommand_->add_option("--tree", trees_, "A process and all its descendants")
+      ->allow_extra_args(false)
+      ->type_name("PID");
+  subcommand_->add_flag("--all", all_, "All processes of yours that are being recorded");
+  subcommand_->add_flag("--json", json_, "Answer as JSON: an array with one object per process");
+}
+
+int CtlCommand::Usage(const std::string& problem) const {
+  base::LogError(problem);
+  base::LogInfo("See rochound ctl --help.");
+  return kExitUsage;
+}
+
+std::string CtlCommand::Problem() const {
+  if (action_.empty()) return "what is to be done? For example: rochound ctl list";
+  if (std::find(std::begin(kActions), std::end(kActions), action_) == std::end(kActions))
+    return fmt::format("there is no action '{}'; there are {}", action_, fmt::join(kActions, ", "));
+  if (all_ && !(processes_.empty() && trees_.empty())) return "--all goes without PIDs";
+  if (!all_ && processes_.empty() && trees_.empty() && action_ != "list" && action_ != "status")
+    return fmt::format("which process? rochound ctl {0} PID, --tree PID or --all", action_);
+  for (const auto* list : {&processes_, &trees_})
+    for (const pid_t process : *list)
+      if (process <= 0) return fmt::format("{} is not a process id", process);
+  return {};
+}
+
+std::vector<CtlCommand::Row> CtlCommand::Targets() const {
+  std::vector<Row> rows;
+  if (processes_.empty() && trees_.empty()) {
+    for (const ControlSocket& socket : FindControlSockets())
+      rows.push_back({socket.process, socket, {}});
+    return rows;
+  }
+  std::set<pid_t> seen;
+  for (const pid_t process : processes_)
+    if (seen.insert(process).second) rows.push_back({process, FindControlSocket(process), {}});
+  for (const pid_t root : trees_) {
+    const size_t before = seen.size();
+    for (const pid_t process : ProcessTree(root)) {
+      const ControlSocket socket = FindControlSocket(process);
+      if (socket.process != 0 && seen.insert(process).second) rows.push_back({process, socket, {}});
+    }
+    // Not a word about members that are not recorded, unless none is.
+    if (seen.size() == before && seen.insert(root).second) rows.push_back({root, {}, {}});
+  }
+  return rows;
+}
+
+int CtlCommand::Run() const {
+  if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
+  const bool everything = processes_.empty() && trees_.empty();
+  std::vector<Row> rows = Targets();
+  std::vector<ControlSocket> sockets;
+  for (const Row& row : rows)
+    if (row.socket.process != 0) sockets.push_back(row.socket);
+  const auto answers = AskAll(sockets, action_ == "list" ? "status" : action_);
+  size_t next = 0;
+  for (Row& row : rows) {
+    if (row.socket.process != 0)
+      row.answer = answers[next++];
+    else
+      row.answer.error = NoSocket(row.process);
+  }
+  // A stale socket is nobody's business unless its process was asked for by name.
+  if (everything) {
+    std::erase_if(rows, [](const Row& r) { return r.answer.outcome == ControlAnswer::kGone; });
+  }
+  if (json_)
+    PrintJson(rows);
+  else
+    Print(rows);
+  const bool good = std::all_of(rows.begin(), rows.end(), [](const Row& row) {
+    return row.answer.outcome == ControlAnswer::kDone;
+  });
+  const bool may_be_none = action_ == "list" || action_ == "status";
+  return good && (!rows.empty() || may_be_none) ? kExitSuccess : kExitFailure;
+}
+
+void CtlCommand::Print(const std::vector<Row>& rows) const {
+  if (rows.empty()) {
+    base::LogInfo("No program of yours is being recorded.");
+    return;
+  }
+  if (action_ == "list" || action_ == "status")
+    PrintTable(rows);
+  else
+    for (const Row& row : rows) PrintEffect(row);
+  for (const Row& row : rows) {
+    if (row.answer.outcome != ControlAnswer::kDone)
+      base::LogError(fmt::format("process {}: {}", row.process, row.answer.error));
+  }
+}
+
+void CtlCommand::PrintTable(const std::vector<Row>& rows) const {
+  const bool status = action_ == "status";
+  if (std::none_of(rows.begin(), rows.end(),
+                   [](const Row& r) { return r.answer.outcome == ControlAnswer::kDone; }))
+    return;
+  fmt::print("{:>8}  {:<9}", "PID", "STATE");
+  if (status) fmt::print("  {:>10}  {:>9}  {:>7}", "SIZE", "DROPPED", "THREADS");
+  fmt::print("  COMMAND\n");
+  for (const Row& row : rows) {
+    if (row.answer.outcome != ControlAnswer::kDone) continue;
+    fmt::print("{:>8}  {:<9}", row.process, row.answer.Text("state"));
+    if (status) {
+      fmt::print("  {:>10}  {:>9}  {:>7}", Size(row.answer.Number("bytes")),
+                 Grouped(row.answer.Number("dropped")), Grouped(row.answer.Number("threads")));
+    }
+    fmt::print("  {}\n", ProcessCommand(row.process));
+    if (!status) continue;
+    fmt::print("{:>8}  log {}\n", "", row.answer.Text("directory"));
+    if (const std::string remark = Remark(row.answer); !remark.empty())
+      fmt::print("{:>8}  {}\n", "", remark);
+  }
+}
+
+void CtlCommand::PrintEffect(const Row& row) const {
+  if (row.answer.outcome != ControlAnswer::kDone) return;
+  if (action_ == "dump") {
+    fmt::print("{}\n", row.answer.Text("directory"));
+    return;
+  }
+  const std::string remark = Remark(row.answer);
+  fmt::print("process {}: {}{}{}\n", row.process,
+             action_ == "flush" ? "flushed" : row.answer.Text("state"), remark.empty() ? "" : "; ",
+             remark);
+}
+
+void CtlCommand::PrintJson(const std::vector<Row>& rows) const {
+  auto list = nlohmann::ordered_json::array();
+  for (const Row& row : rows) {
+    const ControlAnswer& answer = row.answer;
+    nlohmann::ordered_json one = {{"pid", row.process},
+                                  {"ok", answer.outcome == ControlAnswer::kDone}};
+    if (answer.outcome == ControlAnswer::kDone) {
+      one["state"] = answer.Text("state");
+      one["reason"] = answer.Text("reason");
+      one["switched_on"] = answer.Text("outside") == "on";
+      one["program_starts"] = answer.Number("program");
+      one["range"] = answer.Text("range");
+      one["in_range"] = answer.Text("in_range") == "yes";
+      one["log_directory"] = answer.Text("directory");
+      one["bytes"] = answer.Number("bytes");
+      one["dropped"] = answer.Number("dropped");
+      one["threads"] = answer.Number("threads");
+      one["command"] = ProcessCommand(row.process);
+    } else {
+      one["error"] = answer.error;
+    }
+    list.push_back(std::move(one));
+  }
+  // A path need not be UTF-8, JSON must.
+  fmt::print("{}\n", list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+}  // namespace rochound::cli

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// `rochound ctl`: starts, stops and asks recorders of running processes through their control
+// sockets. Called once by main on its only thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/control_client.h"
+
+namespace rochound::cli {
+
+class CtlCommand {
+ public:
+  // For the end of --help.
+  static const char* const kExamples;
+
+  // Adds the subcommand and its options to app; *this must outlive the parsing.
+  explicit CtlCommand(CLI::App& app);
+
+  bool Chosen() const { return subcommand_->parsed(); }
+
+  // The exit code.
+  int Run() const;
+
+ private:
+  // A process that is asked, with its answer.
+  struct Row {
+    pid_t process = 0;
+    ControlSocket socket;
+    ControlAnswer answer;
+  };
+
+  int Usage(const std::string& problem) const;
+  std::string Problem() const;  // with the command line; empty: none
+  std::vector<Row> Targets() const;
+  void Print(const std::vector<Row>& rows) const;
+  void PrintTable(const std::vector<Row>& rows) const;
+  void PrintEffect(const Row& row) const;
+  void PrintJson(const std::vector<Row>& rows) const;
+
+  CLI::App* subcommand_;
+  std::string action_;
+  std::vector<pid_t> processes_;
+  std::vector<pid_t> trees_;
+  bool all_ = false;
+  bool json_ = false;
+};
+
+}  // namespace rochound::cli

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "cli/process_tree.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include "base/files.h"
+
+namespace rochound::cli {
+namespace {
+
+std::string ProcFile(pid_t process, const char* name) {
+  return "/proc/" + std::to_string(process) + "/" + name;
+}
+
+std::string Read(pid_t process, const char* name) {
+  auto text = base::ReadFile(ProcFile(process, name));
+  return text.ok() ? std::move(text).value() : std::string();
+}
+
+pid_t Number(std::string_view text) {
+  pid_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? number : 0;
+}
+
+// The fourth field of stat. The second is the program's name in brackets and may contain anything.
+pid_t Parent(pid_t process) {
+  const std::string text = Read(process, "stat");
+  const size_t bracket = text.rfind(')');
+  if (bracket == std::string::npos || bracket + 4 >= text.size()) return 0;
+  return Number(std::string_view(text).substr(bracket + 4));
+}
+
+}  // namespace
+
+std::vector<pid_t> ProcessTree(pid_t root) {
+  if (!ProcessExists(root)) return {};
+  std::multimap<pid_t, pid_t> children;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (const pid_t process = Number(name); process > 0) children.emplace(Parent(process), process);
+  }
+  std::vector<pid_t> tree = {root};
+  for (size_t at = 0; at < tree.size(); ++at) {
+    const auto [first, last] = children.equal_range(tree[at]);
+    for (auto child = first; child != last; ++child)
+      if (std::find(tree.begin(), tree.end(), child->second) == tree.end())
+        tree.push_back(child->second);
+  }
+  return tree;
+}
+
+bool ProcessExists(pid_t process) { return ProcessUser(process).has_value(); }
+
+std::string ProcessCommand(pid_t process) {
+  std::string text = Read(process, "cmdline");
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  if (!text.empty()) return text;
+  text = Read(process, "comm");
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.empty() ? text : "[" + text + "]";
+}
+
+std::optional<uid_t> ProcessUser(pid_t process) {
+  struct stat found{};
+  if (process <= 0 || stat(("/proc/" + std::to_string(process)).c_str(), &found) != 0) return {};
+  return found.st_uid;
+}
+
+std::optional<std::string> ProcessVariable(pid_t process, const std::string& name) {
+  const std::string text = Read(process, "environ");
+  const std::string start = name + "=";
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\0', at), text.size());
+    if (text.compare(at, start.size(), start) == 0)
+      return text.substr(at + start.size(), end - at - start.size());
+    at = end + 1;
+  }
+  return {};
+}
+
+}  // namespace rochound::cli
