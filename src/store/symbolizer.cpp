@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "store/symbolizer.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "base/files.h"
+#include "store/functions.h"
+#include "store/names.h"
+
+namespace rochound::store {
+namespace {
+
+template <typename Number>
+Number TakeHex(std::string_view* text) {
+  Number number = 0;
+  const char* const end =
+      std::from_chars(text->data(), text->data() + text->size(), number, 16).ptr;
+  text->remove_prefix(static_cast<size_t>(end - text->data()));
+  return number;
+}
+
+void SkipWord(std::string_view* text) {
+  text->remove_prefix(std::min(text->find_first_not_of(' '), text->size()));
+  text->remove_prefix(std::min(text->find(' '), text->size()));
+}
+
+}  // namespace
+
+// The functions of one file; none if it cannot be read as ELF.
+class Symbolizer::ElfFile {
+ public:
+  explicit ElfFile(const std::string& path) {
+    auto content = base::ReadFile(path);
+    if (!content.ok()) return;
+    const std::string bytes = std::move(content).value();
+    Elf64_Ehdr header;
+    if (!Get(bytes, 0, &header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != ELFCLASS64) {
+      return;
+    }
+    for (size_t i = 0; i < header.e_phnum; ++i) {
+      Elf64_Phdr segment;
+      if (!Get(bytes, header.e_phoff + i * sizeof(segment), &segment)) break;
+      if (segment.p_type == PT_LOAD) segments_.push_back(segment);
+    }
+    for (size_t i = 0; i < header.e_shnum; ++i) {
+      Elf64_Shdr section, strings;
+      if (!Get(bytes, header.e_shoff + i * sizeof(section), &section)) break;
+      if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) continue;
+      if (!Get(bytes, header.e_shoff + section.sh_link * sizeof(strings), &strings)) continue;
+      ReadSymbols(bytes, section, strings);
+    }
+    std::sort(functions_.begin(), functions_.end(),
+              [](const Named& a, const Named& b) { return a.address < b.address; });
+  }
+
+  // Empty: not known.
+  std::string Name(uint64_t file_offset) const {
+    uint64_t address = 0;
+    for (const Elf64_Phdr& segment : segments_) {
+      if (file_offset >= segment.p_offset && file_offset - segment.p_offset < segment.p_filesz)
+        address = file_offset - segment.p_offset + segment.p_vaddr;
+    }
+    auto next = std::upper_bound(functions_.begin(), functions_.end(), address,
+                                 [](uint64_t a, const Named& f) { return a < f.address; });
+    // Aliases stand together; one of them may have the size that another lacks.
+    for (int looked = 0; next != functions_.begin() && looked < 8; ++looked) {
+      --next;
+      if (address - next->address < next->size) return Demangle(next->name);
+    }
+    return {};
+  }
+
+ private:
+  struct Named {
+    uint64_t address, size;
+    std::string name;
+  };
+
+  template <typename T>
+  static bool Get(const std::string& bytes, uint64_t offset, T* value) {
+    if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return false;
+    memcpy(value, bytes.data() + offset, sizeof(T));
+    return true;
+  }
+
+  void ReadSymbols(const std::string& bytes, const Elf64_Shdr& section, const Elf64_Shdr& strings) {
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      if (!Get(bytes, section.sh_offset + at, &symbol)) return;
+      const auto type = ELF64_ST_TYPE(symbol.st_info);
+      if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
+      const uint64_t name = strings.sh_offset + symbol.st_name;
+      if (symbol.st_name >= strings.sh_size || name >= bytes.size()) continue;
+      const size_t room = std::min<uint64_t>(bytes.size() - name, strings.sh_size - symbol.st_name);
+      functions_.push_back({symbol.st_value, symbol.st_size,
+                            std::string(&bytes[name], strnlen(&bytes[name], room))});
+    }
+  }
+
+  std::vector<Elf64_Phdr> segments_;
+  std::vector<Named> functions_;
+};
+
+Symbolizer::Symbolizer(std::string_view maps) {
+  while (!maps.empty()) {
+    const size_t end = std::min(maps.find('\n'), maps.size());
+    std::string_view line = maps.substr(0, end);
+    maps.remove_prefix(std::min(end + 1, maps.size()));
+    // begin-end permissions offset device inode path
+    Mapping mapping;
+    mapping.begin = TakeHex<uint64_t>(&line);
+    if (line.empty() || line[0] != '-') continue;
+    line.remove_prefix(1);
+    mapping.end = TakeHex<uint64_t>(&line);
+    SkipWord(&line);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    mapping.offset = TakeHex<uint64_t>(&line);
+    SkipWord(&line);
+    SkipWord(&line);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (line.empty()) continue;
+    mapping.path = line;
+    mappings_.push_back(std::move(mapping));
+  }
+  std::sort(mappings_.begin(), mappings_.end(),
+            [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; });
+}
+
+Symbolizer::~Symbolizer() = default;
+
+std::string Symbolizer::Name(uint64_t return_address) {
+  // The call stands before the address it returns to, which may be another function's already.
+  const uint64_t address = return_address == 0 ? 0 : return_address - 1;
+  auto next = std::upper_bound(mappings_.begin(), mappings_.end(), address,
+                               [](uint64_t a, const Mapping& m) { return a < m.begin; });
+  std::string name;
+  if (next != mappings_.begin() && address < (--next)->end) {
+    const uint64_t offset = address - next->begin + next->offset;
+    if (next->path[0] == '/') {
+      auto& file = files_[next->path];
+      if (file == nullptr) file = std::make_unique<ElfFile>(next->path);
+      name = file->Name(offset);
+    }
+    if (!name.empty()) return name;
+    name = std::filesystem::path(next->path).filename().string() + "+";
+    AppendHex(&name, return_address - next->begin + next->offset);
+    return name;
+  }
+  AppendHex(&name, return_address);
+  return name;
+}
+
+}  // namespace rochound::store

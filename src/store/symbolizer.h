@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Names for addresses of a process that is gone: from the list of its mapped files (the text of
+// /proc/PID/maps) and the symbol tables of those files, as they are on disk now. Used by the
+// conversion for stack frames, one thread. Files are read when the first address in them is asked
+// for. Never fails: an address without a name is told as file+offset, one without a file as a
+// number.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace rochound::store {
+
+class Symbolizer {
+ public:
+  explicit Symbolizer(std::string_view maps);
+  ~Symbolizer();
+
+  // The function that a call at this return address was made from.
+  std::string Name(uint64_t return_address);
+
+ private:
+  class ElfFile;
+  struct Mapping {
+    uint64_t begin, end, offset;
+    std::string path;
+  };
+
+  std::vector<Mapping> mappings_;  // ascending
+  std::unordered_map<std::string, std::unique_ptr<ElfFile>> files_;
+};
+
+}  // namespace rochound::store
