@@ -48,6 +48,8 @@ base::Result<void> Statement::Run() {
   return {};
 }
 
+int Statement::columns() const { return sqlite3_column_count(statement_); }
+
 int64_t Statement::Int(int column) const { return sqlite3_column_int64(statement_, column); }
 
 std::string Statement::Text(int column) const {

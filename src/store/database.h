@@ -41,6 +41,7 @@ class Statement {
   // Runs a statement that returns no row.
   base::Result<void> Run();
 
+  int columns() const;
   int64_t Int(int column) const;
   std::string Text(int column) const;
   double Real(int column) const;

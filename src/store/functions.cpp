@@ -54,35 +54,6 @@ bool ParseType(std::string_view name, ValueType* type, uint16_t* words) {
   return true;
 }
 
-std::unique_ptr<Function> ParseLine(std::string_view line, uint16_t* id) {
-  auto function = std::make_unique<Function>();
-  if (!ParseNumber(Take(&line, '\t'), id)) return nullptr;
-  function->domain = Take(&line, '\t');
-  function->name = Take(&line, '\t');
-  if (function->domain.empty() || function->name.empty()) return nullptr;
-  uint16_t words = 0;
-  ParseType(Take(&line, '\t'), &function->result, &words);  // void and unknown ones: none
-  uint16_t word = 0;
-  while (!line.empty()) {
-    std::string_view type = Take(&line, ',');
-    Argument argument;
-    argument.name = Take(&type, ':');
-    if (!type.empty() && type[0] == '*') {
-      argument.behind_pointer = true;
-      type.remove_prefix(1);
-    }
-    // Where the arguments behind an unknown type are cannot be told.
-    if (!ParseType(type, &argument.type, &argument.words)) break;
-    argument.word = word;
-    if (argument.behind_pointer) ++argument.words;
-    word = static_cast<uint16_t>(word + argument.words);
-    function->arguments.push_back(std::move(argument));
-  }
-  function->result_is_last_argument =
-      !function->arguments.empty() && function->arguments.back().name == "return";
-  return function;
-}
-
 template <typename Number>
 void Append(std::string* out, Number number, int base = 10) {
   char text[24];
@@ -103,7 +74,7 @@ void AppendReal(std::string* out, Real number, bool json) {
 
 // One value; `words` has all that its type needs.
 void AppendValue(std::string* out, ValueType type, const uint64_t* words, size_t count,
-                 const CallArguments::Text* text, bool json) {
+                 const trace::TextArgument* text, bool json) {
   const auto quoted_hex = [&](uint64_t word) {
     if (json) out->push_back('"');
     AppendHex(out, word);
@@ -162,8 +133,8 @@ void AppendValue(std::string* out, ValueType type, const uint64_t* words, size_t
   }
 }
 
-const CallArguments::Text* TextOf(const CallArguments& arguments, size_t argument) {
-  for (const CallArguments::Text& text : arguments.texts)
+const trace::TextArgument* TextOf(const CallArguments& arguments, size_t argument) {
+  for (const trace::TextArgument& text : arguments.texts)
     if (text.argument == argument) return &text;
   return nullptr;
 }
@@ -173,7 +144,7 @@ void AppendEach(std::string* out, const Function& function, const CallArguments&
                 bool json, Separate separate, Name name) {
   for (size_t i = 0; i < function.arguments.size(); ++i) {
     const Argument& argument = function.arguments[i];
-    const CallArguments::Text* const text = TextOf(arguments, i);
+    const trace::TextArgument* const text = TextOf(arguments, i);
     if (argument.word + argument.words > arguments.words.size()) {
       // Lost, or the call never came back to tell; texts are noted when it begins.
       if (text == nullptr) continue;
@@ -221,22 +192,33 @@ size_t CharacterLength(std::string_view text) {
 
 }  // namespace
 
+Function::Function(std::string_view its_domain, std::string_view its_name,
+                   std::string_view result_type, std::string_view list)
+    : domain(its_domain), name(its_name) {
+  uint16_t words = 0;
+  ParseType(result_type, &result, &words);  // void and unknown ones: none
+  uint16_t word = 0;
+  while (!list.empty()) {
+    std::string_view type = Take(&list, ',');
+    Argument argument;
+    argument.name = Take(&type, ':');
+    if (!type.empty() && type[0] == '*') {
+      argument.behind_pointer = true;
+      type.remove_prefix(1);
+    }
+    if (!ParseType(type, &argument.type, &argument.words)) break;
+    argument.word = word;
+    if (argument.behind_pointer) ++argument.words;
+    word = static_cast<uint16_t>(word + argument.words);
+    arguments.push_back(std::move(argument));
+  }
+  result_is_last_argument = !arguments.empty() && arguments.back().name == "return";
+}
+
 int Function::Find(std::string_view argument) const {
   for (size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].name == argument) return static_cast<int>(i);
   return -1;
-}
-
-Functions Functions::Parse(std::string_view text) {
-  Functions functions;
-  while (!text.empty()) {
-    uint16_t id = 0;
-    auto function = ParseLine(Take(&text, '\n'), &id);
-    if (function == nullptr) continue;
-    if (id >= functions.functions_.size()) functions.functions_.resize(id + size_t{1});
-    functions.functions_[id] = std::move(function);
-  }
-  return functions;
 }
 
 uint64_t WordOf(const Function& function, const CallArguments& arguments, int argument) {

@@ -16,10 +16,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "trace/reader.h"
 
 namespace rochound::store {
 
@@ -45,6 +47,12 @@ struct Argument {
 };
 
 struct Function {
+  Function() = default;
+  // As in the functions file: argument:type,argument:type... What is behind a type that is not known
+  // is left out.
+  Function(std::string_view domain, std::string_view name, std::string_view result,
+           std::string_view arguments);
+
   std::string domain;
   std::string name;
   ValueType result = ValueType::kNone;
@@ -55,34 +63,10 @@ struct Function {
   int Find(std::string_view argument) const;
 };
 
-class Functions {
- public:
-  static Functions Parse(std::string_view text);
-
-  // Null: not in the file.
-  const Function* Find(uint16_t id) const {
-    return id < functions_.size() ? functions_[id].get() : nullptr;
-  }
-
- private:
-  std::vector<std::unique_ptr<Function>> functions_;  // by id
-};
-
-// What a call was given, gathered from the records in front of it.
+// What a call was given, as the log's reader tells it.
 struct CallArguments {
-  struct Text {
-    uint32_t argument;
-    uint64_t total;  // length of the whole text; more than was kept: it was cut
-    std::string text;
-  };
-  std::vector<uint64_t> words;
-  std::vector<Text> texts;
-
-  void Clear() {
-    words.clear();
-    texts.clear();
-  }
-  bool empty() const { return words.empty() && texts.empty(); }
+  std::span<const uint64_t> words;
+  std::span<const trace::TextArgument> texts;
 };
 
 // The word at `argument` of this call, or 0 when it was not recorded.

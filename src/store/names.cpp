@@ -28,7 +28,7 @@ int FindOf(const Function& function, std::initializer_list<std::string_view> nam
 }  // namespace
 
 std::string Demangle(std::string_view name) {
-  const std::string text(name);
+  std::string text(name);
   if (!StartsWith(name, "_Z")) return text;  // "i" is a name, not an int
   int status = 0;
   const std::unique_ptr<char, decltype(&free)> demangled(

@@ -6,11 +6,6 @@
 namespace rochound::store {
 namespace {
 
-const Function& Parsed(Functions& functions, const std::string& line) {
-  functions = Functions::Parse("1\t" + line);
-  return *functions.Find(1);
-}
-
 TEST(Names, ShowKernelsAsPeopleWriteThem) {
   EXPECT_EQ(Demangle("_Z3addPii"), "add(int*, int)");
   EXPECT_EQ(Demangle("_Z5scaleIfEvPT_S0_"), "void scale<float>(float*, float)");
@@ -31,7 +26,7 @@ TEST(Names, TellTheRuntimesKernelsFromThePrograms) {
 
 TEST(Names, SortCallsByKind) {
   const auto category = [](const std::string& domain, const std::string& name) {
-    return CategoryOf(Function{.domain = domain, .name = name, .arguments = {}});
+    return CategoryOf(Function(domain, name, "enum", ""));
   };
   EXPECT_EQ(category("hip", "hipLaunchKernel"), "launch");
   EXPECT_EQ(category("hip", "hipGraphLaunch"), "launch");
@@ -49,10 +44,8 @@ TEST(Names, SortCallsByKind) {
 }
 
 TEST(Names, FindThePartsOfACopyCall) {
-  Functions functions;
-  const auto* function = &Parsed(
-      functions, "hip\thipMemcpyAsync\tenum\tdst:ptr,src:ptr,sizeBytes:u64,kind:enum,stream:ptr");
-  CopyCall call = CopyCallOf(*function);
+  CopyCall call = CopyCallOf(Function("hip", "hipMemcpyAsync", "enum",
+                                      "dst:ptr,src:ptr,sizeBytes:u64,kind:enum,stream:ptr"));
   EXPECT_TRUE(call.is_copy);
   EXPECT_FALSE(call.sync);
   EXPECT_EQ(call.destination, 0);
@@ -62,16 +55,13 @@ TEST(Names, FindThePartsOfACopyCall) {
   EXPECT_EQ(call.stream, 4);
   EXPECT_EQ(call.width, -1);
 
-  function = &Parsed(functions, "hip\thipMemcpyDtoH\tenum\tdst:ptr,src:ptr,sizeBytes:u64");
-  call = CopyCallOf(*function);
+  call = CopyCallOf(Function("hip", "hipMemcpyDtoH", "enum", "dst:ptr,src:ptr,sizeBytes:u64"));
   EXPECT_TRUE(call.sync);
   EXPECT_EQ(call.kind, -1);
   EXPECT_EQ(call.fixed_kind, 2);
 
-  function = &Parsed(functions, "hip\thipMemset\tenum\tdst:ptr,value:i32,sizeBytes:u64");
-  EXPECT_FALSE(CopyCallOf(*function).is_copy);
-  function = &Parsed(functions, "hsa\thipMemcpy\tenum\tdst:ptr");
-  EXPECT_FALSE(CopyCallOf(*function).is_copy);
+  EXPECT_FALSE(CopyCallOf(Function("hip", "hipMemset", "enum", "dst:ptr,value:i32")).is_copy);
+  EXPECT_FALSE(CopyCallOf(Function("hsa", "hipMemcpy", "enum", "dst:ptr")).is_copy);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// A whole run's flight log -> trace.rpd, JSON lines and duration lines, in one pass. Called by
+// `rochound run` and `rochound log recover` on one thread; the run may have ended in any way. Errors
+// are of the output (a full disk) or of a folder that is no log; what is wrong inside the log is told
+// by the summary, and the rest is converted.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "store/summary.h"
+#include "store/text_output.h"
+#include "trace/reader.h"
+
+namespace rochound::store {
+
+struct ConversionOptions {
+  std::filesystem::path rpd{};      // empty: none
+  TextOutput* jsonl = nullptr;      // null: none
+  TextOutput* durations = nullptr;  // null: none
+  // Called now and then with the records done and the records there are. False: stop.
+  std::function<bool(uint64_t done, uint64_t records)> progress{};
+  std::string command{};  // of the run, for the trace's metadata
+};
+
+inline constexpr const char* kDurationsHeader = "kernel,dispatch,startNs,endNs\n";
+
+base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptions& options);
+
+}  // namespace rochound::store

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: MIT
+//
+// From a flight log to rows: small logs with every kind of event, and what must be true of any log.
+
+#include "store/conversion.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "store/database.h"
+#include "store/test_log.h"
+
+namespace rochound::store {
+namespace {
+
+using Rows = std::vector<std::string>;
+
+class Conversion : public testing::Test {
+ protected:
+  Conversion() : dir_(base::TempDir::Create(testing::TempDir(), "rochound-convert-").value()) {}
+
+  std::string run() const { return (dir_.path() / "run").string(); }
+  std::filesystem::path rpd() const { return dir_.path() / "trace.rpd"; }
+
+  Summary Convert(ConversionOptions options = {}) {
+    options.rpd = rpd();
+    auto log = trace::RunLog::Open(run());
+    EXPECT_TRUE(log.ok()) << log.error().message;
+    auto summary = ConvertRun(log.value(), options);
+    EXPECT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_EQ(Ask("PRAGMA integrity_check"), Rows{"ok"});
+    EXPECT_EQ(Ask("PRAGMA foreign_key_check"), Rows{});
+    return std::move(summary).value();
+  }
+
+  // All rows of a question, columns with | between them.
+  Rows Ask(const std::string& sql) const {
+    Database database = Database::Open(rpd(), Database::Mode::kRead).value();
+    auto statement = database.Prepare(sql);
+    if (!statement.ok()) return {statement.error().message};
+    Rows rows;
+    while (statement.value().Step().value()) {
+      std::string row;
+      for (int i = 0; i < statement.value().columns(); ++i)
+        row += (i > 0 ? "|" : "") + statement.value().Text(i);
+      rows.push_back(row);
+    }
+    return rows;
+  }
+
+  base::TempDir dir_;
+};
+
+TEST_F(Conversion, OfASmallProgram) {
+  TestLog log(run());
+  log.Kernel(1, "_Z3addPfS_i");
+  log.Kernel(2, "__amd_rocclr_fillBufferAligned");
+  log.Queue(1, 1);
+  auto* thread = log.NewThread();
+  const auto next = [&] { return thread->NextCorrelation(); };
+
+  const uint64_t outer = next();
+  log.Range(thread, trace::RangeKind::kPush, "step", 2'000'000);
+  log.Call(thread, TestLog::kMalloc, 2'000'100, 2'000'200, outer, {0x7ffd, 0xd000, 4096});
+  log.Put<trace::Allocation>(thread, 1, 5, [](auto& record) {
+    record.address = 0xd000;
+    record.bytes = 4096;
+    record.now_tsc = 2'000'150;
+  });
+  const uint64_t copy = next();
+  log.Copy(thread, copy, 1, trace::CopyKind::kCopy, 0, 1, 4096, 2'000'350);
+  log.CopyTime(1, 1, 2'000'400, 2'000'600);
+  log.Call(thread, TestLog::kMemcpy, 2'000'300, 2'000'700, copy, {0xd000, 0x5000, 4096, 1});
+  const uint64_t launch = next();
+  log.Dispatch(thread, launch, 1, 5, 1, 2'000'850);
+  log.Call(thread, TestLog::kLaunch, 2'000'800, 2'000'900, launch,
+           {0xf0, 4ull | 2ull << 32, 1, 64ull | 1ull << 32, 1, 0xa0, 512, 0xbeef});
+  log.Time(1, 5, 1, 2'001'000, 2'005'000);
+  log.Dispatch(thread, 0, 1, 6, 2, 2'006'000);  // the runtime's own, from a thread of its own
+  log.Time(1, 6, 1, 2'006'100, 2'006'200);
+  log.Call(thread, TestLog::kSynchronize, 2'001'000, 2'007'000, next());
+  log.Range(thread, trace::RangeKind::kMark, "half | time", 2'007'500);
+  log.Put<trace::Release>(thread, 0, 0, [](auto& record) {
+    record.address = 0xd000;
+    record.now_tsc = 2'008'000;
+    record.correlation = 0;
+  });
+  log.Range(thread, trace::RangeKind::kPop, "", 2'009'000);
+  log.Finish();
+  log.SetClocks();
+  const Summary summary = Convert({.command = "example --fast"});
+
+  EXPECT_EQ(Ask("SELECT start, end, domain, category, apiName, args FROM api"),
+            (Rows{"2000100|2000200|hip|memory|hipMalloc|ptr=0x7ffd|*ptr=0xd000|size=4096",
+                  "2000300|2000700|hip|copy|hipMemcpy|dst=0xd000|src=0x5000|sizeBytes=4096|kind=1",
+                  "2000800|2000900|hip|launch|hipLaunchKernel|function=0xf0|numBlocks={4,2,1}|"
+                  "dimBlocks={64,1,1}|args=0xa0|sharedMemBytes=512|stream=0xbeef",
+                  "2001000|2007000|hip|synchronize|hipDeviceSynchronize|",
+                  "2007500|2007500|roctx|mark|UserMarker|half | time",
+                  "2000000|2009000|roctx|range|UserMarker|step"}));
+  EXPECT_EQ(Ask("SELECT gpuId, queueId, sequenceId, start, end, description, opType FROM op"),
+            (Rows{"0|0|1|2000400|2000600||CopyHostToDevice",
+                  "0|1|5|2001000|2005000|add(float*, float*, int)|KernelExecution",
+                  "0|1|6|2006100|2006200|__amd_rocclr_fillBufferAligned|FillBuffer"}));
+  EXPECT_EQ(Ask("SELECT apiName, opType FROM rocpd_api_ops l JOIN api ON api.id = l.api_id JOIN op "
+                "ON op.id = l.op_id"),
+            (Rows{"hipMemcpy|CopyHostToDevice", "hipLaunchKernel|KernelExecution"}));
+  EXPECT_EQ(Ask("SELECT gpuId, queueId, sequenceId, duration, stream, gridX, gridY, gridz, "
+                "workgroupX, groupSegmentSize, privateSegmentSize, kernelName FROM kernel"),
+            Rows{"0|1|5|4000|0xbeef|256|2|1|64|512|16|add(float*, float*, int)"});
+  EXPECT_EQ(Ask("SELECT stream, gridX, s.string FROM rocpd_kernelapi JOIN rocpd_string s ON s.id = "
+                "kernelName_id"),
+            Rows{"0xbeef|256|add(float*, float*, int)"});
+  EXPECT_EQ(Ask("SELECT apiName, stream, size, kind, dst, src, dstDevice, srcDevice, sync FROM copy"),
+            Rows{"hipMemcpy||4096|1|0xd000|0x5000|0|-1|1"});
+  EXPECT_EQ(Ask("SELECT Name, TotalCalls FROM top"),
+            (Rows{"add(float*, float*, int)|1", "CopyHostToDevice|1",
+                  "__amd_rocclr_fillBufferAligned|1"}));
+  EXPECT_EQ(Ask("SELECT agent, address, size, flags, start, end FROM rochound_allocation"),
+            Rows{fmt::format("1|{}|4096|5|2000150|2008000", 0xd000)});
+  EXPECT_EQ(Ask("SELECT size, sourceAgent, destinationAgent, source, destination, submit, timed FROM "
+                "rochound_copy"),
+            Rows{fmt::format("4096|0|1|{}|{}|2000350|1", 0x5000, 0xd000)});
+  EXPECT_EQ(Ask("SELECT api_id, gridX, queueId, agent, submit, timed FROM rochound_dispatch"),
+            (Rows{"3|256|1|1|2000850|1", "|256|1|1|2006000|1"}));
+  EXPECT_EQ(Ask("SELECT session, ppid, executable, command, host, calls, dispatches, copies, note "
+                "FROM rochound_process"),
+            Rows{"0|42|/usr/bin/example|example --fast|somewhere|4|2|1|"});
+  EXPECT_EQ(Ask("SELECT agent, type, name, gpuId FROM rochound_agent"),
+            (Rows{"0|cpu|CPU|", "1|gpu|gfx942|0", "2|gpu|gfx942|1"}));
+  EXPECT_EQ(Ask("SELECT queueId, agent, packets FROM rochound_queue"), Rows{"1|1|16384"});
+  EXPECT_EQ(Ask("SELECT * FROM rochound_lost"), Rows{});
+  EXPECT_EQ(Ask("SELECT value FROM rocpd_metadata WHERE tag LIKE 'rochound%' OR tag = "
+                "'session_count' ORDER BY tag"),
+            (Rows{"example --fast", std::to_string(TestLog::kRealtime), "1"}));
+
+  EXPECT_EQ(summary.calls, 4u);
+  EXPECT_EQ(summary.kernels, 1u);
+  EXPECT_EQ(summary.runtime_kernels, 1u);
+  EXPECT_EQ(summary.copies, 1u);
+  EXPECT_EQ(summary.copied_bytes, 4096u);
+  EXPECT_EQ(summary.ranges, 2u);
+  EXPECT_EQ(summary.lost.size(), 0u);
+  EXPECT_EQ(summary.start, 2'000'000);
+  EXPECT_EQ(summary.end, 2'009'000);
+  EXPECT_EQ(summary.kernels_by_name.at("add(float*, float*, int)").ns, 4000);
+  EXPECT_EQ(summary.calls_by_name.at("hipMemcpy").ns, 400);
+}
+
+TEST_F(Conversion, KeepsEveryKernelOfAGraph) {
+  constexpr int kNodes = 1000, kLaunches = 50;
+  TestLog log(run());
+  log.Queue(1, 1);
+  for (uint32_t id = 1; id <= kNodes; ++id) log.Kernel(id, fmt::format("node_{}", id));
+  auto* thread = log.NewThread();
+  uint64_t packet = 0, now = 2'000'000;
+  for (int launch = 0; launch < kLaunches; ++launch) {
+    const uint64_t correlation = thread->NextCorrelation();
+    const uint64_t begin = now;
+    for (uint32_t id = 1; id <= kNodes; ++id) {
+      log.Dispatch(thread, correlation, 1, packet, id, now += 10);
+      // Half of them end before the call that launched them.
+      if (id % 2 == 0) log.Time(1, packet, 1, now, now + 5);
+      ++packet;
+    }
+    log.Call(thread, TestLog::kGraphLaunch, begin, now, correlation, {0x91, 0x5});
+    for (uint64_t odd = packet - kNodes; odd < packet; odd += 2) log.Time(1, odd, 1, now, now + 7);
+  }
+  log.Finish();
+  log.SetClocks();
+  const Summary summary = Convert();
+  EXPECT_EQ(summary.kernels, 50'000u);
+  EXPECT_EQ(summary.lost.size(), 0u);
+  EXPECT_EQ(Ask("SELECT count(*), count(DISTINCT kernelName), count(DISTINCT sequenceId) FROM kernel "
+                "WHERE stream = '0x5'"),
+            Rows{"50000|1000|50000"});
+  EXPECT_EQ(Ask("SELECT min(n), max(n), count(*) FROM (SELECT count(*) AS n FROM rocpd_api_ops GROUP "
+                "BY api_id)"),
+            Rows{"1000|1000|50"});
+  EXPECT_EQ(Ask("SELECT s.string, count(*) FROM rocpd_kernelapi JOIN rocpd_string s ON s.id = "
+                "kernelName_id GROUP BY 1"),
+            Rows{"node_1|50"});
+  EXPECT_EQ(Ask("SELECT count(*) FROM kernel WHERE kernelName = 'node_77' AND duration = 7"), Rows{"50"});
+  EXPECT_EQ(Ask("SELECT TotalCalls FROM top WHERE Name = 'node_78'"), Rows{"50"});
+}
+
+TEST_F(Conversion, FindsTimesThatComeBeforeTheirDispatch) {
+  // Small chunks, so that the drain thread's chunk with the times comes first.
+  TestLog log(run(), {.chunk_bytes = 4096});
+  log.Queue(1, 2);
+  log.Kernel(1, "k");
+  for (uint64_t i = 0; i < 2000; ++i) log.Time(1, i, 2, 5'000'000 + i, 5'000'500 + i);
+  auto* thread = log.NewThread();
+  for (uint64_t i = 0; i < 2000; ++i) {
+    const uint64_t correlation = thread->NextCorrelation();
+    log.Dispatch(thread, correlation, 1, i, 1, 4'000'000 + i);
+    log.Call(thread, TestLog::kLaunch, 4'000'000 + i, 4'000'001 + i, correlation);
+  }
+  log.Finish();
+  log.SetClocks();
+  EXPECT_EQ(Convert().lost.size(), 0u);
+  EXPECT_EQ(Ask("SELECT count(*), sum(duration), min(start - sequenceId), max(start - sequenceId), "
+                "min(gpuId) FROM kernel"),
+            Rows{"2000|1000000|5000000|5000000|1"});
+}
+
+TEST_F(Conversion, TellsWhatAKilledProcessLeft) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  log.Kernel(1, "k");
+  auto* thread = log.NewThread();
+  const uint64_t first = thread->NextCorrelation();
+  log.Dispatch(thread, first, 1, 0, 1, 2'000'050);
+  log.Call(thread, TestLog::kLaunch, 2'000'000, 2'000'100, first);
+  log.Range(thread, trace::RangeKind::kPush, "never popped", 2'000'200);
+  const uint64_t second = thread->NextCorrelation();
+  thread->OpenCall(TestLog::kSynchronize, 2'000'300, second);
+  log.Copy(thread, second, 9, trace::CopyKind::kFill, trace::kNoAgent, 1, 64, 2'000'400);
+  log.SetClocks();  // and no Finish
+  const Summary summary = Convert();
+
+  EXPECT_EQ(Ask("SELECT start, apiName, args FROM api WHERE domain = 'hip'"),
+            (Rows{"2000000|hipLaunchKernel|", "2000300|hipDeviceSynchronize|not returned"}));
+  EXPECT_EQ(Ask("SELECT start, end, opType FROM op ORDER BY start"),
+            (Rows{"2000050|2000050|KernelExecution", "2000400|2000400|FillBuffer"}));
+  EXPECT_EQ(Ask("SELECT timed, agent, api_id FROM rochound_dispatch"), Rows{"0|1|1"});
+  EXPECT_EQ(Ask("SELECT timed, api_id FROM rochound_copy"), Rows{"0|2"});
+  EXPECT_EQ(Ask("SELECT args, end >= 2000400 FROM api WHERE domain = 'roctx'"), Rows{"never popped|1"});
+  EXPECT_EQ(Ask("SELECT what, count FROM rochound_lost ORDER BY what"),
+            (Rows{"call under way|1", "copy times|1", "kernel times|1"}));
+  EXPECT_EQ(summary.lost.size(), 3u);
+  // This very process wrote it, and lives.
+  EXPECT_EQ(Ask("SELECT note FROM rochound_process"), Rows{"still running"});
+}
+
+TEST_F(Conversion, TellsWhatWasDropped) {
+  TestLog log(run());
+  log.writer()->CountDropped(trace::DropReason::kNoSignal, 5);
+  log.writer()->CountDropped(trace::DropReason::kNoChunk, 7);
+  log.writer()->CountDropped(trace::DropReason::kRecycled, 100);  // was asked for: not lost
+  log.Finish();
+  log.SetClocks();
+  EXPECT_EQ(Convert().lost.size(), 2u);
+  EXPECT_EQ(Ask("SELECT sum(count) FROM rochound_lost WHERE what = 'records dropped'"), Rows{"12"});
+}
+
+TEST_F(Conversion, ReleasesCallsThatNeverCame) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  log.Kernel(1, "k");
+  auto* thread = log.NewThread();
+  for (uint64_t i = 0; i < 1000; ++i) {
+    log.Dispatch(thread, thread->NextCorrelation(), 1, i, 1, 2'000'000 + i);
+    log.Time(1, i, 1, 2'000'000 + i, 2'000'001 + i);
+  }
+  log.Finish();
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT count(*) FROM kernel"), Rows{"1000"});
+  EXPECT_EQ(Ask("SELECT count(*) FROM rocpd_api_ops"), Rows{"0"});
+  EXPECT_EQ(Ask("SELECT what, count FROM rochound_lost"), Rows{"calls|1000"});
+}
+
+TEST_F(Conversion, PairsAllocationsAcrossThreads) {
+  TestLog log(run());
+  // Chunks come in the order they were taken: the releasing thread's first.
+  auto* releases = log.NewThread();
+  auto* allocates = log.NewThread();
+  const auto release = [&](uint64_t now) {
+    log.Put<trace::Release>(releases, 0, 0, [&](auto& record) {
+      record.address = 0xa000;
+      record.now_tsc = now;
+      record.correlation = 0;
+    });
+  };
+  const auto allocate = [&](uint64_t now) {
+    log.Put<trace::Allocation>(allocates, 1, 0, [&](auto& record) {
+      record.address = 0xa000;
+      record.bytes = now;
+      record.now_tsc = now;
+    });
+  };
+  release(2'000'010);  // allocated before the recording
+  for (uint64_t i = 1; i <= 3; ++i) {
+    release(2'000'000 + 100 * i + 50);
+    allocate(2'000'000 + 100 * i);
+  }
+  allocate(2'001'000);
+  log.Finish();
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT start, end FROM rochound_allocation ORDER BY start"),
+            (Rows{"2000100|2000150", "2000200|2000250", "2000300|2000350", "2001000|"}));
+}
+
+TEST_F(Conversion, PairsRangesAcrossThreads) {
+  TestLog log(run());
+  auto* stops = log.NewThread();
+  auto* starts = log.NewThread();
+  log.Range(stops, trace::RangeKind::kStop, "", 2'000'400, 2);
+  log.Range(stops, trace::RangeKind::kPop, "", 2'000'450);  // pushed before the recording
+  log.Range(starts, trace::RangeKind::kStart, "one", 2'000'100, 1);
+  log.Range(starts, trace::RangeKind::kStart, "two", 2'000'200, 2);
+  log.Range(starts, trace::RangeKind::kStop, "", 2'000'300, 1);
+  log.Finish();
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT start, end, apiName, args FROM api ORDER BY start"),
+            (Rows{"2000100|2000300|UserRange|one", "2000200|2000400|UserRange|two"}));
+}
+
+TEST_F(Conversion, NumbersGpusAcrossProcesses) {
+  // Each process sees one GPU of two and calls it agent 0.
+  for (const int node : {2, 1}) {
+    TestLog log(run());
+    log.writer()->WriteText("info",
+                            fmt::format("host=h\nagent=0,{},gpu,gfx942,MI300X,GPU-{}\n", node, node));
+    log.Queue(1, 0);
+    log.Kernel(1, fmt::format("on_node_{}", node));
+    auto* thread = log.NewThread();
+    log.Dispatch(thread, 0, 1, 1, 1, 2'000'000);
+    log.Finish();
+    log.SetClocks();
+  }
+  EXPECT_EQ(Convert().processes, 2u);
+  EXPECT_EQ(Ask("SELECT gpuId, kernelName FROM kernel ORDER BY gpuId"),
+            (Rows{"0|on_node_1", "1|on_node_2"}));
+  EXPECT_EQ(Ask("SELECT id >> 32, count(*) FROM rocpd_op GROUP BY 1"), (Rows{"0|1", "1|1"}));
+  EXPECT_EQ(Ask("SELECT value FROM rocpd_metadata WHERE tag = 'session_count'"), Rows{"2"});
+}
+
+TEST_F(Conversion, WritesJsonLines) {
+  TestLog log(run());
+  log.Queue(1, 2);
+  log.Kernel(1, "k");
+  auto* thread = log.NewThread();
+  log.Call(thread, TestLog::kSetDevice, 2'000'000, 2'000'010, thread->NextCorrelation(), {1});
+  log.Call(thread, TestLog::kMalloc, 2'000'100, 2'000'350, thread->NextCorrelation(),
+           {0x7ffd, 0, 1ull << 40}, 2);
+  log.Call(thread, TestLog::kStoreSignal, 2'000'400, 2'000'410, thread->NextCorrelation(),
+           {0xabc, static_cast<uint64_t>(-1)});
+  log.Finish();
+  log.SetClocks();
+  const auto path = dir_.path() / "calls.jsonl";
+  TextOutput output = TextOutput::Open(path).value();
+  Convert({.jsonl = &output});
+
+  std::vector<nlohmann::json> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[1]["timestamp"], TestLog::kRealtime + 2'000'100);
+  EXPECT_EQ(lines[1]["function"], "hipMalloc");
+  EXPECT_EQ(lines[1]["arguments"],
+            (nlohmann::json{{"ptr", "0x7ffd"}, {"*ptr", "0x0"}, {"size", 1ull << 40}}));
+  EXPECT_EQ(lines[1]["result"], 2);
+  EXPECT_EQ(lines[1]["pid"], getpid());
+  EXPECT_EQ(lines[1]["thread"], gettid());
+  EXPECT_EQ(lines[1]["device"], 1);
+  EXPECT_EQ(lines[1]["duration"], 250);
+  EXPECT_EQ(lines[2]["device"], nullptr);
+  EXPECT_EQ(lines[2]["result"], nullptr);
+  EXPECT_EQ(lines[2]["arguments"]["value"], -1);
+}
+
+TEST_F(Conversion, WritesDurationLines) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  log.Kernel(1, "plain");
+  log.Kernel(2, "_Z5scaleIfEvPT_S0_");
+  log.Kernel(3, "__amd_rocclr_copyBuffer");
+  auto* thread = log.NewThread();
+  for (uint32_t i = 1; i <= 3; ++i) {
+    log.Dispatch(thread, 0, 1, i, i, 2'000'000);
+    log.Time(1, i, 1, 2'000'000 + i, 2'000'100 + i);
+  }
+  log.Finish();
+  log.SetClocks();
+  const auto path = dir_.path() / "durations.csv";
+  TextOutput output = TextOutput::Open(path).value();
+  Convert({.durations = &output});
+  EXPECT_EQ(base::ReadFile(path).value(),
+            "kernel,dispatch,startNs,endNs\n"
+            "plain,1,2000001,2000101\n"
+            "\"void scale<float>(float*, float)\",2,2000002,2000102\n");
+}
+
+TEST_F(Conversion, WritesStackFrames) {
+  TestLog log(run());
+  const std::string maps = base::ReadFile("/proc/self/maps").value();
+  log.writer()->WriteText("maps", maps);
+  auto* thread = log.NewThread();
+  const uint64_t correlation = thread->NextCorrelation();
+  log.Put<trace::StackFrames>(thread, 2, 0, [&](auto& record) {
+    record.correlation = correlation;
+    record.addresses[0] = reinterpret_cast<uint64_t>(&ConvertRun) + 1;
+    record.addresses[1] = 0x123;
+  });
+  log.Call(thread, TestLog::kSynchronize, 2'000'000, 2'000'010, correlation);
+  log.Finish();
+  log.SetClocks();
+  Convert();
+  const Rows frames = Ask("SELECT * FROM stackframe");
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0].find("1|hipDeviceSynchronize|0|rochound::store::ConvertRun("), 0u) << frames[0];
+  EXPECT_EQ(frames[1], "1|hipDeviceSynchronize|1|0x123");
+}
+
+TEST_F(Conversion, StopsWhenTold) {
+  TestLog log(run());
+  log.Finish();
+  auto opened = trace::RunLog::Open(run());
+  ConversionOptions options;
+  options.rpd = rpd();
+  options.progress = [](uint64_t, uint64_t) { return false; };
+  EXPECT_FALSE(ConvertRun(opened.value(), options).ok());
+  EXPECT_FALSE(std::filesystem::exists(rpd()));
+}
+
+}  // namespace
+}  // namespace rochound::store

@@ -1,0 +1,826 @@
+// SPDX-License-Identifier: MIT
+#include "store/process_converter.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/files.h"
+
+namespace rochound::store {
+namespace {
+
+constexpr uint64_t kCopyKey = 1ull << 63;  // told from dispatches, whose queue index is small
+constexpr size_t kMostOpenCalls = 32;      // deeper than calls nest: the oldest was lost
+constexpr size_t kMostUntimed = 1 << 20;   // far more than queues can hold
+constexpr size_t kMostEarlyTimes = 1 << 19;
+constexpr size_t kMostReleases = 64;
+constexpr size_t kMostStoppedRanges = 1 << 16;
+constexpr uint32_t kMostThreads = 1 << 24;  // what a correlation has room for
+
+constexpr std::string_view kFillBuffer = "FillBuffer";
+
+int64_t Signed(uint64_t number) { return static_cast<int64_t>(number); }
+
+}  // namespace
+
+// What a call caused, until it returns.
+struct ProcessConverter::PendingCall {
+  uint64_t correlation = 0;
+  std::vector<uint32_t> waiting;  // in ops_
+  int64_t gpu = -1;
+  bool has_launch = false;  // of a kernel of the program: the first one
+  bool has_copy = false;
+  trace::KernelDispatch launch{};
+  trace::Copy copy{};
+};
+
+// A dispatch or a copy, until its call has returned and its times are known.
+struct ProcessConverter::PendingOp {
+  union {
+    trace::KernelDispatch dispatch;
+    trace::Copy copy;
+  };
+  bool is_copy = false;
+  bool used = false;      // false: in the free list
+  bool has_call = false;  // api is final
+  bool has_time = false;  // begin, end and agent are final
+  bool timed = false;     // and are the GPU's
+  uint16_t agent = trace::kNoAgent;
+  int64_t api = 0;
+  uint64_t submit = 0, begin = 0, end = 0;
+  uint64_t number = 0;  // counts dispatches and copies as they were seen
+
+  PendingOp() : dispatch{} {}
+};
+
+struct ProcessConverter::OpenRange {
+  uint64_t begin;
+  std::string message;
+  int64_t tid;
+};
+
+struct ProcessConverter::LiveAllocation {
+  trace::Allocation record;
+  uint64_t begin;
+};
+
+// What happened at one address. Other threads' chunks come earlier or later, so a release may be seen
+// before its allocation, and the next allocation before the release.
+struct ProcessConverter::Place {
+  std::vector<LiveAllocation> live;
+  std::vector<uint64_t> released;  // at these times, allocation not seen yet
+};
+
+struct ProcessConverter::Thread {
+  int64_t device = 0;              // HIP's current one, as far as was seen
+  std::vector<PendingCall> calls;  // oldest first
+  size_t calls_used = 0;           // of those; the rest is kept for its memory
+  std::vector<OpenRange> ranges;   // outermost first
+
+  // The calls written last, for work that is told after its call.
+  struct Written {
+    uint64_t correlation = 0;
+    int64_t api = 0;
+  };
+  std::array<Written, 256> written{};
+
+  Written& Slot(uint64_t correlation) { return written[correlation % written.size()]; }
+};
+
+struct ProcessConverter::FunctionFacts {
+  Function function;
+  int64_t name, category, domain;  // strings
+  CopyCall copy;
+  bool sets_device;
+  int stream;  // argument
+  Summary::Total* total;
+};
+
+struct ProcessConverter::KernelFacts {
+  int64_t row = 0;                         // in rochound_kernel
+  int64_t description = 0, operation = 0;  // strings
+  bool of_program = true;
+  std::string name;
+  Summary::Total* total = nullptr;
+};
+
+ProcessConverter::ProcessConverter(const trace::ProcessLog& log, std::vector<int64_t> gpu_ids,
+                                   const Outputs& outputs, Summary* summary)
+    : log_(log), gpu_ids_(std::move(gpu_ids)), outputs_(outputs), summary_(summary) {
+  ++summary_->processes;
+  if (outputs_.rpd != nullptr) outputs_.rpd->BeginSession();
+}
+
+ProcessConverter::~ProcessConverter() = default;
+
+base::Result<void> ProcessConverter::Run() {
+  for (const auto& [id, kernel] : log_.kernels()) AddKernel(id, kernel, StringOf(kernel.name));
+  if (outputs_.rpd != nullptr) {
+    for (const trace::Agent& agent : log_.agents()) {
+      outputs_.rpd->AddAgent({.agent = agent.index,
+                              .node = agent.node,
+                              .type = agent.gpu ? "gpu" : "cpu",
+                              .name = agent.name,
+                              .product = agent.product,
+                              .uuid = agent.uuid,
+                              .gpu = GpuId(agent.index)});
+    }
+    for (const auto& [index, queue] : log_.queues()) {
+      outputs_.rpd->AddQueue({.queue = index,
+                              .agent = queue.head.small,
+                              .hsa_id = Signed(queue.hsa_id),
+                              .packets = Signed(queue.packets),
+                              .created = Signed(log_.host_clock().At(queue.now_tsc))});
+    }
+  }
+  ROCHOUND_CHECK(log_.Visit(*this));
+  if (stopped_) return base::Error{"stopped"};
+  for (const trace::OpenCall& open : log_.open_calls()) {
+    WriteCall({.thread = {open.thread, open.tid},
+               .function = open.function,
+               .result = 0,
+               .begin_ns = open.begin_ns,
+               .end_ns = std::max(open.begin_ns, log_.last_ns()),
+               .correlation = open.correlation,
+               .words = {},
+               .texts = {},
+               .frames = {}},
+              false);
+    Lost("call under way", 1, FunctionOf(open.function).function.name + " had not returned");
+  }
+  Finish();
+  return {};
+}
+
+std::string_view ProcessConverter::StringOf(uint32_t id) const {
+  return log_.String(id).value_or(std::string_view());
+}
+
+void ProcessConverter::Seen(uint64_t begin, uint64_t end) {
+  first_seen_ = std::min(first_seen_, begin);
+  last_seen_ = std::max(last_seen_, end);
+}
+
+ProcessConverter::Thread& ProcessConverter::ThreadOf(const trace::Thread& thread) {
+  const uint32_t index = thread.index % kMostThreads;
+  if (index >= threads_.size()) threads_.resize(index + size_t{1});
+  if (threads_[index] == nullptr) threads_[index] = std::make_unique<Thread>();
+  return *threads_[index];
+}
+
+// --- names
+
+void ProcessConverter::AddKernel(uint32_t id, const trace::KernelSymbol& record,
+                                 std::string_view name) {
+  auto& kernel = kernels_[id];
+  if (kernel != nullptr) return;
+  kernel = std::make_unique<KernelFacts>();
+  kernel->name = Demangle(name);
+  const std::string_view operation = OperationOfKernel(name);
+  kernel->of_program = operation == kKernelExecution;
+  if (kernel->of_program) kernel->total = &summary_->kernels_by_name[kernel->name];
+  if (outputs_.rpd == nullptr) return;
+  kernel->description = String(kernel->name);
+  kernel->operation = String(operation);
+  kernel->row = outputs_.rpd->AddKernel({.name = kernel->name,
+                                         .mangled_name = name,
+                                         .kernel_object = Signed(record.kernel_object),
+                                         .code_object = record.code_object,
+                                         .kernarg_bytes = Signed(record.kernarg_bytes),
+                                         .agent = record.head.small});
+}
+
+const ProcessConverter::KernelFacts& ProcessConverter::KernelOf(uint32_t id) {
+  if (last_kernel_ != nullptr && id == last_kernel_id_) return *last_kernel_;
+  auto found = kernels_.find(id);
+  if (found == kernels_.end()) {
+    AddKernel(id, {}, "unknown kernel " + std::to_string(id));
+    found = kernels_.find(id);
+  }
+  last_kernel_id_ = id;
+  last_kernel_ = found->second.get();
+  return *last_kernel_;
+}
+
+const ProcessConverter::FunctionFacts& ProcessConverter::FunctionOf(uint16_t id) {
+  if (id >= functions_.size()) functions_.resize(id + size_t{1});
+  if (functions_[id] != nullptr) return *functions_[id];
+  auto facts = std::make_unique<FunctionFacts>();
+  if (const trace::Function* const known = log_.FindFunction(id)) {
+    facts->function = Function(known->domain, known->name, known->result, known->arguments);
+  } else {
+    facts->function = Function("unknown", "function " + std::to_string(id), "", "");
+    ++calls_without_function_;
+  }
+  const Function& function = facts->function;
+  facts->name = String(function.name);
+  facts->category = String(CategoryOf(function));
+  facts->domain = String(function.domain);
+  facts->copy = CopyCallOf(function);
+  facts->sets_device = function.domain == "hip" && function.name == "hipSetDevice";
+  facts->stream = std::max(function.Find("stream"), function.Find("hStream"));
+  facts->total = &summary_->calls_by_name[function.name];
+  functions_[id] = std::move(facts);
+  return *functions_[id];
+}
+
+// --- calls
+
+ProcessConverter::PendingCall& ProcessConverter::PendingCallOf(Thread& thread,
+                                                               uint64_t correlation) {
+  for (size_t i = thread.calls_used; i-- > 0;)
+    if (thread.calls[i].correlation == correlation) return thread.calls[i];
+  if (thread.calls_used == kMostOpenCalls) AbandonOldestCall(thread);
+  if (thread.calls_used == thread.calls.size()) thread.calls.emplace_back();
+  PendingCall& call = thread.calls[thread.calls_used++];
+  call.correlation = correlation;
+  call.waiting.clear();
+  call.gpu = -1;
+  call.has_launch = call.has_copy = false;
+  return call;
+}
+
+// Its record never came: what it caused stands alone.
+void ProcessConverter::AbandonOldestCall(Thread& thread) {
+  ++lost_calls_;
+  const auto first = thread.calls.begin();
+  for (const uint32_t index : first->waiting) {
+    ops_[index].has_call = true;
+    Settle(index);
+  }
+  std::rotate(first, first + 1, first + static_cast<ptrdiff_t>(thread.calls_used--));
+}
+
+void ProcessConverter::OnCall(const trace::CallEvent& event) { WriteCall(event, true); }
+
+void ProcessConverter::WriteCall(const trace::CallEvent& event, bool returned) {
+  const FunctionFacts& facts = FunctionOf(event.function);
+  const Function& function = facts.function;
+  const CallArguments arguments{event.words, event.texts};
+  Thread& thread = ThreadOf(event.thread);
+  size_t at = thread.calls_used;
+  while (at > 0 && thread.calls[at - 1].correlation != event.correlation) --at;
+  PendingCall* const call = at > 0 ? &thread.calls[at - 1] : nullptr;
+
+  ++calls_;
+  ++facts.total->count;
+  facts.total->ns += Signed(event.end_ns - event.begin_ns);
+  Seen(event.begin_ns, event.end_ns);
+  if (facts.sets_device && returned && event.result == 0 && !event.words.empty())
+    thread.device = static_cast<int32_t>(event.words[0]);
+
+  int64_t api = 0;
+  if (outputs_.rpd != nullptr) {
+    text_.clear();
+    AppendArguments(&text_, function, arguments);
+    if (!returned) text_.append(text_.empty() ? "not returned" : "|not returned");
+    api = outputs_.rpd->AddApi({.pid = log_.pid(),
+                                .tid = event.thread.tid,
+                                .start = Signed(event.begin_ns),
+                                .end = Signed(event.end_ns),
+                                .name = facts.name,
+                                .category = facts.category,
+                                .domain = facts.domain,
+                                .args = text_});
+    if (call != nullptr && call->has_launch) {
+      stream_.clear();
+      if (facts.stream >= 0) AppendHex(&stream_, WordOf(function, arguments, facts.stream));
+      WriteKernelApi(api, stream_, call->launch);
+    }
+    if (facts.copy.is_copy) {
+      WriteCopyApi(api, thread, facts.copy, function, arguments,
+                   call != nullptr && call->has_copy ? &call->copy : nullptr);
+    }
+    if (!event.frames.empty()) WriteFrames(api, event.frames);
+    thread.Slot(event.correlation) = {event.correlation, api};
+  }
+  if (outputs_.jsonl != nullptr) {
+    WriteJson(event, thread, function, arguments, call != nullptr ? call->gpu : -1, returned);
+  }
+  if (call == nullptr) return;
+  for (const uint32_t index : call->waiting) {
+    ops_[index].has_call = true;
+    ops_[index].api = api;
+    Settle(index);
+  }
+  const auto first = thread.calls.begin() + static_cast<ptrdiff_t>(at - 1);
+  std::rotate(first, first + 1, thread.calls.begin() + static_cast<ptrdiff_t>(thread.calls_used--));
+}
+
+void ProcessConverter::WriteKernelApi(int64_t api, std::string_view stream,
+                                      const trace::KernelDispatch& launch) {
+  outputs_.rpd->AddKernelApi(
+      {.api = api,
+       .stream = stream,
+       .grid = {launch.grid[0], launch.grid[1], launch.grid[2]},
+       .workgroup = {launch.workgroup[0], launch.workgroup[1], launch.workgroup[2]},
+       .group_bytes = launch.group_bytes,
+       .private_bytes = launch.private_bytes,
+       .kernel_name = KernelOf(launch.kernel).description});
+}
+
+// first: the copy that the call caused, if any was seen; some are done by kernels or by the host.
+void ProcessConverter::WriteCopyApi(int64_t api, const Thread& thread, const CopyCall& copy,
+                                    const Function& function, const CallArguments& arguments,
+                                    const trace::Copy* first) {
+  const auto word = [&](int argument) { return WordOf(function, arguments, argument); };
+  const auto number = [&](int argument) { return Signed(word(argument)); };
+  const int64_t kind = copy.kind >= 0 ? number(copy.kind) : copy.fixed_kind;
+  CopyApiRow row{.api = api,
+                 .stream = {},
+                 .size = number(copy.size),
+                 .width = number(copy.width),
+                 .height = number(copy.height),
+                 .kind = kind,
+                 .destination = {},
+                 .source = {},
+                 .destination_device = kind == 1 || kind == 3 ? thread.device : -1,
+                 .source_device = kind == 2 || kind == 3 ? thread.device : -1,
+                 .sync = copy.sync,
+                 .pinned = false};
+  if (first != nullptr) {
+    row.destination_device = GpuId(first->head.wide & 0xffff);
+    row.source_device = GpuId(first->head.wide >> 16);
+    if (copy.size < 0) row.size = Signed(first->bytes);
+  }
+  if (copy.size < 0 && copy.width >= 0) row.size = row.width * std::max<int64_t>(row.height, 1);
+  if (copy.destination_device >= 0) row.destination_device = number(copy.destination_device);
+  if (copy.source_device >= 0) row.source_device = number(copy.source_device);
+  std::string destination, source;
+  stream_.clear();
+  if (copy.stream >= 0) AppendHex(&stream_, word(copy.stream));
+  if (copy.destination >= 0) AppendHex(&destination, word(copy.destination));
+  if (copy.source >= 0) AppendHex(&source, word(copy.source));
+  row.stream = stream_;
+  row.destination = destination;
+  row.source = source;
+  outputs_.rpd->AddCopyApi(row);
+}
+
+void ProcessConverter::WriteFrames(int64_t api, std::span<const uint64_t> frames) {
+  if (symbolizer_ == nullptr) {
+    const auto maps = base::ReadFile(log_.folder() / "maps");
+    symbolizer_ = std::make_unique<Symbolizer>(maps.ok() ? maps.value() : std::string());
+  }
+  int64_t depth = 0;
+  for (const uint64_t address : frames) {
+    int64_t& name = frame_names_[address];
+    if (name == 0) name = String(symbolizer_->Name(address));
+    outputs_.rpd->AddStackFrame(api, depth++, name);
+  }
+}
+
+void ProcessConverter::WriteJson(const trace::CallEvent& event, const Thread& thread,
+                                 const Function& function, const CallArguments& arguments,
+                                 int64_t gpu, bool returned) {
+  std::string* const out = outputs_.jsonl->buffer();
+  out->append("{\"timestamp\":");
+  AppendNumber(out, Signed(event.begin_ns) + log_.realtime_offset_ns());
+  out->append(",\"function\":");
+  AppendJsonText(out, function.name);
+  out->append(",\"arguments\":");
+  AppendArgumentsJson(out, function, arguments);
+  out->append(",\"result\":");
+  returned ? AppendResultJson(out, function, arguments, event.result)
+           : static_cast<void>(out->append("null"));
+  out->append(",\"thread\":");
+  AppendNumber(out, event.thread.tid);
+  out->append(",\"pid\":");
+  AppendNumber(out, log_.pid());
+  out->append(",\"device\":");
+  if (function.domain == "hip" || gpu >= 0)
+    AppendNumber(out, gpu >= 0 ? gpu : thread.device);
+  else
+    out->append("null");
+  out->append(",\"duration\":");
+  AppendNumber(out, Signed(event.end_ns - event.begin_ns));
+  out->append(returned ? "}\n" : ",\"returned\":false}\n");
+  outputs_.jsonl->LineDone();
+}
+
+// --- dispatches and copies
+
+ProcessConverter::PendingOp& ProcessConverter::NewOp(uint32_t* index) {
+  if (free_ops_.empty()) {
+    *index = static_cast<uint32_t>(ops_.size());
+    ops_.emplace_back();
+  } else {
+    *index = free_ops_.back();
+    free_ops_.pop_back();
+  }
+  PendingOp& op = ops_[*index];
+  op.used = true;
+  op.has_call = op.has_time = op.timed = false;
+  op.agent = trace::kNoAgent;
+  op.api = 0;
+  op.number = ++next_number_;
+  return op;
+}
+
+void ProcessConverter::OnDispatch(const trace::Event<trace::KernelDispatch>& event) {
+  uint32_t index = 0;
+  PendingOp& op = NewOp(&index);
+  op.dispatch = event.record;
+  op.is_copy = false;
+  op.submit = event.begin_ns;
+  AddOp(event.thread, index, event.record.correlation, event.record.dispatch & ~kCopyKey);
+}
+
+void ProcessConverter::OnCopy(const trace::Event<trace::Copy>& event) {
+  uint32_t index = 0;
+  PendingOp& op = NewOp(&index);
+  op.copy = event.record;
+  op.is_copy = true;
+  op.submit = event.begin_ns;
+  AddOp(event.thread, index, event.record.correlation, event.record.copy | kCopyKey);
+}
+
+void ProcessConverter::AddOp(const trace::Thread& where, uint32_t index, uint64_t correlation,
+                             uint64_t key) {
+  PendingOp& op = ops_[index];
+  Seen(op.submit, op.submit);
+  OpTime time;
+  if (TakeEarlyTime(early_, key, &time) || TakeEarlyTime(earlier_, key, &time)) {
+    SetTime(op, time);
+  } else {
+    untimed_.Insert(key, index);
+    if (untimed_.size() >= kMostUntimed) GiveUpOldOps(next_number_ - kMostUntimed / 2);
+  }
+  if (correlation == 0) {
+    op.has_call = true;
+  } else {
+    Thread& thread = ThreadOf(where);
+    const Thread::Written& written = thread.Slot(correlation);
+    if (written.correlation == correlation) {
+      op.has_call = true;
+      op.api = written.api;
+    } else {
+      PendingCall& call = PendingCallOf(thread, correlation);
+      call.waiting.push_back(index);
+      if (op.is_copy && !call.has_copy) {
+        call.has_copy = true;
+        call.copy = op.copy;
+      }
+      if (!op.is_copy && call.gpu < 0) {
+        const auto queue = log_.queues().find(op.dispatch.head.wide);
+        if (queue != log_.queues().end()) call.gpu = GpuId(queue->second.head.small);
+      }
+      if (!op.is_copy && !call.has_launch && KernelOf(op.dispatch.kernel).of_program) {
+        call.has_launch = true;
+        call.launch = op.dispatch;
+      }
+    }
+  }
+  Settle(index);
+}
+
+void ProcessConverter::OnKernelTime(const trace::Event<trace::KernelTime>& event) {
+  OnTime(event.record.dispatch & ~kCopyKey, {event.begin_ns, event.end_ns, event.record.head.small});
+}
+
+void ProcessConverter::OnCopyTime(const trace::Event<trace::CopyTime>& event) {
+  OnTime(event.record.copy | kCopyKey, {event.begin_ns, event.end_ns, event.record.head.small});
+}
+
+void ProcessConverter::OnTime(uint64_t key, const OpTime& time) {
+  if (time.end != 0) Seen(time.begin, time.end);
+  const uint32_t index = untimed_.Remove(key);
+  if (index != FlatMap::kNone) {
+    SetTime(ops_[index], time);
+    Settle(index);
+    return;
+  }
+  // Its chunk comes later. Those that wait longest never had one.
+  if (early_.index.size() >= kMostEarlyTimes) {
+    earlier_ = std::move(early_);
+    early_ = {};
+  }
+  early_.index.Insert(key, static_cast<uint32_t>(early_.times.size()));
+  early_.times.push_back(time);
+}
+
+bool ProcessConverter::TakeEarlyTime(EarlyTimes& early, uint64_t key, OpTime* time) {
+  if (early.index.size() == 0) return false;
+  const uint32_t at = early.index.Remove(key);
+  if (at == FlatMap::kNone) return false;
+  *time = early.times[at];
+  if (early.index.size() == 0) early.times.clear();
+  return true;
+}
+
+void ProcessConverter::SetTime(PendingOp& op, const OpTime& time) {
+  op.has_time = true;
+  op.agent = time.agent;
+  op.timed = time.begin != 0 || time.end != 0;
+  op.begin = op.timed ? time.begin : op.submit;
+  op.end = op.timed ? std::max(time.begin, time.end) : op.submit;
+}
+
+// Writes the operation once everything about it is known.
+void ProcessConverter::Settle(uint32_t index) {
+  PendingOp& op = ops_[index];
+  if (!op.has_call || !op.has_time) return;
+  op.is_copy ? WriteCopyOp(op) : WriteKernelOp(op);
+  op.used = false;
+  free_ops_.push_back(index);
+}
+
+void ProcessConverter::WriteKernelOp(const PendingOp& op) {
+  const trace::KernelDispatch& dispatch = op.dispatch;
+  const KernelFacts& kernel = KernelOf(dispatch.kernel);
+  ++dispatches_;
+  if (!op.timed) ++untimed_dispatches_;
+  if (kernel.of_program) {
+    ++summary_->kernels;
+    ++kernel.total->count;
+    kernel.total->ns += Signed(op.end - op.begin);
+  } else {
+    ++summary_->runtime_kernels;
+  }
+  const uint32_t queue = dispatch.head.wide;
+  if (outputs_.rpd != nullptr) {
+    uint16_t agent = op.agent;
+    if (agent == trace::kNoAgent) {
+      const auto found = log_.queues().find(queue);
+      if (found != log_.queues().end()) agent = found->second.head.small;
+    }
+    const int64_t id = outputs_.rpd->AddOp(
+        {.gpu = GpuId(agent),
+         .queue = queue,
+         .sequence = Signed(dispatch.dispatch & ((1ull << 48) - 1)),
+         .start = Signed(op.begin),
+         .end = Signed(op.end),
+         .description = kernel.description,
+         .type = kernel.operation});
+    if (op.api != 0) outputs_.rpd->AddApiOp(op.api, id);
+    outputs_.rpd->AddDispatch(
+        {.op = id,
+         .api = op.api,
+         .kernel = kernel.row,
+         .grid = {dispatch.grid[0], dispatch.grid[1], dispatch.grid[2]},
+         .workgroup = {dispatch.workgroup[0], dispatch.workgroup[1], dispatch.workgroup[2]},
+         .group_bytes = dispatch.group_bytes,
+         .private_bytes = dispatch.private_bytes,
+         .queue = queue,
+         .agent = agent == trace::kNoAgent ? -1 : agent,
+         .submit = Signed(op.submit),
+         .timed = op.timed});
+  }
+  if (outputs_.durations != nullptr && kernel.of_program) {
+    std::string* const out = outputs_.durations->buffer();
+    // Names with commas, as templates have, need quotes; a C++ name has none of its own.
+    const bool quote = kernel.name.find_first_of(",\"\n") != std::string::npos;
+    if (quote) out->push_back('"');
+    for (const char c : kernel.name) out->append(c == '"' ? 2 : 1, c);
+    if (quote) out->push_back('"');
+    for (const uint64_t number : {op.number, op.begin, op.end}) {
+      out->push_back(',');
+      AppendNumber(out, Signed(number));
+    }
+    out->push_back('\n');
+    outputs_.durations->LineDone();
+  }
+}
+
+void ProcessConverter::WriteCopyOp(const PendingOp& op) {
+  const trace::Copy& copy = op.copy;
+  const auto kind = static_cast<trace::CopyKind>(copy.head.small);
+  const uint32_t source = copy.head.wide >> 16, destination = copy.head.wide & 0xffff;
+  ++copies_;
+  if (!op.timed) ++untimed_copies_;
+  ++summary_->copies;
+  if (kind != trace::CopyKind::kFill) summary_->copied_bytes += copy.bytes;
+  if (outputs_.rpd == nullptr) return;
+
+  const int64_t from = GpuId(source), to = GpuId(destination), by = GpuId(op.agent);
+  const std::string_view type = kind == trace::CopyKind::kFill ? kFillBuffer
+                                : from >= 0 ? (to >= 0 ? "CopyDeviceToDevice" : "CopyDeviceToHost")
+                                            : (to >= 0 ? "CopyHostToDevice" : "CopyHostToHost");
+  const int64_t id = outputs_.rpd->AddOp({.gpu = by >= 0 ? by : std::max(from, to),
+                                          .queue = 0,  // no AQL queue has this index
+                                          .sequence = Signed(copy.copy),
+                                          .start = Signed(op.begin),
+                                          .end = Signed(op.end),
+                                          .description = String(""),
+                                          .type = String(type)});
+  if (op.api != 0) outputs_.rpd->AddApiOp(op.api, id);
+  const auto agent_row = [](uint32_t agent) {
+    return agent == trace::kNoAgent ? int64_t{-1} : int64_t{agent};
+  };
+  outputs_.rpd->AddCopy({.op = id,
+                         .api = op.api,
+                         .size = Signed(copy.bytes),
+                         .source_agent = agent_row(source),
+                         .destination_agent = agent_row(destination),
+                         .source = Signed(copy.source),
+                         .destination = Signed(copy.destination),
+                         .width = copy.width,
+                         .height = copy.height,
+                         .submit = Signed(op.submit),
+                         .timed = op.timed});
+}
+
+// Writes those that were seen before number `before` without what they still wait for.
+void ProcessConverter::GiveUpOldOps(uint64_t before) {
+  for (uint32_t index = 0; index < ops_.size(); ++index) {
+    PendingOp& op = ops_[index];
+    if (!op.used || op.has_time || op.number >= before) continue;
+    untimed_.Remove(op.is_copy ? op.copy.copy | kCopyKey : op.dispatch.dispatch & ~kCopyKey);
+    SetTime(op, {0, 0, trace::kNoAgent});
+    Settle(index);
+  }
+}
+
+// --- memory, ranges, the recorder itself
+
+void ProcessConverter::OnAllocation(const trace::Event<trace::Allocation>& event) {
+  if (outputs_.rpd == nullptr) return;
+  const LiveAllocation allocation{event.record, event.begin_ns};
+  Place& place = places_[event.record.address];
+  auto first = place.released.end();
+  for (auto at = place.released.begin(); at != place.released.end(); ++at)
+    if (*at >= event.begin_ns && (first == place.released.end() || *at < *first)) first = at;
+  if (first == place.released.end()) {
+    place.live.push_back(allocation);
+  } else {
+    WriteAllocation(allocation, *first);
+    place.released.erase(first);
+    if (place.live.empty() && place.released.empty()) places_.erase(event.record.address);
+  }
+}
+
+void ProcessConverter::OnRelease(const trace::Event<trace::Release>& event) {
+  if (outputs_.rpd == nullptr) return;
+  Place& place = places_[event.record.address];
+  auto last = place.live.end();
+  for (auto at = place.live.begin(); at != place.live.end(); ++at)
+    if (at->begin <= event.begin_ns && (last == place.live.end() || at->begin > last->begin)) last = at;
+  if (last == place.live.end()) {
+    // Older than the recording, or told later; one place cannot be given back often in that time.
+    if (place.released.size() >= kMostReleases) place.released.erase(place.released.begin());
+    place.released.push_back(event.begin_ns);
+  } else {
+    WriteAllocation(*last, event.begin_ns);
+    place.live.erase(last);
+    if (place.live.empty() && place.released.empty()) places_.erase(event.record.address);
+  }
+}
+
+void ProcessConverter::WriteAllocation(const LiveAllocation& allocation, uint64_t end) {
+  outputs_.rpd->AddAllocation({.pid = log_.pid(),
+                               .agent = allocation.record.head.small,
+                               .address = Signed(allocation.record.address),
+                               .size = Signed(allocation.record.bytes),
+                               .flags = allocation.record.head.wide,
+                               .start = Signed(allocation.begin),
+                               .end = Signed(end)});
+}
+
+void ProcessConverter::OnRange(const trace::Event<trace::Range>& event) {
+  Thread& thread = ThreadOf(event.thread);
+  const auto open = [&] {
+    return OpenRange{event.begin_ns, std::string(StringOf(event.record.head.wide)),
+                     event.thread.tid};
+  };
+  switch (static_cast<trace::RangeKind>(event.record.head.small)) {
+    case trace::RangeKind::kPush:
+      thread.ranges.push_back(open());
+      break;
+    case trace::RangeKind::kPop:
+      if (thread.ranges.empty()) break;  // pushed before the recording began
+      WriteRange(thread.ranges.back(), event.begin_ns, "UserMarker", "range");
+      thread.ranges.pop_back();
+      break;
+    case trace::RangeKind::kMark:
+      WriteRange(open(), event.begin_ns, "UserMarker", "mark");
+      break;
+    case trace::RangeKind::kStart: {
+      const auto stopped = stopped_ranges_.find(event.record.range);
+      if (stopped == stopped_ranges_.end()) {
+        started_ranges_[event.record.range] = open();
+      } else {
+        WriteRange(open(), stopped->second, "UserRange", "range");
+        stopped_ranges_.erase(stopped);
+      }
+      break;
+    }
+    case trace::RangeKind::kStop: {
+      const auto started = started_ranges_.find(event.record.range);
+      if (started != started_ranges_.end()) {
+        WriteRange(started->second, event.begin_ns, "UserRange", "range");
+        started_ranges_.erase(started);
+      } else if (stopped_ranges_.size() < kMostStoppedRanges) {
+        stopped_ranges_[event.record.range] = event.begin_ns;
+      }
+      break;
+    }
+  }
+}
+
+void ProcessConverter::WriteRange(const OpenRange& range, uint64_t end, std::string_view name,
+                                  std::string_view category) {
+  ++summary_->ranges;
+  Seen(range.begin, end);
+  if (outputs_.rpd == nullptr) return;
+  outputs_.rpd->AddApi({.pid = log_.pid(),
+                        .tid = range.tid,
+                        .start = Signed(range.begin),
+                        .end = Signed(std::max(range.begin, end)),
+                        .name = String(name),
+                        .category = String(category),
+                        .domain = String("roctx"),
+                        .args = range.message});
+}
+
+void ProcessConverter::OnOverhead(const trace::Event<trace::Overhead>& event) {
+  if (outputs_.rpd == nullptr) return;
+  outputs_.rpd->AddApi({.pid = log_.pid(),
+                        .tid = event.thread.tid,
+                        .start = Signed(event.begin_ns),
+                        .end = Signed(event.end_ns),
+                        .name = String(StringOf(event.record.head.wide)),
+                        .category = String("overhead"),
+                        .domain = String("rochound"),
+                        .args = {}});
+}
+
+void ProcessConverter::OnStateChange(const trace::Event<trace::StateChange>& event) {
+  if (static_cast<trace::RecorderState>(event.record.head.small) != trace::RecorderState::kDisabled)
+    return;
+  Lost("recording ended early", 1,
+       std::string(StringOf(static_cast<uint32_t>(event.record.reason))));
+}
+
+bool ProcessConverter::OnProgress(uint64_t done, uint64_t) {
+  stopped_ = progress_ && !progress_(done);
+  return !stopped_;
+}
+
+// --- the end
+
+void ProcessConverter::Lost(std::string what, uint64_t count, std::string note) {
+  if (outputs_.rpd != nullptr)
+    outputs_.rpd->AddLost({.pid = log_.pid(), .what = what, .count = Signed(count), .note = note});
+  summary_->lost.push_back({log_.pid(), std::move(what), count, std::move(note)});
+}
+
+void ProcessConverter::Finish() {
+  for (const auto& thread : threads_) {
+    if (thread == nullptr) continue;
+    while (thread->calls_used > 0) AbandonOldestCall(*thread);
+    for (; !thread->ranges.empty(); thread->ranges.pop_back())
+      WriteRange(thread->ranges.back(), last_seen_, "UserMarker", "range");
+  }
+  GiveUpOldOps(UINT64_MAX);
+  for (const auto& [id, range] : started_ranges_)
+    WriteRange(range, last_seen_, "UserRange", "range");
+  std::vector<LiveAllocation> kept;
+  for (const auto& [address, place] : places_)
+    kept.insert(kept.end(), place.live.begin(), place.live.end());
+  std::sort(kept.begin(), kept.end(),
+            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  for (const LiveAllocation& allocation : kept) WriteAllocation(allocation, 0);
+
+  const auto dropped = [&](trace::DropReason reason, const char* note) {
+    if (const uint64_t count = log_.Dropped(reason)) Lost("records dropped", count, note);
+  };
+  dropped(trace::DropReason::kNoChunk, "there was no room in the log: disk full, or too fast");
+  dropped(trace::DropReason::kNoSignal, "too much GPU work under way at once");
+  dropped(trace::DropReason::kNoString, "there was no room for texts");
+  if (const uint64_t count = log_.unknown_reasons_dropped())
+    Lost("records dropped", count, "for a reason that this release does not know");
+  // A flight recorder forgets old chunks on purpose, and with them one half of some pairs.
+  const std::string forgotten =
+      log_.Dropped(trace::DropReason::kRecycled) > 0 ? "; older data was not kept, as asked" : "";
+  if (untimed_dispatches_ > 0)
+    Lost("kernel times", untimed_dispatches_, "shown at the time they were submitted at" + forgotten);
+  if (untimed_copies_ > 0)
+    Lost("copy times", untimed_copies_, "shown at the time they were submitted at" + forgotten);
+  if (lost_calls_ > 0)
+    Lost("calls", lost_calls_, "their work is shown without a call" + forgotten);
+  if (calls_without_function_ > 0)
+    Lost("function names", calls_without_function_, "shown by their number");
+  for (const std::string& problem : log_.problems()) Lost("damaged data", 1, problem);
+
+  summary_->calls += calls_;
+  summary_->records += log_.records();
+  if (first_seen_ != UINT64_MAX) summary_->Seen(Signed(first_seen_), Signed(last_seen_));
+  if (outputs_.rpd == nullptr) return;
+  std::string note = log_.finished() ? "" : log_.running() ? "still running" : "killed";
+  int64_t ppid = 0;
+  for (const char digit : log_.Info("ppid"))
+    if (digit >= '0' && digit <= '9') ppid = ppid * 10 + (digit - '0');
+  outputs_.rpd->AddProcess({.pid = log_.pid(),
+                            .ppid = ppid,
+                            .executable = std::string(log_.Info("exe")),
+                            .command = std::string(log_.Info("command")),
+                            .host = std::string(log_.Info("host")),
+                            .start = Signed(log_.first_ns()),
+                            .end = Signed(log_.last_ns()),
+                            .calls = Signed(calls_),
+                            .dispatches = Signed(dispatches_),
+                            .copies = Signed(copies_),
+                            .note = std::move(note)});
+}
+
+}  // namespace rochound::store

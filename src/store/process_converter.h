@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+//
+// Turns the events of one process's log into rows, lines and sums. What belongs together (a dispatch
+// and its times, a call and the work it caused) may stand far apart in the log, in either order, and
+// is held only until its other half arrives. So the memory needed depends on how much was under way
+// at one time, not on how much there was. One thread; made by the conversion for each process.
+//
+//   KernelDispatch, Copy ... ApiCall                  same thread, same correlation
+//   KernelDispatch ... KernelTime, Copy ... CopyTime  any threads, either order
+//
+// No failure of its own: what stays without its other half is written all the same, and told in
+// rochound_lost and in the summary.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "store/flat_map.h"
+#include "store/functions.h"
+#include "store/names.h"
+#include "store/rpd.h"
+#include "store/summary.h"
+#include "store/symbolizer.h"
+#include "store/text_output.h"
+#include "trace/reader.h"
+
+namespace rochound::store {
+
+// Where the results go; null: not wanted.
+struct Outputs {
+  RpdWriter* rpd = nullptr;
+  TextOutput* jsonl = nullptr;
+  TextOutput* durations = nullptr;
+};
+
+class ProcessConverter : public trace::Visitor {
+ public:
+  // gpu_ids: by agent index, the number of the GPU in the whole run, or -1. All outlive the converter.
+  ProcessConverter(const trace::ProcessLog& log, std::vector<int64_t> gpu_ids,
+                   const Outputs& outputs, Summary* summary);
+  ~ProcessConverter() override;
+
+  // Called after each chunk with the records of this process that are done. False: stop.
+  void set_progress(std::function<bool(uint64_t)> progress) { progress_ = std::move(progress); }
+
+  // Reads the whole log.
+  base::Result<void> Run();
+
+  // What a log in parts needs: events, then everything that is still waiting.
+  void OnCall(const trace::CallEvent& event) override;
+  void OnDispatch(const trace::Event<trace::KernelDispatch>& event) override;
+  void OnKernelTime(const trace::Event<trace::KernelTime>& event) override;
+  void OnCopy(const trace::Event<trace::Copy>& event) override;
+  void OnCopyTime(const trace::Event<trace::CopyTime>& event) override;
+  void OnAllocation(const trace::Event<trace::Allocation>& event) override;
+  void OnRelease(const trace::Event<trace::Release>& event) override;
+  void OnRange(const trace::Event<trace::Range>& event) override;
+  void OnStateChange(const trace::Event<trace::StateChange>& event) override;
+  void OnOverhead(const trace::Event<trace::Overhead>& event) override;
+  bool OnProgress(uint64_t done, uint64_t records) override;
+
+ private:
+  struct PendingCall;
+  struct PendingOp;
+  struct Thread;
+  struct FunctionFacts;
+  struct KernelFacts;
+  struct OpenRange;
+  struct LiveAllocation;
+  struct Place;
+  struct OpTime {
+    uint64_t begin, end;
+    uint16_t agent;
+  };
+  struct EarlyTimes {
+    FlatMap index;
+    std::vector<OpTime> times;
+  };
+
+  Thread& ThreadOf(const trace::Thread& thread);
+  PendingCall& PendingCallOf(Thread& thread, uint64_t correlation);
+  void AbandonOldestCall(Thread& thread);
+  const FunctionFacts& FunctionOf(uint16_t id);
+  void AddKernel(uint32_t id, const trace::KernelSymbol& record, std::string_view name);
+  const KernelFacts& KernelOf(uint32_t id);
+  std::string_view StringOf(uint32_t id) const;
+
+  void WriteCall(const trace::CallEvent& event, bool returned);
+  void WriteKernelApi(int64_t api, std::string_view stream, const trace::KernelDispatch& launch);
+  void WriteCopyApi(int64_t api, const Thread& thread, const CopyCall& copy,
+                    const Function& function, const CallArguments& arguments,
+                    const trace::Copy* first);
+  void WriteFrames(int64_t api, std::span<const uint64_t> frames);
+  void WriteJson(const trace::CallEvent& event, const Thread& thread, const Function& function,
+                 const CallArguments& arguments, int64_t gpu, bool returned);
+  void WriteAllocation(const LiveAllocation& allocation, uint64_t end);
+  void WriteRange(const OpenRange& range, uint64_t end, std::string_view name,
+                  std::string_view category);
+
+  PendingOp& NewOp(uint32_t* index);
+  void AddOp(const trace::Thread& thread, uint32_t index, uint64_t correlation, uint64_t key);
+  void OnTime(uint64_t key, const OpTime& time);
+  bool TakeEarlyTime(EarlyTimes& early, uint64_t key, OpTime* time);
+  static void SetTime(PendingOp& op, const OpTime& time);
+  void Settle(uint32_t index);
+  void WriteKernelOp(const PendingOp& op);
+  void WriteCopyOp(const PendingOp& op);
+  void GiveUpOldOps(uint64_t before);
+
+  void Finish();
+  void Lost(std::string what, uint64_t count, std::string note);
+  int64_t String(std::string_view text) {
+    return outputs_.rpd != nullptr ? outputs_.rpd->String(text) : 0;
+  }
+  int64_t GpuId(uint32_t agent) const { return agent < gpu_ids_.size() ? gpu_ids_[agent] : -1; }
+  void Seen(uint64_t begin, uint64_t end);
+
+  const trace::ProcessLog& log_;
+  const std::vector<int64_t> gpu_ids_;
+  const Outputs outputs_;
+  Summary* const summary_;
+  std::function<bool(uint64_t)> progress_;
+  bool stopped_ = false;
+
+  std::vector<std::unique_ptr<Thread>> threads_;           // by index; null: not seen
+  std::vector<std::unique_ptr<FunctionFacts>> functions_;  // by id; null: not seen
+  std::unordered_map<uint32_t, std::unique_ptr<KernelFacts>> kernels_;
+  uint32_t last_kernel_id_ = 0;  // the one asked for last, since launches repeat
+  const KernelFacts* last_kernel_ = nullptr;
+  std::unordered_map<uint64_t, OpenRange> started_ranges_;  // by id
+  std::unordered_map<uint64_t, uint64_t> stopped_ranges_;   // whose start was not seen yet: when
+  std::unordered_map<uint64_t, Place> places_;              // by address
+
+  std::vector<PendingOp> ops_;  // a pool
+  std::vector<uint32_t> free_ops_;
+  FlatMap untimed_;             // key of a dispatch or copy -> in ops_
+  EarlyTimes early_, earlier_;  // times whose dispatch or copy was not seen yet
+  uint64_t next_number_ = 0;
+
+  std::unique_ptr<Symbolizer> symbolizer_;
+  std::unordered_map<uint64_t, int64_t> frame_names_;  // address -> string
+
+  std::string text_, stream_;
+  uint64_t first_seen_ = UINT64_MAX, last_seen_ = 0;
+  uint64_t calls_ = 0, dispatches_ = 0, copies_ = 0;
+  uint64_t untimed_dispatches_ = 0, untimed_copies_ = 0, lost_calls_ = 0;
+  uint64_t calls_without_function_ = 0;
+};
+
+}  // namespace rochound::store

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// What a conversion found, added up on the way so that nobody has to read the trace again for a
+// summary. Filled by ProcessConverter, process after process; plain data.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rochound::store {
+
+struct Summary {
+  struct Total {
+    uint64_t count = 0;
+    int64_t ns = 0;
+  };
+  struct Lost {
+    int64_t pid = 0;
+    std::string what;
+    uint64_t count = 0;
+    std::string note;
+  };
+
+  uint64_t processes = 0;
+  uint64_t records = 0;
+  uint64_t calls = 0;       // of HIP and HSA
+  uint64_t ranges = 0;      // and marks, of the program
+  uint64_t kernels = 0;     // dispatches of the program's kernels
+  uint64_t runtime_kernels = 0;
+  uint64_t copies = 0;
+  uint64_t copied_bytes = 0;
+  int64_t start = INT64_MAX;  // first and last time seen
+  int64_t end = 0;
+  std::map<std::string, Total, std::less<>> kernels_by_name;
+  std::map<std::string, Total, std::less<>> calls_by_name;
+  std::vector<Lost> lost;  // empty: nothing is missing
+
+  void Seen(int64_t from, int64_t to) {
+    start = std::min(start, from);
+    end = std::max(end, to);
+  }
+};
+
+}  // namespace rochound::store
