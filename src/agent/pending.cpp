@@ -55,11 +55,18 @@ void Write(uint64_t Record::* id_member, const Pending& pending, uint16_t clock,
 }
 
 void WriteTimes(const Pending& pending, bool known) {
+  if (pending.work == Work::kKernel && !known) {
+    Write(&trace::KernelTime::dispatch, pending, pending.agent, 0, 0);
+    return;
+  }
   if (pending.work == Work::kKernel) {
     const amd_signal_t* signal = Memory(pending.signal);
-    const uint64_t begin = known ? signal->start_ts : 0;
-    const uint64_t end = known ? signal->end_ts : 0;
-    Write(&trace::KernelTime::dispatch, pending, pending.agent, begin, end);
+    // On a signal that counts further dispatches the next one may be writing its times by now.
+    const uint64_t begin = __atomic_load_n(&signal->start_ts, __ATOMIC_RELAXED);
+    const uint64_t end = __atomic_load_n(&signal->end_ts, __ATOMIC_RELAXED);
+    const bool whole = begin <= end;
+    Write(&trace::KernelTime::dispatch, pending, pending.agent, whole ? begin : 0,
+          whole ? end : 0);
     return;
   }
   hsa_amd_profiling_async_copy_time_t time{};
@@ -74,7 +81,7 @@ void Unlink(Bucket& bucket, const Pending* pending) {
   for (Pending** link = &bucket.first; *link != nullptr; link = &(*link)->next_same_bucket) {
     if (*link != pending) continue;
     *link = pending->next_same_bucket;
-    bucket.waiting.fetch_sub(1, std::memory_order_relaxed);
+    bucket.waiting.fetch_sub(1, std::memory_order_release);
     return;
   }
 }
@@ -138,7 +145,8 @@ bool TakeIfFinished(Pending* pending) {
 
 void BeforeSignalChanges(hsa_signal_t signal, bool destroyed) {
   Bucket& bucket = BucketOf(signal.handle);
-  if (bucket.waiting.load(std::memory_order_relaxed) == 0) return;
+  // Acquires what the last taker did: it has read the signal, which may go away now.
+  if (bucket.waiting.load(std::memory_order_acquire) == 0) return;
   Locked locked(bucket);
   TakeFinishedOn(bucket, signal.handle);
   if (!destroyed) return;

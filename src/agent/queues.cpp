@@ -125,8 +125,11 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
 // barrier bit finish in any order, so a look goes some way past the first that runs.
 constexpr uint64_t kLookAhead = 64;
 
-size_t HarvestQueue(Queue& queue) {
-  if (!queue.harvesting.try_lock()) return queue.pending_tail - queue.pending_head;
+size_t HarvestQueue(Queue& queue, bool wait = false) {
+  if (wait)
+    queue.harvesting.lock();
+  else if (!queue.harvesting.try_lock())
+    return queue.pending_tail - queue.pending_head;
   const uint64_t tail = queue.pending_tail.load(std::memory_order_acquire);
   uint64_t head = queue.pending_head.load(std::memory_order_relaxed);
   uint64_t running = 0;
@@ -173,7 +176,7 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
 
   const uint64_t tail = queue.pending_tail.load(std::memory_order_relaxed);
   if (tail - queue.pending_head.load(std::memory_order_acquire) > queue.pending_mask) {
-    HarvestQueue(queue);
+    HarvestQueue(queue, true);
     if (tail - queue.pending_head.load(std::memory_order_acquire) > queue.pending_mask) return;
   }
   Pending& pending = queue.pending[tail & queue.pending_mask];
