@@ -194,6 +194,9 @@ bool Open() {
   DescribeProcess();
   log->WriteText("functions", FunctionsText());
   NoteAnchors();
+  // Before the drain thread runs, which does the same now and then: a call may be under way that
+  // only this very moment can still catch.
+  HookLoadedLibraries();
   if (!StartThread(DrainThread)) {
     Disable("no thread for the log");
     return false;
@@ -213,7 +216,6 @@ void SetUpLocked() {
     RecordOnlyInRange(settings().range);
   }
   if (!Open()) return;
-  HookLoadedLibraries();
   ServeControl();
   Arm();
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// One recorded call, from the wrapper's point of view: Begin before the runtime's function, End
+// after it. Hot path of the agent: the calling thread writes into its own log, without a lock, an
+// allocation or a system call. When there is nothing to record (idle, disabled, our own code, a HIP
+// call inside a HIP call) Begin says no and the wrapper only passes the call on.
+//
+// Order in the log, all with the call's correlation: stack frames and text pieces when it begins,
+// argument words and the call itself when it has ended.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "agent/state.h"
+#include "agent/thread_state.h"
+
+namespace rochound::agent {
+
+// What the call recorders keep per thread beside ThreadState. Plain memory, never freed.
+struct CallState {
+  uint32_t hip_depth = 0;    // HIP calls under way: only the outermost one is the program's
+  uint32_t range_depth = 0;  // user ranges pushed and not popped
+  uint64_t stack_low = 0;    // the thread's stack, once asked for; see stacks.h
+  uint64_t stack_high = 0;
+};
+extern __thread CallState call_state __attribute__((tls_model("initial-exec")));
+
+enum class Domain : uint8_t { kHsa, kHip };
+
+struct Call {
+  ThreadState* thread;
+  uint64_t correlation;
+  uint64_t begin_tsc;
+  uint64_t outer;  // correlation of the call around this one, 0: none
+  uint16_t function;
+  Domain domain;
+};
+
+namespace internal {
+extern bool record_stacks;  // settings().stacks, set before the first wrapper is installed
+void WriteStack(ThreadState* thread, uint64_t correlation);  // stacks.h
+void WriteText(ThreadState* thread, uint64_t correlation, uint32_t argument, const char* text);
+}  // namespace internal
+
+// At most so many characters of a text argument are kept; the record tells its full length.
+inline constexpr size_t kMaxTextBytes = 400;
+// And no further than this is its end looked for.
+inline constexpr size_t kMaxTextLength = 65536;
+
+// False: do not record this call. Otherwise *call is under way and End must follow.
+template <Domain kDomain>
+inline bool BeginCall(Call* call, uint16_t function) {
+  if (!Recording()) return false;
+  ThreadState* thread = CurrentThread();
+  if (thread == nullptr || thread->inside) return false;
+  if constexpr (kDomain == Domain::kHip) {
+    if (call_state.hip_depth != 0) return false;
+    call_state.hip_depth = 1;
+  }
+  call->thread = thread;
+  call->function = function;
+  call->domain = kDomain;
+  call->correlation = thread->log->NextCorrelation();
+  // Whatever a HIP call stands in is not a call that work could be attributed to.
+  call->outer = kDomain == Domain::kHip ? 0 : thread->correlation;
+  if (__builtin_expect(internal::record_stacks, 0)) internal::WriteStack(thread, call->correlation);
+  if (call->outer == 0) thread->correlation = call->correlation;
+  call->begin_tsc = Tsc();
+  thread->log->OpenCall(function, call->begin_tsc, call->correlation);
+  return true;
+}
+
+// The call has returned. `result` as in ApiCall; `words`: its arguments, see values.h.
+void EndCall(const Call& call, uint64_t end_tsc, uint32_t result, const uint64_t* words,
+             size_t count);
+
+// A text argument of a call that is beginning. Null texts have no pieces.
+inline void NoteText(const Call& call, uint32_t argument, const char* text) {
+  if (text != nullptr) internal::WriteText(call.thread, call.correlation, argument, text);
+}
+
+}  // namespace rochound::agent

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "agent/calls/hip_calls.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "agent/calls/hip_table_finder.h"
+#include "agent/calls/hip_tables.h"
+#include "agent/calls/hip_tracer.h"
+#include "agent/calls/libraries.h"
+#include "agent/session.h"
+#include "base/clock.h"
+
+namespace rochound::agent {
+
+namespace {
+
+// For the info file: how HIP's calls are recorded, since it decides what is known of them.
+const char* Describe(bool tables, TracerKind tracer) {
+  switch (tracer) {
+    case TracerKind::kFull:
+      return tables ? "tables,tracer" : "tracer";
+    case TracerKind::kBeginsOnly:
+      return tables ? "tables,tracer-begins" : "tracer-begins";
+    case TracerKind::kNone:
+      break;
+  }
+  return tables ? "tables" : "none";
+}
+
+// The HIP whose tables are ours, as far as they are there.
+struct FirstHip {
+  Library library;
+  void* handle = nullptr;
+};
+FirstHip* first_hip = nullptr;
+
+// The runtime's table is made when a function of HIP is first called, whichever; this one does
+// nothing but look a name up, so it can be called while HIP initialises itself.
+void MakeRuntimeTable(void* handle) {
+  using NameOf = const char* (*)(uint32_t);
+  if (const auto name = reinterpret_cast<NameOf>(dlsym(handle, "hipApiName"))) name(1);
+}
+
+// Installs our recorders in the tables that are there by now. The compiler's may come later, with
+// the first code that was compiled with kernels in it.
+void TakeFoundTables() {
+  const FoundHipTables found = FindHipTables(first_hip->library, first_hip->handle);
+  for (const HipTable kind : {HipTable::kRuntime, HipTable::kCompiler}) {
+    void* table = kind == HipTable::kRuntime ? found.runtime : found.compiler;
+    if (table == nullptr || !ClaimHipTable(kind)) continue;
+    for (const HipTableEntry* entry : found.entries)
+      if (entry->table == kind) entry->install(table);
+  }
+}
+
+// When the tracer was attached beside tables, so that it has no further use soon; 0: it was not, or
+// is no more.
+uint64_t tracer_ends_ns = 0;
+
+// Calls that are under way when we are loaded have passed HIP's initialisation by then, or wait for
+// it.
+constexpr uint64_t kTracerLivesNs = 2'000'000'000;
+
+}  // namespace
+
+bool AttachHip(const std::vector<Library>& libraries) {
+  static auto* const seen = new std::vector<uintptr_t>;  // outlives static destructors
+  if (first_hip != nullptr && !HasHipTable(HipTable::kCompiler)) TakeFoundTables();
+  bool changed = false;
+  for (const Library& library : libraries) {
+    if (!library.IsFile("libamdhip64.so")) continue;
+    if (std::find(seen->begin(), seen->end(), library.base) != seen->end()) continue;
+    seen->push_back(library.base);
+    void* handle = HandleOf(library);
+    if (handle == nullptr) continue;
+    // The tracer last: it sees the call that is under way now, which the tables no longer can.
+    if (first_hip == nullptr) {
+      first_hip = new FirstHip{library, handle};
+      MakeRuntimeTable(handle);
+      TakeFoundTables();
+    }
+    const bool tables = handle == first_hip->handle && HasHipTable(HipTable::kRuntime);
+    const TracerKind tracer = AttachHipTracer(handle);
+    if (tables && tracer != TracerKind::kNone)
+      tracer_ends_ns = base::ClockNs(CLOCK_MONOTONIC) + kTracerLivesNs;
+    AddInfo("hip_library", library.path);
+    AddInfo("hip_calls", Describe(tables, tracer));
+    changed = true;
+  }
+  return changed;
+}
+
+void SettleHip() {
+  if (tracer_ends_ns == 0 || base::ClockNs(CLOCK_MONOTONIC) < tracer_ends_ns) return;
+  tracer_ends_ns = 0;
+  DetachHipTracers();
+}
+
+void AppendHipFunctions(std::string* text) {
+  AppendHipTableFunctions(text);
+  AppendTracedFunctions(text);
+}
+
+}  // namespace rochound::agent

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// Records calls of HIP, by whichever way this process's HIP offers: its dispatch tables when
+// rocprofiler-register hands them to us or when they are found in its memory, and its tracer
+// callback for the calls that are under way just then, or for all where there are no tables. Set-up
+// and the drain thread only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/calls/libraries.h"
+
+namespace rochound::agent {
+
+// Attaches to every HIP among `libraries` that was not seen before. True: the functions file has
+// changed. One thread at a time.
+bool AttachHip(const std::vector<Library>& libraries);
+
+// Now and then: ends what is only for the beginning.
+void SettleHip();
+
+// Lines of the functions file.
+void AppendHipFunctions(std::string* text);
+
+}  // namespace rochound::agent

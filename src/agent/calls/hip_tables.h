@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// Recorders for HIP's dispatch tables, as HIP (6 and later) hands them to tools through
+// rocprofiler-register, or as hip_table_finder.h finds them. Set-up only. A release whose headers
+// have no tables gets hip_tables_none.cpp instead of hip_tables.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace rochound::agent {
+
+enum class HipTable : uint8_t { kRuntime, kCompiler };
+
+// What our headers say about one entry.
+struct HipTableEntry {
+  HipTable table;
+  const char* function;
+  size_t offset;  // in its table
+  void (*install)(void* table);
+};
+
+struct HipTableEntries {
+  const HipTableEntry* first;
+  size_t count;
+  const HipTableEntry* begin() const { return first; }
+  const HipTableEntry* end() const { return first + count; }
+};
+HipTableEntries KnownHipEntries();
+
+// Records through this table from now on, as far as both it and our headers know the functions.
+// False: a table of this kind was taken before; it is the process's second HIP, and is left alone.
+bool TakeHipTable(HipTable kind, void* table);
+
+// The same for one entry after the other, for who has to check each: claim first, then install.
+bool ClaimHipTable(HipTable kind);
+
+bool HasHipTable(HipTable kind);
+
+// Lines of the functions file.
+void AppendHipTableFunctions(std::string* text);
+
+}  // namespace rochound::agent

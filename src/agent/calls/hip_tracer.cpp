@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#include "agent/calls/hip_tracer.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+
+#include "agent/calls/call.h"
+#include "agent/calls/functions.h"
+#include "agent/calls/hip_traced_functions.h"
+
+namespace rochound::agent {
+
+namespace {
+
+// A tracer's domain of HIP calls; others are HIP's own commands, which the queues tell us about.
+constexpr uint32_t kHipApiDomain = 3;
+
+// HIP's answer for a number that no function has.
+bool IsFunctionName(const char* name) {
+  return name != nullptr && *name != '\0' && std::strcmp(name, "unknown") != 0;
+}
+
+using NameOf = const char* (*)(uint32_t);
+constinit std::atomic<NameOf> name_of{nullptr};
+
+// HIP 5 keeps every call's result where hipPeekAtLastError finds it, and finds it only. Later ones
+// keep errors, which is something else, or reset what they tell: there the result is not known.
+constexpr bool kResultIsLastError = HIP_VERSION_MAJOR < 6;
+constinit std::atomic<hipError_t (*)()> peek_at_last_error{nullptr};
+
+hipError_t ResultOf(ThreadState* thread) {
+  const auto peek = peek_at_last_error.load(std::memory_order_relaxed);
+  if (peek == nullptr) return hipSuccess;
+  const Inside inside(thread);
+  return peek();
+}
+
+// --- a call, whichever way HIP reports it
+
+// The call that HIP reports on this thread; there is one at a time, since nested ones are not
+// wanted.
+struct TracedCall {
+  Call call;
+  bool open;
+};
+__thread TracedCall traced_call __attribute__((tls_model("initial-exec"))) = {};
+
+bool Wanted() {
+  if (!Recording() || call_state.hip_depth != 0) return false;
+  const ThreadState* thread = CurrentThread();
+  return thread != nullptr && !thread->inside;
+}
+
+void Entered(uint32_t id, const hip_api_data_t& data) {
+  traced_call.open =
+      BeginCall<Domain::kHip>(&traced_call.call, static_cast<uint16_t>(kFirstTracedFunction + id));
+  const TracedFunction& function = Traced(id);
+  if (!traced_call.open || function.texts == nullptr) return;
+  function.texts(data, traced_call.call);
+}
+
+void Left(uint32_t id, const hip_api_data_t& data) {
+  if (!traced_call.open) return;
+  traced_call.open = false;
+  const uint64_t end = Tsc();
+  const hipError_t result = kResultIsLastError ? ResultOf(traced_call.call.thread) : hipSuccess;
+  const TracedFunction& function = Traced(id);
+  uint64_t words[kMaxTracedWords];
+  // Where the result is not known, nothing may be read through a pointer.
+  function.put(data, words, kResultIsLastError && result == hipSuccess);
+  EndCall(traced_call.call, end, static_cast<uint32_t>(result), words, function.words);
+}
+
+// --- HIP 5.3 and later
+
+// What the callback's data points to: memory of HIP's frame that we are to fill in.
+struct TracerData {
+  hip_api_data_t api;
+  uint64_t phase_enter_timestamp;
+  uint64_t phase_data;
+  void (*phase_enter)(uint32_t id, TracerData* data);
+  void (*phase_exit)(uint32_t id, TracerData* data);
+};
+
+using Register = void (*)(int (*)(uint32_t domain, uint32_t id, void* data));
+constexpr size_t kMaxTracers = 8;  // copies of HIP in one process
+constinit std::atomic<Register> tracers[kMaxTracers] = {};
+
+// The functions about graphs, by HIP's own names; noted at set-up, when calling HIP is not
+// recorded.
+constexpr uint32_t kMostIds = 4096;
+constinit std::atomic<bool> is_graph_function[kMostIds] = {};
+
+void NoteGraphFunctions(NameOf name) {
+  for (uint32_t id = 1; id < kMostIds; ++id) {
+    const char* text = name(id);
+    if (text != nullptr && std::strncmp(text, "hipGraph", 8) == 0)
+      is_graph_function[id].store(true, std::memory_order_relaxed);
+  }
+}
+
+// HIP runs, or may soon run, a graph.
+bool IsGraphFunction(uint32_t id) {
+  return id < kMostIds && is_graph_function[id].load(std::memory_order_relaxed);
+}
+
+// Returns 0 to have the phase functions called.
+int Report(uint32_t domain, uint32_t id, void* data) {
+  if (domain != kHipApiDomain || id == 0 || id > kLastTracedId) return 1;
+  if (IsGraphFunction(id)) DetachHipTracers();
+  if (!Wanted()) return 1;
+  auto* tracer = static_cast<TracerData*>(data);
+  tracer->api.correlation_id = 0;
+  tracer->phase_enter = [](uint32_t id, TracerData* data) { Entered(id, data->api); };
+  tracer->phase_exit = [](uint32_t id, TracerData* data) { Left(id, data->api); };
+  return 0;
+}
+
+// Work that the call causes is attributed to it until the next call begins on this thread.
+int ReportBegin(uint32_t domain, uint32_t id, void*) {
+  if (domain != kHipApiDomain || id > UINT16_MAX - kFirstTracedFunction) return 1;
+  if (IsGraphFunction(id)) DetachHipTracers();
+  if (!Wanted()) return 1;
+  Call call;
+  if (!BeginCall<Domain::kHip>(&call, static_cast<uint16_t>(kFirstTracedFunction + id))) return 1;
+  EndCall(call, call.begin_tsc, 0, nullptr, 0);
+  call.thread->correlation = call.correlation;
+  return 1;
+}
+
+// --- HIP before 5.3
+
+constexpr size_t kOldSlots = 256;  // threads that are inside HIP at once
+struct OldSlot {
+  std::atomic<bool> used;
+  hip_api_data_t data;
+};
+constinit OldSlot old_slots[kOldSlots] = {};
+__thread OldSlot* old_slot __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// Called first, with no argument, for the memory to put the arguments in, null: not wanted; and
+// last.
+void* OldActivity(uint32_t, void*, const void*, void* argument) {
+  if (argument != nullptr) {
+    if (old_slot != nullptr) old_slot->used.store(false, std::memory_order_release);
+    old_slot = nullptr;
+    return nullptr;
+  }
+  if (!Wanted() || old_slot != nullptr) return nullptr;
+  static std::atomic<uint32_t> start{0};
+  const uint32_t first = start.fetch_add(1, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < kOldSlots; ++i) {
+    OldSlot& slot = old_slots[(first + i) % kOldSlots];
+    bool free = false;
+    if (!slot.used.compare_exchange_strong(free, true, std::memory_order_acquire)) continue;
+    slot.data.phase = 0;
+    old_slot = &slot;
+    return &slot.data;
+  }
+  return nullptr;
+}
+
+// Called twice in between.
+void OldCallback(uint32_t, uint32_t id, const void* data, void*) {
+  const auto* api = static_cast<const hip_api_data_t*>(data);
+  if (api == nullptr) return;
+  if (api->phase == 0)
+    Entered(id, *api);
+  else
+    Left(id, *api);
+}
+
+bool AttachOldTracer(void* handle) {
+  using Register = hipError_t (*)(uint32_t id, void* function, void* argument);
+  const auto api = reinterpret_cast<Register>(dlsym(handle, "hipRegisterApiCallback"));
+  const auto activity = reinterpret_cast<Register>(dlsym(handle, "hipRegisterActivityCallback"));
+  if (api == nullptr || activity == nullptr) return false;
+  static char argument;
+  for (uint32_t id = 1; id <= kLastTracedId; ++id) {
+    if (Traced(id).name == nullptr) continue;
+    if (api(id, reinterpret_cast<void*>(&OldCallback), nullptr) != hipSuccess ||
+        activity(id, reinterpret_cast<void*>(&OldActivity), &argument) != hipSuccess)
+      return false;
+  }
+  return true;
+}
+
+// The same functions with the same numbers: HIP was made with the header that we were built with.
+bool SameFunctions(NameOf name) {
+  for (uint32_t id = 1; id <= kLastTracedId; ++id) {
+    const char* known = Traced(id).name;
+    const char* now = name(id);
+    if (known == nullptr ? IsFunctionName(now) : now == nullptr || std::strcmp(known, now) != 0)
+      return false;
+  }
+  return !IsFunctionName(name(kLastTracedId + 1));
+}
+
+}  // namespace
+
+TracerKind AttachHipTracer(void* handle) {
+  const auto name = reinterpret_cast<NameOf>(dlsym(handle, "hipApiName"));
+  if (name == nullptr) return TracerKind::kNone;
+  NameOf none = nullptr;
+  name_of.compare_exchange_strong(none, name);
+  NoteGraphFunctions(name);
+  const bool same = SameFunctions(name);
+  if (kResultIsLastError && same)
+    peek_at_last_error.store(
+        reinterpret_cast<hipError_t (*)()>(dlsym(handle, "hipPeekAtLastError")));
+  if (auto* take = reinterpret_cast<Register>(dlsym(handle, "hipRegisterTracerCallback"))) {
+    for (std::atomic<Register>& tracer : tracers) {
+      Register free = nullptr;
+      if (!tracer.compare_exchange_strong(free, take)) continue;
+      take(same ? &Report : &ReportBegin);
+      return same ? TracerKind::kFull : TracerKind::kBeginsOnly;
+    }
+    return TracerKind::kNone;
+  }
+  return same && AttachOldTracer(handle) ? TracerKind::kFull : TracerKind::kNone;
+}
+
+void DetachHipTracers() {
+  for (std::atomic<Register>& tracer : tracers)
+    if (const Register take = tracer.exchange(nullptr)) take(nullptr);
+}
+
+void AppendTracedFunctions(std::string* text) {
+  const NameOf name = name_of.load();
+  const char* result = kResultIsLastError ? "enum" : "-";
+  const bool same = name == nullptr || SameFunctions(name);
+  for (uint32_t id = 1; id <= kLastTracedId || !same; ++id) {
+    FunctionRow row{static_cast<uint16_t>(kFirstTracedFunction + id),
+                    "hip",
+                    nullptr,
+                    "",
+                    nullptr,
+                    0,
+                    internal::Named(result, ""),
+                    false};
+    if (same) {
+      const TracedFunction& function = Traced(id);
+      row.name = function.name;
+      row.arguments = function.arguments;
+      row.types = function.types;
+      row.count = function.count;
+    } else {
+      row.name = name(id);
+      if (id > kLastTracedId && !IsFunctionName(row.name)) break;
+    }
+    if (IsFunctionName(row.name)) AppendRow(text, row);
+  }
+}
+
+}  // namespace rochound::agent

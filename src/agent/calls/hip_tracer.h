@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Records HIP calls that HIP itself reports to a tracer. Used for what the dispatch tables cannot
+// give, the calls that are under way when we are loaded (HIP loads us inside its first call, after
+// the call passed the table and before it reports itself), and for all calls where there are no
+// tables. HIP calls us on the program's thread, around the body of each of its functions; it does
+// not tell results.
+//
+//   HIP 5.3 and later   hipRegisterTracerCallback: one callback, asked at each call whether it
+//   wants it HIP before that     hipRegisterApiCallback and hipRegisterActivityCallback, once per
+//   function
+//
+// The data that HIP passes (hip_api_data_t) has the layout of HIP's own header. Whether that is the
+// header we were built with is seen from the names that HIP gives its functions; if not, we take
+// from it only which function begins, never touching the data.
+//
+// A HIP that has a tracer also prepares reports about each graph it has run, and 7.2.4 reads freed
+// memory there, whatever the tracer answers. So we are no tracer any more from the first call of a
+// graph function on. See docs/decisions/recorder-hip-calls.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rochound::agent {
+
+enum class TracerKind : uint8_t {
+  kNone,        // HIP offers none
+  kFull,        // calls with arguments and end
+  kBeginsOnly,  // another HIP than our headers': names, no arguments, no end
+};
+
+// Makes this HIP report to us. `handle`: the library's, for dlsym. Once per library; set-up only.
+TracerKind AttachHipTracer(void* handle);
+
+// No longer. What has begun is still recorded to its end. Any thread, any number of times.
+void DetachHipTracers();
+
+// Lines of the functions file, with the names of the first HIP that was attached.
+void AppendTracedFunctions(std::string* text);
+
+}  // namespace rochound::agent

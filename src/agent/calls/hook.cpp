@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// The agent's side of the recorders: which of them are wanted, and when.
+#include <mutex>
+#include <vector>
+
+#include "agent/calls.h"
+#include "agent/calls/call.h"
+#include "agent/calls/functions.h"
+#include "agent/calls/hip_calls.h"
+#include "agent/calls/hsa_calls.h"
+#include "agent/calls/libraries.h"
+#include "agent/calls/roctx.h"
+#include "agent/calls/unwind_rules.h"
+#include "agent/session.h"
+#include "agent/state.h"
+
+namespace rochound::agent {
+
+void HookCalls(HsaApiTable* table) {
+  internal::record_stacks = settings().stacks;
+  if (settings().hsa) InstallHsaCalls(table);
+}
+
+std::string FunctionsText() {
+  std::string text;
+  AppendHsaFunctions(&text);
+  AppendHipFunctions(&text);
+  return text;
+}
+
+bool HookLoadedLibraries() {
+  static std::mutex* const mutex = new std::mutex;  // outlives static destructors
+  static bool first = true;
+  static uint64_t seen = 0;
+  // Never waits: who is in here may be waiting for the dynamic linker, and who comes may hold it.
+  const std::unique_lock lock(*mutex, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  internal::record_stacks = settings().stacks;
+  if (!settings().hip && !settings().roctx && !settings().stacks) return true;
+  if (first && settings().roctx) OpenRoctx();
+  first = false;
+  SettleHip();
+  const uint64_t count = LibraryCount();
+  if (count == seen) return false;
+  seen = count;
+  const std::vector<Library> libraries = LoadedLibraries();
+  if (settings().stacks) SetUnwindLibraries(libraries);
+  if (settings().roctx) AttachRoctx(libraries);
+  if (settings().hip && AttachHip(libraries)) {
+    if (trace::Writer* log = Log()) log->WriteText("functions", FunctionsText());
+  }
+  return false;  // any of them may still be loaded
+}
+
+}  // namespace rochound::agent

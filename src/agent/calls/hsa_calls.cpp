@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "agent/calls/hsa_calls.h"
+
+#include <cstddef>
+#include <type_traits>
+
+#include "agent/calls/functions.h"
+#include "agent/calls/wrapper.h"
+
+namespace rochound::agent {
+
+namespace {
+
+enum : uint16_t {
+  kBeforeFirst = kFirstHsaFunction - 1,
+#define ROCHOUND_HSA_FUNCTION(table, part, function, names, outs) kId_##function,
+#include "agent/calls/hsa_functions.inc"
+#undef ROCHOUND_HSA_FUNCTION
+  kBehindLast
+};
+static_assert(kBehindLast <= kFirstHipFunction);
+
+template <auto kMember, uint16_t kFunction, uint32_t kOut>
+using HsaWrapper = Wrapper<kMember, kFunction, Domain::kHsa, kOut>;
+
+// The tables carry their own size in minor_id: an older runtime's are shorter than our headers say.
+template <typename Table>
+Table* Part(HsaApiTable* root, Table* HsaApiTable::* part) {
+  const auto offset =
+      static_cast<size_t>(reinterpret_cast<char*>(&(root->*part)) - reinterpret_cast<char*>(root));
+  return offset + sizeof(void*) <= root->version.minor_id ? root->*part : nullptr;
+}
+
+template <typename W, typename Table>
+void InstallIn(Table* table) {
+  if (table != nullptr && W::Offset() + sizeof(void*) <= table->version.minor_id) W::Install(table);
+}
+
+}  // namespace
+
+void InstallHsaCalls(HsaApiTable* table) {
+#define ROCHOUND_HSA_FUNCTION(type, part, function, names, outs)     \
+  InstallIn<HsaWrapper<&type::function##_fn, kId_##function, outs>>( \
+      Part<type>(table, &HsaApiTable::part));
+#include "agent/calls/hsa_functions.inc"
+#undef ROCHOUND_HSA_FUNCTION
+}
+
+void AppendHsaFunctions(std::string* text) {
+  static constexpr FunctionRow kRows[] = {
+#define ROCHOUND_HSA_FUNCTION(type, part, function, names, outs) \
+  HsaWrapper<&type::function##_fn, kId_##function, outs>::Row("hsa", #function, names),
+#include "agent/calls/hsa_functions.inc"
+#undef ROCHOUND_HSA_FUNCTION
+  };
+  for (const FunctionRow& row : kRows) AppendRow(text, row);
+}
+
+}  // namespace rochound::agent

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "agent/calls/libraries.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace rochound::agent {
+
+namespace {
+
+Library Describe(const dl_phdr_info& info) {
+  Library library;
+  library.path = info.dlpi_name;
+  library.base = info.dlpi_addr;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr) & part = info.dlpi_phdr[i];
+    const uintptr_t begin = info.dlpi_addr + part.p_vaddr;
+    if (part.p_type == PT_GNU_EH_FRAME) library.unwind_tables = begin;
+    if (part.p_type != PT_LOAD) continue;
+    if ((part.p_flags & PF_X) != 0) {
+      library.code_begin = library.code_begin == 0 ? begin : std::min(library.code_begin, begin);
+      library.code_end = std::max<uintptr_t>(library.code_end, begin + part.p_memsz);
+    }
+    if ((part.p_flags & PF_W) != 0 && part.p_memsz > part.p_filesz) {
+      library.zeroed_begin = begin + part.p_filesz;
+      library.zeroed_end = begin + part.p_memsz;
+    }
+  }
+  return library;
+}
+
+}  // namespace
+
+bool Library::IsFile(const char* start) const {
+  const size_t slash = path.rfind('/');
+  return path.compare(slash == std::string::npos ? 0 : slash + 1, std::strlen(start), start) == 0;
+}
+
+uint64_t LibraryCount() {
+  uint64_t count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        *static_cast<uint64_t*>(result) = info->dlpi_adds;
+        return 1;
+      },
+      &count);
+  return count;
+}
+
+std::vector<Library> LoadedLibraries() {
+  std::vector<Library> all;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        // Nothing may fly through the linker's own frames.
+        try {
+          static_cast<std::vector<Library>*>(result)->push_back(Describe(*info));
+        } catch (const std::bad_alloc&) {
+          return 1;
+        }
+        return 0;
+      },
+      &all);
+  return all;
+}
+
+void* HandleOf(const Library& library) {
+  return dlopen(library.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+}
+
+}  // namespace rochound::agent

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "agent/calls/roctx.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "agent/calls/ranges.h"
+
+namespace rochound::agent {
+
+namespace {
+
+using trace::RangeKind;
+
+// --- libroctx64
+
+constexpr uint32_t kRoctxDomain = 6;
+enum : uint32_t { kMark = 0, kPush = 1, kPop = 2, kStart = 3, kStop = 4 };
+
+struct RoctxData {
+  const char* message;
+  uint64_t id;  // start and stop only
+};
+
+int Report(uint32_t domain, uint32_t operation, void* data) {
+  if (domain != kRoctxDomain) return 1;
+  const auto* roctx = static_cast<const RoctxData*>(data);
+  switch (operation) {
+    case kMark:
+      RecordRange(RangeKind::kMark, roctx->message, 0);
+      break;
+    case kPush:
+      RecordRange(RangeKind::kPush, roctx->message, 0);
+      break;
+    case kPop:
+      RecordRange(RangeKind::kPop, nullptr, 0);
+      break;
+    case kStart:
+      RecordRange(RangeKind::kStart, roctx->message, roctx->id);
+      break;
+    case kStop:
+      RecordRange(RangeKind::kStop, nullptr, roctx->id);
+      break;
+    default:
+      break;
+  }
+  return 0;
+}
+
+void Attach(void* handle) {
+  using Register = void (*)(int (*)(uint32_t domain, uint32_t operation, void* data));
+  if (auto* take = reinterpret_cast<Register>(dlsym(handle, "roctxRegisterTracerCallback")))
+    take(&Report);
+}
+
+// --- rocprofiler-sdk's roctx
+
+struct RoctxTable {
+  uint64_t size;  // in bytes
+  void (*mark)(const char* message);
+  int (*push)(const char* message);
+  int (*pop)();
+  uint64_t (*start)(const char* message);
+  void (*stop)(uint64_t id);
+};
+
+constinit RoctxTable real_roctx = {};
+
+template <typename Function>
+void Take(Function* entry, Function* real, Function ours) {
+  if (*entry == nullptr) return;
+  *real = *entry;
+  __atomic_store_n(entry, ours, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+void OpenRoctx() {
+  // The name that programs are linked to; libroctx64.so without a number is for compilers.
+  if (void* handle = dlopen("libroctx64.so.4", RTLD_LAZY | RTLD_LOCAL)) Attach(handle);
+}
+
+void AttachRoctx(const std::vector<Library>& libraries) {
+  static auto* const seen = new std::vector<uintptr_t>;
+  for (const Library& library : libraries) {
+    if (!library.IsFile("libroctx64")) continue;
+    if (std::find(seen->begin(), seen->end(), library.base) != seen->end()) continue;
+    seen->push_back(library.base);
+    if (void* handle = HandleOf(library)) Attach(handle);
+  }
+}
+
+void TakeRoctxTable(void* table) {
+  auto* roctx = static_cast<RoctxTable*>(table);
+  if (real_roctx.size != 0 || roctx->size < sizeof(RoctxTable)) return;
+  real_roctx.size = roctx->size;
+  Take(
+      &roctx->mark, &real_roctx.mark, +[](const char* message) {
+        RecordRange(RangeKind::kMark, message, 0);
+        real_roctx.mark(message);
+      });
+  Take(
+      &roctx->push, &real_roctx.push, +[](const char* message) {
+        RecordRange(RangeKind::kPush, message, 0);
+        return real_roctx.push(message);
+      });
+  Take(
+      &roctx->pop, &real_roctx.pop, +[] {
+        RecordRange(RangeKind::kPop, nullptr, 0);
+        return real_roctx.pop();
+      });
+  Take(
+      &roctx->start, &real_roctx.start, +[](const char* message) {
+        const uint64_t id = real_roctx.start(message);
+        RecordRange(RangeKind::kStart, message, id);
+        return id;
+      });
+  Take(
+      &roctx->stop, &real_roctx.stop, +[](uint64_t id) {
+        RecordRange(RangeKind::kStop, nullptr, id);
+        real_roctx.stop(id);
+      });
+}
+
+}  // namespace rochound::agent

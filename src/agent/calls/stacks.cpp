@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "agent/calls/stacks.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "agent/calls/call.h"
+#include "agent/calls/unwind_rules.h"
+
+namespace rochound::agent {
+
+namespace {
+
+uint64_t Load(uint64_t address) {
+  uint64_t value = 0;
+  std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof(value));
+  return value;
+}
+
+constexpr uint64_t kUnknownStack = 1;
+
+void FindStack() {
+  call_state.stack_low = call_state.stack_high = kUnknownStack;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* low = nullptr;
+  size_t bytes = 0;
+  if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
+    call_state.stack_low = reinterpret_cast<uint64_t>(low);
+    call_state.stack_high = call_state.stack_low + bytes;
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace
+
+uint64_t StackEnd(uint64_t sp) {
+  if (call_state.stack_high == 0) FindStack();
+  return sp >= call_state.stack_low && sp < call_state.stack_high ? call_state.stack_high : 0;
+}
+
+size_t WalkStack(Frame frame, uint64_t stack_end, uint64_t* addresses, size_t most) {
+  size_t count = 0;
+  // Each step goes up: the walk ends after as many steps as the stack has words, at the latest.
+  while (count < most) {
+    const UnwindRule rule = RuleAt(frame.instruction);
+    if (rule.kind == UnwindRule::Kind::kOutermost) break;
+    uint64_t cfa = 0;
+    uint64_t bp = frame.bp;
+    if (rule.kind == UnwindRule::Kind::kRule) {
+      cfa = (rule.from_bp ? frame.bp : frame.sp) + static_cast<uint64_t>(int64_t{rule.cfa_offset});
+    } else {
+      cfa = frame.bp + 16;  // what a function with a frame pointer does
+    }
+    if (cfa % 8 != 0 || cfa < frame.sp + 8 || cfa > stack_end) break;
+    if (rule.kind == UnwindRule::Kind::kNone) {
+      bp = Load(cfa - 16);
+    } else if (rule.bp_saved) {
+      const uint64_t place = cfa + static_cast<uint64_t>(int64_t{rule.bp_offset});
+      if (place < frame.sp || place + 8 > stack_end) break;
+      bp = Load(place);
+    }
+    const uint64_t back = Load(cfa - 8);
+    if (!IsCode(back - 1)) {
+      // Code made at run time has no tables and may be right; a stray word is not followed further.
+      if (rule.kind == UnwindRule::Kind::kRule && back > 4096) addresses[count++] = back;
+      break;
+    }
+    addresses[count++] = back;
+    frame = {back - 1, cfa, bp};
+  }
+  return count;
+}
+
+namespace internal {
+
+namespace {
+constexpr size_t kMostFrames = 48;
+constexpr size_t kPerRecord = 6;
+}  // namespace
+
+__attribute__((noinline)) void WriteStack(ThreadState* thread, uint64_t correlation) {
+  Frame frame;
+  asm volatile(
+      "leaq 0(%%rip), %0\n\t"
+      "movq %%rsp, %1\n\t"
+      "movq %%rbp, %2"
+      : "=&r"(frame.instruction), "=&r"(frame.sp), "=&r"(frame.bp));
+  uint64_t addresses[kMostFrames];
+  size_t count = 0;
+  {
+    const Inside inside(thread);
+    const uint64_t end = StackEnd(frame.sp);
+    if (end == 0) return;
+    count = WalkStack(frame, end, addresses, kMostFrames);
+  }
+  // The recorder's own frames come first and say nothing.
+  size_t first = 0;
+  while (first < count && IsOurCode(addresses[first])) ++first;
+  for (size_t at = first; at < count; at += kPerRecord) {
+    auto* record = thread->log->Reserve<trace::StackFrames>();
+    if (record == nullptr) return;
+    const size_t here = std::min(count - at, kPerRecord);
+    record->correlation = correlation;
+    for (size_t i = 0; i < here; ++i) record->addresses[i] = addresses[at + i];
+    for (size_t i = here; i < kPerRecord; ++i) record->addresses[i] = 0;
+    thread->log->Commit(record, static_cast<uint16_t>(here), static_cast<uint32_t>(at - first));
+  }
+}
+
+}  // namespace internal
+
+}  // namespace rochound::agent
