@@ -77,8 +77,7 @@ class AgentTest : public testing::Test {
     EXPECT_TRUE(run.ok()) << run.error().message;
     if (!run.ok()) return seen;
     EXPECT_EQ(run.value().processes().size(), 1u);
-    for (const auto& process : run.value().processes())
-      EXPECT_TRUE(process->Visit(seen).ok());
+    for (const auto& process : run.value().processes()) EXPECT_TRUE(process->Visit(seen).ok());
     return seen;
   }
 
@@ -279,8 +278,8 @@ TEST_F(AgentTest, CopiesHaveTimesAndRefusedOnesNone) {
   int from = 1;
   int to = 0;
   const hsa_signal_t signal = runtime_.CreateSignal(1);
-  EXPECT_EQ(runtime_.amd().hsa_amd_memory_async_copy_fn(&to, {2}, &from, {1}, sizeof to, 0,
-                                                        nullptr, signal),
+  EXPECT_EQ(runtime_.amd().hsa_amd_memory_async_copy_fn(&to, {2}, &from, {1}, sizeof to, 0, nullptr,
+                                                        signal),
             HSA_STATUS_SUCCESS);
   EXPECT_EQ(to, 1);
   runtime_.core().hsa_signal_store_relaxed_fn(signal, 1);
@@ -297,8 +296,8 @@ TEST_F(AgentTest, KernelsAreNamedByWhoAsksForTheirObject) {
   Load();
   hsa_queue_t* queue = runtime_.CreateQueue(64);
   uint64_t object = 0;
-  runtime_.core().hsa_executable_symbol_get_info_fn(
-      {7}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object);
+  runtime_.core().hsa_executable_symbol_get_info_fn({7}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                                    &object);
   Launch(queue, {0}, object);
   Launch(queue, {0}, 999 * 64);
   ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(2));

@@ -26,9 +26,7 @@ FakeQueue* Find(uint64_t doorbell) {
   return nullptr;
 }
 
-amd_signal_t* Memory(hsa_signal_t signal) {
-  return reinterpret_cast<amd_signal_t*>(signal.handle);
-}
+amd_signal_t* Memory(hsa_signal_t signal) { return reinterpret_cast<amd_signal_t*>(signal.handle); }
 
 hsa_status_t SignalCreate(hsa_signal_value_t value, uint32_t, const hsa_agent_t*,
                           hsa_signal_t* signal) {
@@ -137,8 +135,8 @@ hsa_status_t Convert(hsa_agent_t, uint64_t tick, uint64_t* system) {
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t AsyncCopy(void* to, hsa_agent_t, const void* from, hsa_agent_t, size_t bytes,
-                       uint32_t, const hsa_signal_t*, hsa_signal_t signal) {
+hsa_status_t AsyncCopy(void* to, hsa_agent_t, const void* from, hsa_agent_t, size_t bytes, uint32_t,
+                       const hsa_signal_t*, hsa_signal_t signal) {
   if (to == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   amd_signal_t* memory = Memory(signal);
   memory->start_ts = base::ClockNs(CLOCK_BOOTTIME);

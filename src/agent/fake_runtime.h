@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // An HSA runtime as small as the agent's tests need it: queues whose packets a thread consumes as a
-// GPU would, signals in plain memory, and a table of functions that the agent hooks. Calls go through
-// the table, as a program's calls go through the real one. Where the real runtime can be used (whole
-// programs on the software GPU), the tests use that; this one makes the rare orders of events happen
-// on purpose, and runs under the sanitizers.
+// GPU would, signals in plain memory, and a table of functions that the agent hooks. Calls go
+// through the table, as a program's calls go through the real one. Where the real runtime can be
+// used (whole programs on the software GPU), the tests use that; this one makes the rare orders of
+// events happen on purpose, and runs under the sanitizers.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>

@@ -65,8 +65,7 @@ void WriteTimes(const Pending& pending, bool known) {
     const uint64_t begin = __atomic_load_n(&signal->start_ts, __ATOMIC_RELAXED);
     const uint64_t end = __atomic_load_n(&signal->end_ts, __ATOMIC_RELAXED);
     const bool whole = begin <= end;
-    Write(&trace::KernelTime::dispatch, pending, pending.agent, whole ? begin : 0,
-          whole ? end : 0);
+    Write(&trace::KernelTime::dispatch, pending, pending.agent, whole ? begin : 0, whole ? end : 0);
     return;
   }
   hsa_amd_profiling_async_copy_time_t time{};

@@ -156,7 +156,8 @@ size_t HarvestQueue(Queue& queue, bool wait = false) {
 void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
                   uint64_t index, uint64_t now_tsc) {
   const uint64_t dispatch = static_cast<uint64_t>(queue.index) << 48 | index;
-  const uint32_t kernel = KernelId(packet->kernel_object, queue.agent);  // may write a record itself
+  const uint32_t kernel =
+      KernelId(packet->kernel_object, queue.agent);  // may write a record itself
   auto* record = thread->log->Reserve<trace::KernelDispatch>();
   if (record == nullptr) return;
   record->correlation = thread->correlation;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // A whole run's flight log -> trace.rpd, JSON lines and duration lines, in one pass. Called by
-// `rochound run` and `rochound log recover` on one thread; the run may have ended in any way. Errors
-// are of the output (a full disk) or of a folder that is no log; what is wrong inside the log is told
-// by the summary, and the rest is converted.
+// `rochound run` and `rochound log recover` on one thread; the run may have ended in any way.
+// Errors are of the output (a full disk) or of a folder that is no log; what is wrong inside the
+// log is told by the summary, and the rest is converted.
 #pragma once
 
 #include <cstdint>

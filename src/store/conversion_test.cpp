@@ -114,16 +114,18 @@ TEST_F(Conversion, OfASmallProgram) {
   EXPECT_EQ(Ask("SELECT stream, gridX, s.string FROM rocpd_kernelapi JOIN rocpd_string s ON s.id = "
                 "kernelName_id"),
             Rows{"0xbeef|256|add(float*, float*, int)"});
-  EXPECT_EQ(Ask("SELECT apiName, stream, size, kind, dst, src, dstDevice, srcDevice, sync FROM copy"),
-            Rows{"hipMemcpy||4096|1|0xd000|0x5000|0|-1|1"});
+  EXPECT_EQ(
+      Ask("SELECT apiName, stream, size, kind, dst, src, dstDevice, srcDevice, sync FROM copy"),
+      Rows{"hipMemcpy||4096|1|0xd000|0x5000|0|-1|1"});
   EXPECT_EQ(Ask("SELECT Name, TotalCalls FROM top"),
             (Rows{"add(float*, float*, int)|1", "CopyHostToDevice|1",
                   "__amd_rocclr_fillBufferAligned|1"}));
   EXPECT_EQ(Ask("SELECT agent, address, size, flags, start, end FROM rochound_allocation"),
             Rows{fmt::format("1|{}|4096|5|2000150|2008000", 0xd000)});
-  EXPECT_EQ(Ask("SELECT size, sourceAgent, destinationAgent, source, destination, submit, timed FROM "
-                "rochound_copy"),
-            Rows{fmt::format("4096|0|1|{}|{}|2000350|1", 0x5000, 0xd000)});
+  EXPECT_EQ(
+      Ask("SELECT size, sourceAgent, destinationAgent, source, destination, submit, timed FROM "
+          "rochound_copy"),
+      Rows{fmt::format("4096|0|1|{}|{}|2000350|1", 0x5000, 0xd000)});
   EXPECT_EQ(Ask("SELECT api_id, gridX, queueId, agent, submit, timed FROM rochound_dispatch"),
             (Rows{"3|256|1|1|2000850|1", "|256|1|1|2006000|1"}));
   EXPECT_EQ(Ask("SELECT session, ppid, executable, command, host, calls, dispatches, copies, note "
@@ -174,16 +176,19 @@ TEST_F(Conversion, KeepsEveryKernelOfAGraph) {
   const Summary summary = Convert();
   EXPECT_EQ(summary.kernels, 50'000u);
   EXPECT_EQ(summary.lost.size(), 0u);
-  EXPECT_EQ(Ask("SELECT count(*), count(DISTINCT kernelName), count(DISTINCT sequenceId) FROM kernel "
-                "WHERE stream = '0x5'"),
-            Rows{"50000|1000|50000"});
-  EXPECT_EQ(Ask("SELECT min(n), max(n), count(*) FROM (SELECT count(*) AS n FROM rocpd_api_ops GROUP "
-                "BY api_id)"),
-            Rows{"1000|1000|50"});
+  EXPECT_EQ(
+      Ask("SELECT count(*), count(DISTINCT kernelName), count(DISTINCT sequenceId) FROM kernel "
+          "WHERE stream = '0x5'"),
+      Rows{"50000|1000|50000"});
+  EXPECT_EQ(
+      Ask("SELECT min(n), max(n), count(*) FROM (SELECT count(*) AS n FROM rocpd_api_ops GROUP "
+          "BY api_id)"),
+      Rows{"1000|1000|50"});
   EXPECT_EQ(Ask("SELECT s.string, count(*) FROM rocpd_kernelapi JOIN rocpd_string s ON s.id = "
                 "kernelName_id GROUP BY 1"),
             Rows{"node_1|50"});
-  EXPECT_EQ(Ask("SELECT count(*) FROM kernel WHERE kernelName = 'node_77' AND duration = 7"), Rows{"50"});
+  EXPECT_EQ(Ask("SELECT count(*) FROM kernel WHERE kernelName = 'node_77' AND duration = 7"),
+            Rows{"50"});
   EXPECT_EQ(Ask("SELECT TotalCalls FROM top WHERE Name = 'node_78'"), Rows{"50"});
 }
 
@@ -228,7 +233,8 @@ TEST_F(Conversion, TellsWhatAKilledProcessLeft) {
             (Rows{"2000050|2000050|KernelExecution", "2000400|2000400|FillBuffer"}));
   EXPECT_EQ(Ask("SELECT timed, agent, api_id FROM rochound_dispatch"), Rows{"0|1|1"});
   EXPECT_EQ(Ask("SELECT timed, api_id FROM rochound_copy"), Rows{"0|2"});
-  EXPECT_EQ(Ask("SELECT args, end >= 2000400 FROM api WHERE domain = 'roctx'"), Rows{"never popped|1"});
+  EXPECT_EQ(Ask("SELECT args, end >= 2000400 FROM api WHERE domain = 'roctx'"),
+            Rows{"never popped|1"});
   EXPECT_EQ(Ask("SELECT what, count FROM rochound_lost ORDER BY what"),
             (Rows{"call under way|1", "copy times|1", "kernel times|1"}));
   EXPECT_EQ(summary.lost.size(), 3u);
@@ -316,8 +322,8 @@ TEST_F(Conversion, NumbersGpusAcrossProcesses) {
   // Each process sees one GPU of two and calls it agent 0.
   for (const int node : {2, 1}) {
     TestLog log(run());
-    log.writer()->WriteText("info",
-                            fmt::format("host=h\nagent=0,{},gpu,gfx942,MI300X,GPU-{}\n", node, node));
+    log.writer()->WriteText(
+        "info", fmt::format("host=h\nagent=0,{},gpu,gfx942,MI300X,GPU-{}\n", node, node));
     log.Queue(1, 0);
     log.Kernel(1, fmt::format("on_node_{}", node));
     auto* thread = log.NewThread();
@@ -405,7 +411,8 @@ TEST_F(Conversion, WritesStackFrames) {
   Convert();
   const Rows frames = Ask("SELECT * FROM stackframe");
   ASSERT_EQ(frames.size(), 2u);
-  EXPECT_EQ(frames[0].find("1|hipDeviceSynchronize|0|rochound::store::ConvertRun("), 0u) << frames[0];
+  EXPECT_EQ(frames[0].find("1|hipDeviceSynchronize|0|rochound::store::ConvertRun("), 0u)
+      << frames[0];
   EXPECT_EQ(frames[1], "1|hipDeviceSynchronize|1|0x123");
 }
 

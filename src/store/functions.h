@@ -48,8 +48,8 @@ struct Argument {
 
 struct Function {
   Function() = default;
-  // As in the functions file: argument:type,argument:type... What is behind a type that is not known
-  // is left out.
+  // As in the functions file: argument:type,argument:type... What is behind a type that is not
+  // known is left out.
   Function(std::string_view domain, std::string_view name, std::string_view result,
            std::string_view arguments);
 

@@ -19,8 +19,7 @@ const Function kLaunch("hip", "hipLaunchKernel", "enum",
                        "function:ptr,grid:dim3,block:dim3,shared:u32");
 const Function kMalloc("hip", "hipMalloc", "enum", "ptr:*ptr,size:u64");
 const Function kErrorString("hip", "hipGetErrorString", "ptr", "error:enum,return:ptr");
-const Function kMixed("hsa", "mixed", "i32",
-                      "a:i32,b:bool,c:f32,d:f64,e:struct20,f:str,g:handle");
+const Function kMixed("hsa", "mixed", "i32", "a:i32,b:bool,c:f32,d:f64,e:struct20,f:str,g:handle");
 const Function kNothing("hsa", "nothing", "void", "");
 const Function kNewer("hsa", "newer", "enum", "a:u32,b:quaternion,c:u32");
 

@@ -64,8 +64,8 @@ struct ProcessConverter::LiveAllocation {
   uint64_t begin;
 };
 
-// What happened at one address. Other threads' chunks come earlier or later, so a release may be seen
-// before its allocation, and the next allocation before the release.
+// What happened at one address. Other threads' chunks come earlier or later, so a release may be
+// seen before its allocation, and the next allocation before the release.
 struct ProcessConverter::Place {
   std::vector<LiveAllocation> live;
   std::vector<uint64_t> released;  // at these times, allocation not seen yet
@@ -475,7 +475,8 @@ void ProcessConverter::AddOp(const trace::Thread& where, uint32_t index, uint64_
 }
 
 void ProcessConverter::OnKernelTime(const trace::Event<trace::KernelTime>& event) {
-  OnTime(event.record.dispatch & ~kCopyKey, {event.begin_ns, event.end_ns, event.record.head.small});
+  OnTime(event.record.dispatch & ~kCopyKey,
+         {event.begin_ns, event.end_ns, event.record.head.small});
 }
 
 void ProcessConverter::OnCopyTime(const trace::Event<trace::CopyTime>& event) {
@@ -544,14 +545,14 @@ void ProcessConverter::WriteKernelOp(const PendingOp& op) {
       const auto found = log_.queues().find(queue);
       if (found != log_.queues().end()) agent = found->second.head.small;
     }
-    const int64_t id = outputs_.rpd->AddOp(
-        {.gpu = GpuId(agent),
-         .queue = queue,
-         .sequence = Signed(dispatch.dispatch & ((1ull << 48) - 1)),
-         .start = Signed(op.begin),
-         .end = Signed(op.end),
-         .description = kernel.description,
-         .type = kernel.operation});
+    const int64_t id =
+        outputs_.rpd->AddOp({.gpu = GpuId(agent),
+                             .queue = queue,
+                             .sequence = Signed(dispatch.dispatch & ((1ull << 48) - 1)),
+                             .start = Signed(op.begin),
+                             .end = Signed(op.end),
+                             .description = kernel.description,
+                             .type = kernel.operation});
     if (op.api != 0) outputs_.rpd->AddApiOp(op.api, id);
     outputs_.rpd->AddDispatch(
         {.op = id,
@@ -654,7 +655,8 @@ void ProcessConverter::OnRelease(const trace::Event<trace::Release>& event) {
   Place& place = places_[event.record.address];
   auto last = place.live.end();
   for (auto at = place.live.begin(); at != place.live.end(); ++at)
-    if (at->begin <= event.begin_ns && (last == place.live.end() || at->begin > last->begin)) last = at;
+    if (at->begin <= event.begin_ns && (last == place.live.end() || at->begin > last->begin))
+      last = at;
   if (last == place.live.end()) {
     // Older than the recording, or told later; one place cannot be given back often in that time.
     if (place.released.size() >= kMostReleases) place.released.erase(place.released.begin());
@@ -793,11 +795,11 @@ void ProcessConverter::Finish() {
   const std::string forgotten =
       log_.Dropped(trace::DropReason::kRecycled) > 0 ? "; older data was not kept, as asked" : "";
   if (untimed_dispatches_ > 0)
-    Lost("kernel times", untimed_dispatches_, "shown at the time they were submitted at" + forgotten);
+    Lost("kernel times", untimed_dispatches_,
+         "shown at the time they were submitted at" + forgotten);
   if (untimed_copies_ > 0)
     Lost("copy times", untimed_copies_, "shown at the time they were submitted at" + forgotten);
-  if (lost_calls_ > 0)
-    Lost("calls", lost_calls_, "their work is shown without a call" + forgotten);
+  if (lost_calls_ > 0) Lost("calls", lost_calls_, "their work is shown without a call" + forgotten);
   if (calls_without_function_ > 0)
     Lost("function names", calls_without_function_, "shown by their number");
   for (const std::string& problem : log_.problems()) Lost("damaged data", 1, problem);

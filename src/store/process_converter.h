@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Turns the events of one process's log into rows, lines and sums. What belongs together (a dispatch
-// and its times, a call and the work it caused) may stand far apart in the log, in either order, and
-// is held only until its other half arrives. So the memory needed depends on how much was under way
-// at one time, not on how much there was. One thread; made by the conversion for each process.
+// Turns the events of one process's log into rows, lines and sums. What belongs together (a
+// dispatch and its times, a call and the work it caused) may stand far apart in the log, in either
+// order, and is held only until its other half arrives. So the memory needed depends on how much
+// was under way at one time, not on how much there was. One thread; made by the conversion for each
+// process.
 //
 //   KernelDispatch, Copy ... ApiCall                  same thread, same correlation
 //   KernelDispatch ... KernelTime, Copy ... CopyTime  any threads, either order
@@ -40,7 +41,8 @@ struct Outputs {
 
 class ProcessConverter : public trace::Visitor {
  public:
-  // gpu_ids: by agent index, the number of the GPU in the whole run, or -1. All outlive the converter.
+  // gpu_ids: by agent index, the number of the GPU in the whole run, or -1. All outlive the
+  // converter.
   ProcessConverter(const trace::ProcessLog& log, std::vector<int64_t> gpu_ids,
                    const Outputs& outputs, Summary* summary);
   ~ProcessConverter() override;

@@ -27,9 +27,9 @@ struct Summary {
 
   uint64_t processes = 0;
   uint64_t records = 0;
-  uint64_t calls = 0;       // of HIP and HSA
-  uint64_t ranges = 0;      // and marks, of the program
-  uint64_t kernels = 0;     // dispatches of the program's kernels
+  uint64_t calls = 0;    // of HIP and HSA
+  uint64_t ranges = 0;   // and marks, of the program
+  uint64_t kernels = 0;  // dispatches of the program's kernels
   uint64_t runtime_kernels = 0;
   uint64_t copies = 0;
   uint64_t copied_bytes = 0;

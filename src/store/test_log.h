@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Flight logs for tests, written by the real writer. Times are given in nanoseconds: when the log is
-// done its clock anchors are rewritten so that a time stamp is a time, exactly.
+// Flight logs for tests, written by the real writer. Times are given in nanoseconds: when the log
+// is done its clock anchors are rewritten so that a time stamp is a time, exactly.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -109,15 +109,16 @@ class TestLog {
 
   void Copy(trace::ThreadLog* log, uint64_t correlation, uint64_t number, trace::CopyKind kind,
             uint16_t from, uint16_t to, uint64_t bytes, uint64_t submit) {
-    Put<trace::Copy>(log, static_cast<uint16_t>(kind), uint32_t{from} << 16 | to, [&](auto& record) {
-      record.correlation = correlation;
-      record.copy = number;
-      record.submit_tsc = submit;
-      record.bytes = bytes;
-      record.destination = 0xd000;
-      record.source = 0x5000;
-      record.width = record.height = 0;
-    });
+    Put<trace::Copy>(log, static_cast<uint16_t>(kind), uint32_t{from} << 16 | to,
+                     [&](auto& record) {
+                       record.correlation = correlation;
+                       record.copy = number;
+                       record.submit_tsc = submit;
+                       record.bytes = bytes;
+                       record.destination = 0xd000;
+                       record.source = 0x5000;
+                       record.width = record.height = 0;
+                     });
   }
 
   void CopyTime(uint64_t number, uint16_t agent, uint64_t begin, uint64_t end) {
@@ -171,7 +172,7 @@ class TestLog {
     }
   }
 
-  static constexpr uint64_t kStart = 1'000'000;          // the log's first and last instant
+  static constexpr uint64_t kStart = 1'000'000;  // the log's first and last instant
   static constexpr uint64_t kEnd = 3'000'000'000'000;
   static constexpr uint64_t kRealtime = 1'700'000'000'000'000'000;  // at time zero
 

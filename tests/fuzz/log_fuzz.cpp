@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Feeds arbitrary bytes to the reader as the files of a process's log: opening and streaming must end,
-// with an error, problems told or events, never in a crash. To get behind the magic numbers, the input
-// is laid into well-formed headers: its first bytes choose which of them stay as they are.
+// Feeds arbitrary bytes to the reader as the files of a process's log: opening and streaming must
+// end, with an error, problems told or events, never in a crash. To get behind the magic numbers,
+// the input is laid into well-formed headers: its first bytes choose which of them stay as they
+// are.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -80,7 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       segment.append(reinterpret_cast<const char*>(&chunk), sizeof chunk);
       segment += input.substr(at, kChunkBytes - sizeof(ChunkHeader));
     }
-    if ((choice & 4) == 0) segment.resize((segment.size() + kChunkBytes - 1) / kChunkBytes * kChunkBytes);
+    if ((choice & 4) == 0)
+      segment.resize((segment.size() + kChunkBytes - 1) / kChunkBytes * kChunkBytes);
   } else {
     segment = input;
     segment.resize(std::max<size_t>(segment.size(), kSegmentHeaderBytes));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// An OpenCL program that adds two vectors a number of times and counts what it launched, in the form
-// of tests/programs. It knows nothing of HIP: the recorder sees it at the queue.
+// An OpenCL program that adds two vectors a number of times and counts what it launched, in the
+// form of tests/programs. It knows nothing of HIP: the recorder sees it at the queue.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 

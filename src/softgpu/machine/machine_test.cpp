@@ -112,7 +112,7 @@ TEST_P(MachineTest, CodeMappedWhereDecodingEndedIsDecodedAnew) {
   auto* page = static_cast<uint32_t*>(machine_->Allocate(kGpuPageSize));
   page[0] = kEnd;
   machine_->device().address_space().Map(entry, kGpuPageSize, reinterpret_cast<uint8_t*>(page),
-                                        kRead | kExecute);
+                                         kRead | kExecute);
   machine_->Submit({second, 1, 1});
   EXPECT_TRUE(machine_->Wait()) << machine_->error();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// How fast a flight log becomes a .rpd, and how much memory that takes. For benchmarks only: writes a
-// log like that of a program that launches kernels and copies at full rate, converts it in a process
-// of its own, and measures that process. One thread.
+// How fast a flight log becomes a .rpd, and how much memory that takes. For benchmarks only: writes
+// a log like that of a program that launches kernels and copies at full rate, converts it in a
+// process of its own, and measures that process. One thread.
 #pragma once
 
 #include <cstdint>

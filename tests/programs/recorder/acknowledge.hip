@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls HIP and launches kernels from several threads until it is killed, and notes in a shared page
-// (the file argv[1]) how many calls and launches have returned. A recorder must not lose any of them,
-// whenever the end comes. argv[2]: threads.
+// Calls HIP and launches kernels from several threads until it is killed, and notes in a shared
+// page (the file argv[1]) how many calls and launches have returned. A recorder must not lose any
+// of them, whenever the end comes. argv[2]: threads.
 #include <fcntl.h>
 #include <hip/hip_runtime.h>
 #include <sys/mman.h>

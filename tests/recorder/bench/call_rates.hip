@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How long HIP calls, HSA calls and launches take at full rate. Prints `name value` lines: nanoseconds
-// per call, launches per second. Run bare and recorded by recorder_bench.cpp.
+// How long HIP calls, HSA calls and launches take at full rate. Prints `name value` lines:
+// nanoseconds per call, launches per second. Run bare and recorded by recorder_bench.cpp.
 #include <hip/hip_runtime.h>
 #include <hsa/hsa.h>
 
@@ -11,12 +11,12 @@
 
 __global__ void Empty() {}
 
-#define CHECK(good, call)                                            \
-  do {                                                               \
-    if ((call) != (good)) {                                          \
-      std::fprintf(stderr, "%s failed\n", #call);                    \
-      std::exit(1);                                                  \
-    }                                                                \
+#define CHECK(good, call)                         \
+  do {                                            \
+    if ((call) != (good)) {                       \
+      std::fprintf(stderr, "%s failed\n", #call); \
+      std::exit(1);                               \
+    }                                             \
   } while (0)
 
 namespace {
