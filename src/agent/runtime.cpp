@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "agent/anchors.h"
 #include "agent/calls.h"
 #include "agent/copies.h"
 #include "agent/queues.h"
@@ -84,6 +85,7 @@ void TakeTable(HsaApiTable* table) {
   real.amd.hsa_amd_profiling_async_copy_enable_fn(true);
   alive.store(true, std::memory_order_release);
   if (CurrentState() == State::kDisabled) return;
+  NoteAnchors();
   HookQueues(table->core_, table->amd_ext_);
   HookCopies(table->core_, table->amd_ext_);
   HookSymbols(table->core_);

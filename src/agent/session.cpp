@@ -47,6 +47,8 @@ std::string& Info() {  // with info_lock held
 // How often the drain thread looks: soon again while GPU work is under way, seldom otherwise.
 constexpr uint64_t kBusyNs = 500'000;
 constexpr uint64_t kIdleNs = 20'000'000;
+// Clock anchors are dense at first, so that a short program has enough of them however it ends.
+constexpr uint64_t kFirstAnchorNs = 10'000'000;
 constexpr uint64_t kAnchorEveryNs = 500'000'000;
 
 void DrainOnce(size_t* under_way) {
@@ -100,6 +102,7 @@ void DrainLoop() {
   const Inside inside(thread);
   bool libraries_found = false;
   uint64_t anchored_ns = 0;
+  uint64_t anchor_every_ns = kFirstAnchorNs;
   uint32_t seen = wake_count.load();
   while (CurrentState() != State::kDisabled) {
     const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
@@ -107,8 +110,9 @@ void DrainLoop() {
     DrainOnce(&under_way);
     ObeyTimetable(now_ns);
     if (!libraries_found) libraries_found = HookLoadedLibraries();
-    if (now_ns - anchored_ns >= kAnchorEveryNs && (Recording() || anchored_ns == 0)) {
+    if (now_ns - anchored_ns >= anchor_every_ns && (Recording() || anchored_ns == 0)) {
       anchored_ns = now_ns;
+      if (RuntimeAlive()) anchor_every_ns = std::min(2 * anchor_every_ns, kAnchorEveryNs);
       NoteAnchors();
     }
     RepeatDescriptions(now_ns);

@@ -73,6 +73,19 @@ class Trace:
             found[name] += 1
         return found
 
+    def copies(self):
+        """Copies that were made: calls, but not those that were captured into a graph; and what graph launches copied."""
+        captures = self.rows(
+            "select b.pid, b.tid, b.start, (select min(e.end) from rocpd_api e join rocpd_string f on f.id = e.apiName_id "
+            "where e.pid = b.pid and e.tid = b.tid and e.start > b.start and f.string = 'hipStreamEndCapture') "
+            "from rocpd_api b join rocpd_string n on n.id = b.apiName_id where n.string = 'hipStreamBeginCapture'")
+        calls = [row for row in self.rows("select a.pid, a.tid, a.start from rocpd_copyapi c join rocpd_api a on a.id = c.api_ptr_id")
+                 if not any(row[:2] == capture[:2] and capture[2] < row[2] < capture[3] for capture in captures)]
+        return len(calls) + self.one(
+            "select count(*) from rocpd_op o join rocpd_string t on t.id = o.opType_id join rocpd_api_ops l on l.op_id = o.id "
+            "join rocpd_api a on a.id = l.api_id join rocpd_string n on n.id = a.apiName_id "
+            "where t.string like 'Copy%' and n.string = 'hipGraphLaunch'")
+
     def lost(self):
         """What the trace says it lost."""
         return self.rows("select * from rochound_lost") if self.one(
