@@ -13,6 +13,8 @@
 #include "cli/exit_codes.h"
 #include "cli/process_tree.h"
 #include "cli/usage_formatter.h"
+#include "trace/reader.h"
+#include "trace/records.h"
 
 namespace rochound::cli {
 namespace {
@@ -120,22 +122,35 @@ std::vector<CtlCommand::Row> CtlCommand::Targets() const {
   std::vector<Row> rows;
   if (processes_.empty() && trees_.empty()) {
     for (const ControlSocket& socket : FindControlSockets())
-      rows.push_back({socket.process, socket, {}});
+      rows.push_back({.process = socket.process, .socket = socket});
     return rows;
   }
   std::set<pid_t> seen;
   for (const pid_t process : processes_)
-    if (seen.insert(process).second) rows.push_back({process, FindControlSocket(process), {}});
+    if (seen.insert(process).second) rows.push_back({.process = process, .socket = FindControlSocket(process)});
   for (const pid_t root : trees_) {
     const size_t before = seen.size();
     for (const pid_t process : ProcessTree(root)) {
       const ControlSocket socket = FindControlSocket(process);
-      if (socket.process != 0 && seen.insert(process).second) rows.push_back({process, socket, {}});
+      if (socket.process != 0 && seen.insert(process).second) rows.push_back({.process = process, .socket = socket});
     }
     // Not a word about members that are not recorded, unless none is.
-    if (seen.size() == before && seen.insert(root).second) rows.push_back({root, {}, {}});
+    if (seen.size() == before && seen.insert(root).second) rows.push_back({.process = root});
   }
   return rows;
+}
+
+// What the process has committed so far, read from its files while it goes on writing.
+void CtlCommand::ReadLog(Row* row) {
+  const std::string folder = row->answer.Text("directory");
+  if (folder.empty()) return;
+  const auto log = trace::ProcessLog::Open(folder);
+  if (!log.ok()) return;
+  row->log_read = true;
+  row->records = log.value()->records();
+  for (size_t kind = 1; kind < trace::kKinds; ++kind)
+    if (const uint64_t count = log.value()->counts()[kind]; count != 0)
+      row->kinds[trace::kDescriptions[kind]->name] = count;
 }
 
 int CtlCommand::Run() const {
@@ -157,6 +172,8 @@ int CtlCommand::Run() const {
   if (everything) {
     std::erase_if(rows, [](const Row& r) { return r.answer.outcome == ControlAnswer::kGone; });
   }
+  if (action_ == "status")
+    for (Row& row : rows) ReadLog(&row);
   if (json_)
     PrintJson(rows);
   else
@@ -189,13 +206,15 @@ void CtlCommand::PrintTable(const std::vector<Row>& rows) const {
                    [](const Row& r) { return r.answer.outcome == ControlAnswer::kDone; }))
     return;
   fmt::print("{:>8}  {:<9}", "PID", "STATE");
-  if (status) fmt::print("  {:>10}  {:>9}  {:>7}", "SIZE", "DROPPED", "THREADS");
+  if (status)
+    fmt::print("  {:>12}  {:>10}  {:>9}  {:>7}", "RECORDS", "SIZE", "DROPPED", "THREADS");
   fmt::print("  COMMAND\n");
   for (const Row& row : rows) {
     if (row.answer.outcome != ControlAnswer::kDone) continue;
     fmt::print("{:>8}  {:<9}", row.process, row.answer.Text("state"));
     if (status) {
-      fmt::print("  {:>10}  {:>9}  {:>7}", Size(row.answer.Number("bytes")),
+      fmt::print("  {:>12}  {:>10}  {:>9}  {:>7}",
+                 row.log_read ? Grouped(static_cast<long long>(row.records)) : "?", Size(row.answer.Number("bytes")),
                  Grouped(row.answer.Number("dropped")), Grouped(row.answer.Number("threads")));
     }
     fmt::print("  {}\n", ProcessCommand(row.process));
@@ -235,6 +254,10 @@ void CtlCommand::PrintJson(const std::vector<Row>& rows) const {
       one["bytes"] = answer.Number("bytes");
       one["dropped"] = answer.Number("dropped");
       one["threads"] = answer.Number("threads");
+      if (row.log_read) {
+        one["records"] = row.records;
+        one["kinds"] = row.kinds;
+      }
       one["command"] = ProcessCommand(row.process);
     } else {
       one["error"] = answer.error;

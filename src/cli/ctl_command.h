@@ -5,6 +5,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,13 +31,17 @@ class CtlCommand {
   // A process that is asked, with its answer.
   struct Row {
     pid_t process = 0;
-    ControlSocket socket;
-    ControlAnswer answer;
+    ControlSocket socket = {};
+    ControlAnswer answer = {};
+    bool log_read = false;
+    uint64_t records = 0;
+    std::map<std::string, uint64_t> kinds = {};  // of record -> how many
   };
 
   int Usage(const std::string& problem) const;
   std::string Problem() const;  // with the command line; empty: none
   std::vector<Row> Targets() const;
+  static void ReadLog(Row* row);
   void Print(const std::vector<Row>& rows) const;
   void PrintTable(const std::vector<Row>& rows) const;
   void PrintEffect(const Row& row) const;
