@@ -154,6 +154,12 @@ void AtExit() {
   if (RuntimeAlive()) Guarded("no memory at exit", DestroySignals);
 }
 
+// The last of us to run: after the program's own exit handlers, and ours.
+__attribute__((destructor)) void AtUnload() {
+  if (getpid() != set_up_in.load()) return;
+  if (trace::Writer* log = the_log.load()) log->Finish();
+}
+
 std::string CommandLine() {
   auto text = base::ReadFile("/proc/self/cmdline");
   if (!text.ok()) return {};

@@ -53,6 +53,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--rochound", default="rochound")
     parser.add_argument("--gpu", required=True)
+    parser.add_argument("--processes", type=int, help="so many processes the trace must have")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     for run in range(1, options.runs + 1):
@@ -67,7 +68,11 @@ def main():
             if outcome.code != 0 or f"PASS {options.name}" not in lines:
                 print(f"FAIL {options.name}, run {run} of {options.runs}: {outcome}\n{outcome.tail()}")
                 return 1
-            if found := compare(outcome.out, Trace(path)):
+            trace = Trace(path)
+            found = compare(outcome.out, trace)
+            if options.processes and trace.one("select count(*) from rochound_process") != options.processes:
+                found.append(f"{trace.rows('select pid, ppid, command from rochound_process')} instead of {options.processes} processes")
+            if found:
                 print(f"FAIL {options.name}, run {run} of {options.runs}:")
                 print("\n".join("  " + line for line in found[:30]))
                 print(outcome.tail())
