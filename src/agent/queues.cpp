@@ -373,6 +373,14 @@ bool ServeLateDoorbells() {
   return any;
 }
 
+void GiveBackSignals() {
+  ForEachQueue([](Queue& queue) {
+    const std::lock_guard lock(queue.submitting);
+    ReturnBatch(&queue.lent);
+  });
+  DestroySignals();
+}
+
 void NoteQueues() {
   ForEachQueue([](Queue& queue) {
     if (queue.doorbell != 0) NoteQueue(queue);

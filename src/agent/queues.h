@@ -26,6 +26,9 @@ size_t HarvestDispatches();
 // A doorbell that waits for a packet another thread has yet to write; true while there are any.
 bool ServeLateDoorbells();
 
+// Destroys our signals that are not lent; the runtime complains at its end about those left.
+void GiveBackSignals();
+
 // The runtime is about to go: give back every signal, forget every queue.
 void ForgetQueues();
 

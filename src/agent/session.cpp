@@ -146,12 +146,11 @@ void InForkedChild() {
   ForgetControlAfterFork();
 }
 
-// The runtime complains at its end about signals that nobody destroyed, so those not lent go now.
 void AtExit() {
   if (getpid() != set_up_in.load()) return;
   LeaveControl();
   Flush();
-  if (RuntimeAlive()) Guarded("no memory at exit", DestroySignals);
+  if (RuntimeAlive()) Guarded("no memory at exit", GiveBackSignals);
 }
 
 // The last of us to run: after the program's own exit handlers, and ours.
