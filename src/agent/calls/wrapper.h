@@ -106,6 +106,7 @@ class Wrapper<kMember, kFunction, kDomain, kOut> {
 
  private:
   using Pack = internal::Packer<kOut, A...>;
+  using Function = R (*)(A...);
 
   static R Enter(A... arguments) {
     Call call;
@@ -129,7 +130,7 @@ class Wrapper<kMember, kFunction, kDomain, kOut> {
     }
   }
 
-  inline static constinit R (*next_)(A...) = nullptr;
+  inline static constinit Function next_ = nullptr;
 };
 
 }  // namespace rochound::agent
