@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "agent/anchors.h"
 
+#include <atomic>
+
 #include "agent/runtime.h"
 #include "agent/thread_state.h"
 #include "base/clock.h"
@@ -42,10 +44,26 @@ void NoteHost(trace::ThreadLog* log) {
   log->Commit(record);
 }
 
+constinit std::atomic<uint64_t> seen_ticks[kMostAgents];
+
+// The system clock alone, for copies, whose times the runtime converts itself: an anchor of the CPU's,
+// whose "GPU counter" is that clock.
+void NoteSystem(trace::ThreadLog* log, uint16_t cpu) {
+  auto* record = log->Reserve<trace::GpuAnchor>();
+  if (record == nullptr) return;
+  uint64_t system = 0;
+  record->now_tsc =
+      Middle([&] { Real().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP, &system); });
+  record->gpu_ticks = record->system_ns = system;
+  log->Commit(record, cpu);
+}
+
 // The runtime converts GPU ticks to its system clock and offers no way back, and not every release
-// tells the counter's frequency: walk along the runtime's own line to the tick that stands for now.
-// It ends within a tick of it.
+// tells the counter's frequency, nor converts ticks from before the program: walk along the runtime's
+// own line from a tick that was seen to the one that stands for now. It ends within a tick of it.
 void NoteGpu(trace::ThreadLog* log, uint16_t index) {
+  const uint64_t seen = seen_ticks[index].load(std::memory_order_relaxed);
+  if (seen == 0) return;
   const hsa_agent_t agent = AgentHandle(index);
   const auto convert = [&](uint64_t tick, int64_t* at) {
     uint64_t system = 0;
@@ -54,18 +72,18 @@ void NoteGpu(trace::ThreadLog* log, uint16_t index) {
     *at = static_cast<int64_t>(system);
     return status == HSA_STATUS_SUCCESS;
   };
-  constexpr uint64_t kFar = 1u << 30;
+  constexpr uint64_t kStep = 1'000'000;
   int64_t at = 0;
-  int64_t far = 0;
-  if (!convert(0, &at) || !convert(kFar, &far) || far <= at) return;
-  const double ns_per_tick = static_cast<double>(far - at) / static_cast<double>(kFar);
+  int64_t next = 0;
+  if (!convert(seen, &at) || !convert(seen + kStep, &next) || next <= at) return;
+  const double ns_per_tick = static_cast<double>(next - at) / static_cast<double>(kStep);
   uint64_t system = 0;
   const uint64_t tsc =
       Middle([&] { Real().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP, &system); });
-  uint64_t tick = 0;
+  uint64_t tick = seen;
   for (int step = 0; step < 4; ++step) {
-    tick +=
-        static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(system) - at) / ns_per_tick);
+    tick += static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(system) - at) /
+                                 ns_per_tick);
     if (!convert(tick, &at)) return;
   }
   if (auto* record = log->Reserve<trace::GpuAnchor>()) {
@@ -83,8 +101,20 @@ void NoteAnchors() {
   if (thread == nullptr) return;
   NoteHost(thread->log);
   if (!RuntimeAlive()) return;
-  for (uint16_t index = 0; index < AgentCount(); ++index)
-    if (IsGpu(index)) NoteGpu(thread->log, index);
+  bool cpu_noted = false;
+  for (uint16_t index = 0; index < AgentCount(); ++index) {
+    if (IsGpu(index)) {
+      NoteGpu(thread->log, index);
+    } else if (!cpu_noted) {
+      cpu_noted = true;
+      NoteSystem(thread->log, index);
+    }
+  }
+}
+
+bool SawTicks(uint16_t agent, uint64_t ticks) {
+  if (agent >= kMostAgents) return false;
+  return seen_ticks[agent].exchange(ticks, std::memory_order_relaxed) == 0;
 }
 
 }  // namespace rochound::agent

@@ -54,7 +54,8 @@ void Write(uint64_t Record::* id_member, const Pending& pending, uint16_t clock,
   thread->log->Commit(record, clock, pending.queue);
 }
 
-void WriteTimes(const Pending& pending, bool known) {
+void WriteTimes(Pending& pending, bool known) {
+  pending.end_ticks = 0;
   if (pending.work == Work::kKernel && !known) {
     Write(&trace::KernelTime::dispatch, pending, pending.agent, 0, 0);
     return;
@@ -65,6 +66,7 @@ void WriteTimes(const Pending& pending, bool known) {
     const uint64_t begin = __atomic_load_n(&signal->start_ts, __ATOMIC_RELAXED);
     const uint64_t end = __atomic_load_n(&signal->end_ts, __ATOMIC_RELAXED);
     const bool whole = begin <= end;
+    if (whole) pending.end_ticks = end;
     Write(&trace::KernelTime::dispatch, pending, pending.agent, whole ? begin : 0, whole ? end : 0);
     return;
   }

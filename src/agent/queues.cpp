@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "agent/anchors.h"
 #include "agent/pending.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
@@ -55,6 +56,7 @@ struct Queue {
   uint64_t pending_mask = 0;
   std::atomic<uint64_t> pending_head{0};
   std::atomic<uint64_t> pending_tail{0};
+  std::atomic<uint64_t> last_end_ticks{0};
   SpinLock harvesting;
 };
 
@@ -141,6 +143,8 @@ size_t HarvestQueue(Queue& queue, bool wait = false) {
       continue;
     }
     if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken) {
+      if (one.end_ticks != 0)
+        queue.last_end_ticks.store(one.end_ticks, std::memory_order_relaxed);
       if (one.ours) ReturnSignal(&used, one.signal);
       one.phase.store(Pending::kFree, std::memory_order_relaxed);
     }
@@ -340,9 +344,15 @@ void HookQueues(CoreApiTable* core, AmdExtTable* amd) {
 
 size_t HarvestDispatches() {
   size_t running = 0;
+  bool first_news = false;
   ForEachQueue([&](Queue& queue) {
-    if (queue.pending_head != queue.pending_tail) running += HarvestQueue(queue);
+    if (queue.pending_head == queue.pending_tail) return;
+    running += HarvestQueue(queue);
+    if (const uint64_t ticks = queue.last_end_ticks.load(std::memory_order_relaxed))
+      first_news = SawTicks(queue.agent, ticks) || first_news;
   });
+  // At once: a program may end in the next moment, and in any way.
+  if (first_news) NoteAnchors();
   return running;
 }
 

@@ -21,7 +21,6 @@ namespace {
 constinit std::atomic<bool> alive{false};
 Runtime real;  // written before `alive`, and before any hook is in place
 
-constexpr uint16_t kMostAgents = 256;
 struct Agent {
   hsa_agent_t handle;
   bool gpu;

@@ -29,6 +29,8 @@ bool RuntimeAlive();
 void TakeTable(HsaApiTable* table);
 void RuntimeShutsDown();
 
+inline constexpr uint16_t kMostAgents = 256;
+
 // Index of an agent in the info file, or trace::kNoAgent.
 uint16_t AgentIndex(hsa_agent_t agent);
 hsa_agent_t AgentHandle(uint16_t index);
