@@ -81,6 +81,7 @@ void TakeTable(HsaApiTable* table) {
   CopyTable(&real.amd, table->amd_ext_);
   agent_count.store(0);
   real.core.hsa_iterate_agents_fn(VisitAgent, nullptr);
+  WriteInfo();
   real.amd.hsa_amd_profiling_async_copy_enable_fn(true);
   alive.store(true, std::memory_order_release);
   if (CurrentState() == State::kDisabled) return;

@@ -201,6 +201,7 @@ bool Open() {
   set_up_in.store(getpid());
   set_up_ns = base::ClockNs(CLOCK_MONOTONIC);
   DescribeProcess();
+  WriteInfo();
   log->WriteText("functions", FunctionsText());
   NoteAnchors();
   // Before the drain thread runs, which does the same now and then: a call may be under way that
@@ -298,6 +299,10 @@ uint32_t Intern(std::string_view text) {
 void AddInfo(std::string_view key, std::string_view value) {
   const std::lock_guard lock(info_lock);
   Info().append(key).append("=").append(value).append("\n");
+}
+
+void WriteInfo() {
+  const std::lock_guard lock(info_lock);
   if (trace::Writer* log = the_log.load()) log->WriteText("info", Info());
 }
 

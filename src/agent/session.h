@@ -31,8 +31,9 @@ bool StartThread(void* (*function)(void*));
 // The id of a text, or 0. Keeps no cache.
 uint32_t Intern(std::string_view text);
 
-// Adds a line "key=value" to the process's info file.
+// Adds a line "key=value" to the process's info file, as it will be at the next WriteInfo.
 void AddInfo(std::string_view key, std::string_view value);
+void WriteInfo();
 
 // Runs our own code so that nothing escapes: an exception (no memory) disables the agent.
 template <typename Function>
