@@ -24,7 +24,7 @@ constexpr uint32_t kFirstFaulted = 4;  // chunks, so that 64 idle processes take
 constexpr uint64_t kMaxReadyBytes = 64u << 20;
 constexpr uint64_t kRateWindowNs = 10 * kMillisecond;
 constexpr uint64_t kRateFadesNs = 2 * kSecond;
-constexpr uint64_t kMinAheadNs = 50 * kMillisecond;  // a busy machine lets the drain thread wait
+constexpr uint64_t kMinAheadNs = 200 * kMillisecond;  // a busy machine lets the drain thread wait
 constexpr uint64_t kMaxTurnNs = 250 * kMillisecond;
 constexpr uint64_t kRetryNs = 200 * kMillisecond;
 
