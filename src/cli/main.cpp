@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cli/ctl_command.h"
 #include "cli/exit_codes.h"
+#include "cli/run_command.h"
 #include "cli/softgpu_command.h"
 #include "cli/usage_formatter.h"
 
@@ -28,6 +29,7 @@ int Main(std::vector<std::string> arguments) {
   rochound::cli::UsageFormatter::Set(app, "rochound COMMAND [OPTIONS]");
   app.require_subcommand(0, 1);
   rochound::cli::CtlCommand ctl(app);
+  rochound::cli::RunCommand run(app);
   rochound::cli::SoftgpuCommand softgpu(app);
 
   // What stands behind the first -- is somebody else's command line and must not be parsed as ours.
@@ -42,6 +44,7 @@ int Main(std::vector<std::string> arguments) {
   } catch (const CLI::CallForHelp&) {
     const char* more = softgpu.Chosen() ? rochound::cli::SoftgpuCommand::kExamples
                        : ctl.Chosen()   ? rochound::cli::CtlCommand::kExamples
+                       : run.Chosen()   ? rochound::cli::RunCommand::kExamples
                                         : kMore;
     fmt::print("{}{}", app.help(), more);
     return kExitSuccess;
@@ -51,9 +54,11 @@ int Main(std::vector<std::string> arguments) {
     rochound::base::LogError(problem.what());
     rochound::base::LogInfo(softgpu.Chosen() ? "See rochound softgpu --help."
                             : ctl.Chosen()   ? "See rochound ctl --help."
+                            : run.Chosen()   ? "See rochound run --help."
                                              : "See rochound --help.");
     return kExitUsage;
   }
+  if (run.Chosen()) return run.Run(program);
   if (softgpu.Chosen()) return softgpu.Run(program);
   if (ctl.Chosen()) return ctl.Run();
   fmt::print(stderr, "{}{}", app.help(), kMore);

@@ -23,6 +23,12 @@ base::Result<std::string> PreloadList(const std::filesystem::path& shim, const c
   return list;
 }
 
+std::string WithSanitizerRuntime(const std::string& existing) {
+  if (kSanitizerRuntime[0] == '\0' || existing.find(kSanitizerRuntime) != std::string::npos)
+    return existing;
+  return existing.empty() ? kSanitizerRuntime : kSanitizerRuntime + (":" + existing);
+}
+
 void SetSanitizerOptions() {
   if (kSanitizerRuntime[0] != '\0') setenv("ASAN_OPTIONS", "detect_leaks=0", /*overwrite=*/0);
 }

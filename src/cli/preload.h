@@ -20,6 +20,10 @@ namespace rochound::cli {
 // colon in it, at which the dynamic loader would cut it in two.
 base::Result<std::string> PreloadList(const std::filesystem::path& shim, const char* existing);
 
+// The same for a program that gets an instrumented library another way: the existing list, with the
+// runtime in front if it is not there already.
+std::string WithSanitizerRuntime(const std::string& existing);
+
 // Sets the sanitizer's own options for the program; does nothing in a plain build.
 void SetSanitizerOptions();
 

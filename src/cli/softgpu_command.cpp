@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "cli/exit_codes.h"
 #include "cli/gpu_model.h"
+#include "cli/installation.h"
 #include "cli/preload.h"
 #include "cli/softgpu_tree.h"
 #include "cli/softgpu_tree_store.h"
@@ -25,21 +26,9 @@ namespace rochound::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using base::Error;
 using base::Result;
 
 constexpr unsigned kMaxThreads = 1024;
-
-// A file or directory at a place relative to our own executable: the same in a build tree and
-// installed.
-Result<fs::path> FindBesideExecutable(const char* place, const std::string& what) {
-  ROCHOUND_TRY(const fs::path executable, base::ExecutablePath());
-  const fs::path path = (executable.parent_path() / place).lexically_normal();
-  std::error_code error;
-  if (fs::exists(path, error)) return path;
-  return Error{"cannot find " + what + " '" + path.string() +
-               "'; build or install all of rochound"};
-}
 
 Result<std::vector<GpuModel>> KnownGpus() {
   ROCHOUND_TRY(const fs::path devices,

@@ -41,7 +41,35 @@ class GpuNumbers {
   std::map<GpuKey, int64_t> numbers_;
 };
 
+// Lost by the whole run.
+void Lost(const std::string& what, const std::string& note, RpdWriter* rpd, Summary* summary) {
+  summary->lost.push_back({0, what, 1, note});
+  if (rpd != nullptr) rpd->AddLost({.pid = 0, .what = what, .count = 1, .note = note});
+}
+
+base::Result<void> FinishOutputs(const ConversionOptions& options, RpdWriter* rpd) {
+  if (rpd != nullptr) {
+    rpd->AddMetadata("rochound_command", options.command);
+    ROCHOUND_CHECK(rpd->Finish());
+  }
+  if (options.jsonl != nullptr) ROCHOUND_CHECK(options.jsonl->Finish());
+  if (options.durations != nullptr) ROCHOUND_CHECK(options.durations->Finish());
+  return {};
+}
+
 }  // namespace
+
+base::Result<Summary> ConvertNothing(const std::string& why, const ConversionOptions& options) {
+  std::unique_ptr<RpdWriter> rpd;
+  if (!options.rpd.empty()) {
+    ROCHOUND_TRY(rpd, RpdWriter::Create(options.rpd));
+  }
+  Summary summary;
+  if (options.durations != nullptr) options.durations->buffer()->append(kDurationsHeader);
+  Lost("everything", why, rpd.get(), &summary);
+  ROCHOUND_CHECK(FinishOutputs(options, rpd.get()));
+  return summary;
+}
 
 base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptions& options) {
   std::unique_ptr<RpdWriter> rpd;
@@ -51,10 +79,8 @@ base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptio
   Summary summary;
   const Outputs outputs{rpd.get(), options.jsonl, options.durations};
   if (options.durations != nullptr) options.durations->buffer()->append(kDurationsHeader);
-  for (const std::string& problem : run.problems()) {
-    summary.lost.push_back({0, "damaged data", 1, problem});
-    if (rpd) rpd->AddLost({.pid = 0, .what = "damaged data", .count = 1, .note = problem});
-  }
+  for (const std::string& problem : run.problems())
+    Lost("damaged data", problem, rpd.get(), &summary);
 
   uint64_t records = 0, done_before = 0;
   for (const auto& process : run.processes()) records += process->records();
@@ -68,17 +94,12 @@ base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptio
     ROCHOUND_CHECK(converter.Run());
     done_before += process->records();
   }
-  if (rpd) {
-    rpd->AddMetadata("rochound_command", options.command);
-    // start and end are of CLOCK_MONOTONIC, as in RPD; this makes them points in time.
-    if (!run.processes().empty()) {
-      rpd->AddMetadata("rochound_realtime_offset_ns",
-                       std::to_string(run.processes().front()->realtime_offset_ns()));
-    }
-    ROCHOUND_CHECK(rpd->Finish());
+  // start and end are of CLOCK_MONOTONIC, as in RPD; this makes them points in time.
+  if (rpd && !run.processes().empty()) {
+    rpd->AddMetadata("rochound_realtime_offset_ns",
+                     std::to_string(run.processes().front()->realtime_offset_ns()));
   }
-  if (options.jsonl != nullptr) ROCHOUND_CHECK(options.jsonl->Finish());
-  if (options.durations != nullptr) ROCHOUND_CHECK(options.durations->Finish());
+  ROCHOUND_CHECK(FinishOutputs(options, rpd.get()));
   return summary;
 }
 

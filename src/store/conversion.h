@@ -32,4 +32,7 @@ inline constexpr const char* kDurationsHeader = "kernel,dispatch,startNs,endNs\n
 
 base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptions& options);
 
+// The same for a run that left no log: outputs without content that say why.
+base::Result<Summary> ConvertNothing(const std::string& why, const ConversionOptions& options);
+
 }  // namespace rochound::store

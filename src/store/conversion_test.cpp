@@ -93,11 +93,13 @@ TEST_F(Conversion, OfASmallProgram) {
   log.SetClocks();
   const Summary summary = Convert({.command = "example --fast"});
 
+  const std::string launch_row =
+      "2000800|2000900|hip|launch|hipLaunchKernel|function=0xf0|numBlocks={4,2,1}|"
+      "dimBlocks={64,1,1}|args=0xa0|sharedMemBytes=512|stream=0xbeef";
   EXPECT_EQ(Ask("SELECT start, end, domain, category, apiName, args FROM api"),
             (Rows{"2000100|2000200|hip|memory|hipMalloc|ptr=0x7ffd|*ptr=0xd000|size=4096",
                   "2000300|2000700|hip|copy|hipMemcpy|dst=0xd000|src=0x5000|sizeBytes=4096|kind=1",
-                  "2000800|2000900|hip|launch|hipLaunchKernel|function=0xf0|numBlocks={4,2,1}|"
-                  "dimBlocks={64,1,1}|args=0xa0|sharedMemBytes=512|stream=0xbeef",
+                  launch_row,
                   "2001000|2007000|hip|synchronize|hipDeviceSynchronize|",
                   "2007500|2007500|roctx|mark|UserMarker|half | time",
                   "2000000|2009000|roctx|range|UserMarker|step"}));
@@ -238,6 +240,7 @@ TEST_F(Conversion, TellsWhatAKilledProcessLeft) {
   EXPECT_EQ(Ask("SELECT what, count FROM rochound_lost ORDER BY what"),
             (Rows{"call under way|1", "copy times|1", "kernel times|1"}));
   EXPECT_EQ(summary.lost.size(), 3u);
+  EXPECT_EQ(summary.running, 1u);
   // This very process wrote it, and lives.
   EXPECT_EQ(Ask("SELECT note FROM rochound_process"), Rows{"still running"});
 }
@@ -379,6 +382,7 @@ TEST_F(Conversion, WritesDurationLines) {
   log.Kernel(2, "_Z5scaleIfEvPT_S0_");
   log.Kernel(3, "__amd_rocclr_copyBuffer");
   auto* thread = log.NewThread();
+  log.Copy(thread, 0, 1, trace::CopyKind::kCopy, 0, 1, 4096, 2'000'000);
   for (uint32_t i = 1; i <= 3; ++i) {
     log.Dispatch(thread, 0, 1, i, i, 2'000'000);
     log.Time(1, i, 1, 2'000'000 + i, 2'000'100 + i);
@@ -414,6 +418,17 @@ TEST_F(Conversion, WritesStackFrames) {
   EXPECT_EQ(frames[0].find("1|hipDeviceSynchronize|0|rochound::store::ConvertRun("), 0u)
       << frames[0];
   EXPECT_EQ(frames[1], "1|hipDeviceSynchronize|1|0x123");
+}
+
+TEST_F(Conversion, OfARunThatLeftNothing) {
+  ConversionOptions options;
+  options.rpd = rpd();
+  const auto summary = ConvertNothing("the moon was in the way", options);
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary.value().lost.size(), 1u);
+  EXPECT_EQ(Ask("SELECT count(*) FROM api"), Rows{"0"});
+  EXPECT_EQ(Ask("SELECT what, note FROM rochound_lost"),
+            Rows{"everything|the moon was in the way"});
 }
 
 TEST_F(Conversion, StopsWhenTold) {

@@ -48,7 +48,8 @@ struct ProcessConverter::PendingOp {
   uint16_t agent = trace::kNoAgent;
   int64_t api = 0;
   uint64_t submit = 0, begin = 0, end = 0;
-  uint64_t number = 0;  // counts dispatches and copies as they were seen
+  uint64_t number = 0;           // counts dispatches and copies as they were seen
+  uint64_t dispatch_number = 0;  // counts dispatches
 
   PendingOp() : dispatch{} {}
 };
@@ -421,6 +422,7 @@ void ProcessConverter::OnDispatch(const trace::Event<trace::KernelDispatch>& eve
   uint32_t index = 0;
   PendingOp& op = NewOp(&index);
   op.dispatch = event.record;
+  op.dispatch_number = ++next_dispatch_;
   op.is_copy = false;
   op.submit = event.begin_ns;
   AddOp(event.thread, index, event.record.correlation, event.record.dispatch & ~kCopyKey);
@@ -574,7 +576,7 @@ void ProcessConverter::WriteKernelOp(const PendingOp& op) {
     if (quote) out->push_back('"');
     for (const char c : kernel.name) out->append(c == '"' ? 2 : 1, c);
     if (quote) out->push_back('"');
-    for (const uint64_t number : {op.number, op.begin, op.end}) {
+    for (const uint64_t number : {op.dispatch_number, op.begin, op.end}) {
       out->push_back(',');
       AppendNumber(out, Signed(number));
     }
@@ -804,6 +806,7 @@ void ProcessConverter::Finish() {
     Lost("function names", calls_without_function_, "shown by their number");
   for (const std::string& problem : log_.problems()) Lost("damaged data", 1, problem);
 
+  if (log_.running() && !log_.finished()) ++summary_->running;
   summary_->calls += calls_;
   summary_->records += log_.records();
   if (first_seen_ != UINT64_MAX) summary_->Seen(Signed(first_seen_), Signed(last_seen_));

@@ -142,7 +142,7 @@ class ProcessConverter : public trace::Visitor {
   std::vector<uint32_t> free_ops_;
   FlatMap untimed_;             // key of a dispatch or copy -> in ops_
   EarlyTimes early_, earlier_;  // times whose dispatch or copy was not seen yet
-  uint64_t next_number_ = 0;
+  uint64_t next_number_ = 0, next_dispatch_ = 0;
 
   std::unique_ptr<Symbolizer> symbolizer_;
   std::unordered_map<uint64_t, int64_t> frame_names_;  // address -> string

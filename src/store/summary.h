@@ -26,6 +26,7 @@ struct Summary {
   };
 
   uint64_t processes = 0;
+  uint64_t running = 0;  // of those: not ended, so there will be more
   uint64_t records = 0;
   uint64_t calls = 0;    // of HIP and HSA
   uint64_t ranges = 0;   // and marks, of the program

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run_command.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/log.h"
+#include "cli/child_process.h"
+#include "cli/exit_codes.h"
+#include "cli/installation.h"
+#include "cli/usage_formatter.h"
+
+namespace rochound::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Result;
+
+constexpr const char* kDefaultOutput = "trace.rpd";
+
+bool HasLog(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().filename().string().rfind("process-", 0) == 0) return true;
+  return false;
+}
+
+// Makes the folder for the log. Temporary ones stand beside the output: that is where there is
+// room, and where somebody looks for what a killed run left.
+Result<fs::path> MakeLogDirectory(const std::string& asked, const fs::path& output) {
+  std::error_code error;
+  if (asked.empty()) {
+    const fs::path folder = fs::absolute(output, error);
+    ROCHOUND_TRY(base::TempDir made,
+                 base::TempDir::Create(folder.parent_path(), folder.filename().string() + ".log-"));
+    return made.Release();
+  }
+  const fs::path folder = fs::absolute(asked, error).lexically_normal();
+  fs::create_directories(folder, error);
+  if (error) return base::ErrnoError("cannot make the log's folder", folder, error.value());
+  return folder;
+}
+
+void WriteRunFile(const fs::path& folder, const std::vector<std::string>& program,
+                  const Recording& recording) {
+  const nlohmann::ordered_json json = {
+      {"command", program},
+      {"directory", fs::current_path().string()},
+      {"start_realtime_ns", base::ClockNs(CLOCK_REALTIME)},
+      {"start_monotonic_ns", base::ClockNs(CLOCK_MONOTONIC)},
+      {"launcher", getpid()},
+      {"hip", recording.hip},
+      {"hsa", recording.hsa},
+      {"stacks", recording.stacks},
+      {"last", recording.last},
+  };
+  const auto written = base::WriteFile(
+      folder / "run.json",
+      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  if (!written.ok()) base::LogWarning(written.error().message);
+}
+
+int CannotStart(const Error& error, int error_number) {
+  const bool not_found = error_number == ENOENT;
+  base::LogError(fmt::format(
+      "{}. {}", error.message,
+      not_found ? "Check the name; a program in this directory is called ./name, and a script's "
+                  "first line must name an interpreter that exists."
+                : "Check that it is a program for this machine and that you may execute it (chmod "
+                  "+x)."));
+  return not_found ? kExitNotFound : kExitCannotRun;
+}
+
+// Why the agent may not have been loaded, as far as that can be told from outside.
+std::string WhyNothing(const std::vector<std::string>& program, int status) {
+  if (WIFSIGNALED(status))
+    return fmt::format("the program was ended by signal {} before it used a GPU", WTERMSIG(status));
+  std::string why =
+      "the agent was never loaded. Either no process of the program started the HSA runtime, so "
+      "that "
+      "no GPU was used, or HSA_TOOLS_LIB did not reach it: sudo, ssh, containers and batch systems "
+      "do not pass the environment on; put rochound run inside of them.";
+  if (WEXITSTATUS(status) != 0)
+    why += fmt::format(" '{}' ended with exit code {}.", program[0], WEXITSTATUS(status));
+  return why;
+}
+
+}  // namespace
+
+const char* const RunCommand::kExamples = R"(
+Examples:
+  rochound run -- ./vector_add
+  rochound run -o train.rpd --hsa --stacks -- python3 train.py
+  rochound run --last 30s -- ./server       what happened just before the end
+  rochound run --jsonl - -- ./vector_add    one JSON object per call
+  rochound run --softgpu mi300x -- ./vector_add
+  sqlite3 trace.rpd 'select * from top'
+
+The trace is an SQLite file in the schema of RPD. Everything after -- is the
+program and its arguments; its output, exit code and signals are passed through,
+and the processes it starts are recorded, too. What rochound itself has to say
+goes to stderr. When program or launcher were killed, the log stays beside the
+output: rochound log recover FOLDER -o trace.rpd. The environment variables
+RPDT_FILENAME, RPDT_AUTOSTART, RPDT_STACKFRAMES and LOGDUR_LOG_LOCATION mean what
+they mean for RPD and logduration. Exit codes of rochound itself: 2 wrong usage,
+125 no trace could be made although the program ended with 0, 126 program cannot
+be started, 127 program not found.
+)";
+
+RunCommand::RunCommand(CLI::App& app)
+    : subcommand_(app.add_subcommand("run", "Record what a program does on the GPU")) {
+  UsageFormatter::Set(*subcommand_, "rochound run [OPTIONS] -- PROGRAM [ARGUMENTS]");
+  const auto text = [&](const char* name, std::string& value, const char* type,
+                        const char* description) {
+    return subcommand_->add_option(name, value, description)
+        ->type_name(type)
+        ->allow_extra_args(false);
+  };
+  text("-o,--output", output_, "FILE", "The trace (default: trace.rpd)");
+  text("--log-dir", log_directory_, "FOLDER", "Keep the flight log, and keep it here");
+  subcommand_->add_flag("--hip,!--no-hip", recording_.hip, "Record HIP calls (default: yes)");
+  subcommand_->add_flag("--hsa", recording_.hsa, "Record HSA calls, too");
+  subcommand_->add_flag("--stacks", recording_.stacks, "Record who called, for every call");
+  text("--last", recording_.last, "30s|64MiB", "Keep only the last part of the run");
+  text("--jsonl", jsonl_, "FILE|-", "Write one JSON object per call");
+  subcommand_->add_flag("--durations", durations_,
+                        "Print kernel,dispatch,startNs,endNs for every kernel");
+  subcommand_->add_flag("--start-off", recording_.start_off,
+                        "Do not record until told: rochound ctl start, or the program itself");
+  text("--delay", recording_.delay, "5s", "Start recording so long after the program");
+  text("--duration", recording_.duration, "10s", "Stop recording after this time");
+  text("--range", recording_.range, "NAME", "Record only inside roctx ranges of this name");
+  text("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
+  subcommand_->add_flag("--log-only", log_only_, "Leave the flight log as it is; make no trace");
+  subcommand_->add_flag("-q,--quiet", quiet_, "No summary");
+  subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
+}
+
+int RunCommand::Usage(const std::string& problem) const {
+  base::LogError(problem);
+  base::LogInfo("See rochound run --help.");
+  return kExitUsage;
+}
+
+std::string RunCommand::Problem(const std::vector<std::string>& program) const {
+  if (!stray_.empty())
+    return fmt::format("put -- before the program: rochound run [OPTIONS] -- {}", stray_[0]);
+  if (program.empty()) return "no program given; example: rochound run -- ./vector_add";
+  if (log_only_ && log_directory_.empty()) return "--log-only goes with --log-dir";
+  if (log_only_ && (!output_.empty() || !jsonl_.empty() || durations_))
+    return "--log-only makes no output";
+  if (!recording_.last.empty() && !IsTime(recording_.last) && !IsSize(recording_.last))
+    return fmt::format("--last: '{}' is neither a time (30s) nor a size (64MiB)", recording_.last);
+  for (const auto& [name, value] :
+       {std::pair("--delay", &recording_.delay), std::pair("--duration", &recording_.duration)}) {
+    if (!value->empty() && !IsTime(*value))
+      return fmt::format("{}: '{}' is not a time, such as 5s or 500ms", name, *value);
+  }
+  std::error_code error;
+  const fs::path folder = fs::absolute(Output().rpd, error).parent_path();
+  if (!log_only_ && !fs::is_directory(folder, error)) {
+    return fmt::format("-o: there is no folder '{}'; make it, or choose another place",
+                       folder.string());
+  }
+  if (!log_directory_.empty() && HasLog(log_directory_)) {
+    return fmt::format("'{}' holds the log of another run; choose another folder or remove it",
+                       log_directory_);
+  }
+  return {};
+}
+
+TraceOutput RunCommand::Output() const {
+  TraceOutput output;
+  if (log_only_) return output;
+  const char* const rpd_filename = getenv("RPDT_FILENAME");
+  output.rpd = !output_.empty()                                   ? output_
+               : rpd_filename != nullptr && *rpd_filename != '\0' ? rpd_filename
+                                                                  : kDefaultOutput;
+  output.jsonl = jsonl_;
+  output.durations = DurationsPlace(durations_, getenv("LOGDUR_LOG_LOCATION"));
+  output.quiet = quiet_;
+  return output;
+}
+
+int RunCommand::Run(const std::vector<std::string>& program) const {
+  if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
+  const TraceOutput output = Output();
+
+  // From here on the program runs, whatever becomes of the recording.
+  Environment environment = CurrentEnvironment();
+  Recording recording = recording_;
+  const auto prepared = [&]() -> Result<void> {
+    ROCHOUND_TRY(recording.agent, FindBesideExecutable("../lib/librochound_agent.so", "the agent"));
+    ROCHOUND_TRY(recording.log_directory, MakeLogDirectory(log_directory_, output.rpd));
+    return {};
+  }();
+  if (prepared.ok()) {
+    WriteRunFile(recording.log_directory, program, recording);
+    SetRecording(recording, &environment);
+  } else {
+    base::LogWarning("nothing is recorded: " + prepared.error().message);
+  }
+  std::vector<std::string> command = program;
+  if (!softgpu_.empty()) {
+    const auto self = base::ExecutablePath();
+    if (!self.ok()) return Usage(self.error().message);
+    command = {self.value().string(), "softgpu", "--gpu", softgpu_, "--"};
+    command.insert(command.end(), program.begin(), program.end());
+  }
+
+  const bool temporary = prepared.ok() && log_directory_.empty();
+  const auto remove_log = [&] {
+    std::error_code ignored;
+    if (temporary) fs::remove_all(recording.log_directory, ignored);
+  };
+  int error_number = 0;
+  auto child = ChildProcess::Start(command, Lines(environment), &error_number);
+  if (!child.ok()) {
+    remove_log();
+    return CannotStart(child.error(), error_number);
+  }
+  const int status = child.value().Wait();
+  if (!prepared.ok()) ChildProcess::EndLike(status);
+
+  const bool empty = !HasLog(recording.log_directory);
+  const std::string why = empty ? WhyNothing(program, status) : "";
+  if (empty) base::LogWarning("nothing was recorded: " + why);
+  if (log_only_) ChildProcess::EndLike(status);
+
+  const auto summary = MakeOutput(recording.log_directory, output, why);
+  if (!summary.ok()) {
+    base::LogError(summary.error().message);
+    base::LogInfo(fmt::format("The log is in '{}'. Try again with rochound log recover '{}' -o {}",
+                              recording.log_directory.string(), recording.log_directory.string(),
+                              output.rpd.string()));
+    ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
+  }
+  if (!quiet_ && !empty) fmt::print(stderr, "{}", SummaryText(summary.value(), output));
+  if (temporary && summary.value().running > 0) {
+    base::LogInfo(fmt::format("A process of the program goes on; what it does is recorded in '{}'.",
+                              recording.log_directory.string()));
+  } else {
+    remove_log();
+  }
+  ChildProcess::EndLike(status);
+}
+
+}  // namespace rochound::cli

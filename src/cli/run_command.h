@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// `rochound run`: runs a program with the agent in it and turns its log into a trace. Called once
+// by main on its only thread. The program comes first: what goes wrong with the recording is said,
+// and the program runs all the same; its exit code or signal is ours.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/run_environment.h"
+#include "cli/trace_output.h"
+
+namespace rochound::cli {
+
+class RunCommand {
+ public:
+  // For the end of --help.
+  static const char* const kExamples;
+
+  // Adds the subcommand and its options to app; *this must outlive the parsing.
+  explicit RunCommand(CLI::App& app);
+
+  bool Chosen() const { return subcommand_->parsed(); }
+
+  // program: what stood behind "--". Returns an exit code only when the program was not run.
+  int Run(const std::vector<std::string>& program) const;
+
+ private:
+  int Usage(const std::string& problem) const;
+  std::string Problem(const std::vector<std::string>& program) const;  // empty: none
+  TraceOutput Output() const;
+
+  CLI::App* subcommand_;
+  std::string output_;
+  std::string log_directory_;
+  Recording recording_;
+  std::string jsonl_;
+  std::string softgpu_;
+  bool durations_ = false;
+  bool log_only_ = false;
+  bool quiet_ = false;
+  std::vector<std::string> stray_;
+};
+
+}  // namespace rochound::cli

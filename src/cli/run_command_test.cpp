@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs the real rochound command, from a directory that has the shape of an installation, with a
+// stand-in for the agent and a program that loads it as the HSA runtime would.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/files.h"
+#include "cli/installation.h"
+#include "cli/run_environment.h"
+#include "cli/trace_output.h"
+#include "store/database.h"
+
+namespace rochound::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::IsSubstring;
+using Arguments = std::vector<std::string>;
+
+struct Outcome {
+  int status = 0;
+  std::string out;
+  std::string err;
+  int code() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
+};
+
+class RunCommand : public testing::Test {
+ protected:
+  RunCommand() : dir_(base::TempDir::Create(testing::TempDir(), "rochound run-").value()) {
+    for (const char* folder : {"bin", "lib", "work"}) fs::create_directories(dir_.path() / folder);
+    fs::copy_file(ROCHOUND_TEST_COMMAND, dir_.path() / "bin/rochound");
+    fs::copy_file(ROCHOUND_TEST_AGENT, Agent());
+    for (const char* name :
+         {"HSA_TOOLS_LIB", "RPDT_FILENAME", "LOGDUR_LOG_LOCATION", "LD_PRELOAD", "RPDT_AUTOSTART",
+          "ROCPROFILER_REGISTER_LIBRARY", "ROCP_TOOL_LIBRARIES", "FAKE_AGENT"})
+      variables_[name] = "";
+  }
+
+  fs::path Agent() const { return dir_.path() / "lib/librochound_agent.so"; }
+  fs::path Work() const { return dir_.path() / "work"; }
+
+  pid_t Start(const Arguments& arguments) const {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    dup2(open((dir_.path() / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+    dup2(open((dir_.path() / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    for (const auto& [name, value] : variables_)
+      value.empty() ? unsetenv(name.c_str()) : setenv(name.c_str(), value.c_str(), 1);
+    if (chdir(Work().c_str()) != 0) _exit(98);
+    std::vector<char*> argv = {const_cast<char*>("rochound")};
+    for (const std::string& argument : arguments)
+      argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    execv((dir_.path() / "bin/rochound").c_str(), argv.data());
+    _exit(99);
+  }
+
+  Outcome Finish(pid_t child) const {
+    Outcome outcome;
+    EXPECT_EQ(waitpid(child, &outcome.status, 0), child);
+    outcome.out = base::ReadFile(dir_.path() / "out").value();
+    outcome.err = base::ReadFile(dir_.path() / "err").value();
+    return outcome;
+  }
+
+  // rochound run OPTIONS -- fake_program WORDS
+  static Arguments Line(const Arguments& options, const Arguments& words) {
+    Arguments line = {"run"};
+    line.insert(line.end(), options.begin(), options.end());
+    line.insert(line.end(), {"--", ROCHOUND_TEST_PROGRAM});
+    line.insert(line.end(), words.begin(), words.end());
+    return line;
+  }
+  Outcome Run(const Arguments& options, const Arguments& words) const {
+    return Finish(Start(Line(options, words)));
+  }
+
+  std::string Ask(const fs::path& file, const std::string& sql) const {
+    auto database = store::Database::Open(Work() / file, store::Database::Mode::kRead);
+    if (!database.ok()) return database.error().message;
+    auto statement = database.value().Prepare(sql);
+    if (!statement.ok()) return statement.error().message;
+    const auto row = statement.value().Step();
+    return row.ok() && row.value() ? statement.value().Text(0) : "(nothing)";
+  }
+
+  std::vector<std::string> Files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(Work()))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  void WaitFor(const fs::path& file) const {
+    for (int i = 0; i < 2000 && !fs::exists(file); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_TRUE(fs::exists(file));
+  }
+
+  base::TempDir dir_;
+  std::map<std::string, std::string> variables_;
+};
+
+TEST_F(RunCommand, MakesATrace) {
+  const Outcome outcome = Run({}, {"print", "hello", "hsa"});
+  EXPECT_EQ(outcome.code(), 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "hello\n");  // and nothing of ours
+  EXPECT_EQ(Files(), std::vector<std::string>{"trace.rpd"});
+  EXPECT_EQ(Ask("trace.rpd", "select count(*) from kernel where kernelName = 'work(int*)'"), "10");
+  EXPECT_EQ(Ask("trace.rpd", "select count(*) from api where args = 'stream=0x77'"), "10");
+  EXPECT_EQ(Ask("trace.rpd", "select value from rocpd_metadata where tag = 'rochound_command'"),
+            std::string(ROCHOUND_TEST_PROGRAM) + " print hello hsa");
+  EXPECT_PRED_FORMAT2(IsSubstring, "trace.rpd: 1 process", outcome.err);
+  EXPECT_PRED_FORMAT2(IsSubstring, "10 kernels", outcome.err);
+  EXPECT_PRED_FORMAT2(IsSubstring, "work(int*)", outcome.err);
+  EXPECT_LE(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 10);
+}
+
+TEST_F(RunCommand, WritesWhereItIsTold) {
+  EXPECT_EQ(Run({"-o", "a.rpd", "--quiet"}, {"hsa"}).err, "");
+  variables_["RPDT_FILENAME"] = "b.rpd";
+  EXPECT_EQ(Run({}, {"hsa"}).code(), 0);
+  EXPECT_EQ(Files(), (std::vector<std::string>{"a.rpd", "b.rpd"}));
+  const Outcome nowhere = Run({"-o", "no/such/place.rpd"}, {"hsa", "print", "ran"});
+  EXPECT_EQ(nowhere.code(), 2);  // at once, and not after hours
+  EXPECT_EQ(nowhere.out, "");
+  EXPECT_PRED_FORMAT2(IsSubstring, "no/such", nowhere.err);
+}
+
+TEST_F(RunCommand, KeepsTheLogWhereItIsTold) {
+  EXPECT_EQ(Run({"--log-dir", "deep/log"}, {"hsa"}).code(), 0);
+  EXPECT_EQ(Files(), (std::vector<std::string>{"deep", "trace.rpd"}));
+  const auto run = nlohmann::json::parse(base::ReadFile(Work() / "deep/log/run.json").value());
+  EXPECT_EQ(run["command"][1], "hsa");
+  // A second run must not be mixed with it.
+  const Outcome again = Run({"--log-dir", "deep/log"}, {"print", "ran"});
+  EXPECT_EQ(again.code(), 2);
+  EXPECT_EQ(again.out, "");
+  EXPECT_PRED_FORMAT2(IsSubstring, "another run", again.err);
+}
+
+TEST_F(RunCommand, LeavesOnlyTheLogWhenAsked) {
+  const Outcome outcome = Run({"--log-only", "--log-dir", "log"}, {"hsa", "exit", "5"});
+  EXPECT_EQ(outcome.code(), 5);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(Files(), std::vector<std::string>{"log"});
+  EXPECT_EQ(Run({"--log-only"}, {}).code(), 2);
+}
+
+TEST_F(RunCommand, PassesExitCodesThrough) {
+  for (const int code : {0, 1, 2, 77, 125, 255})
+    EXPECT_EQ(Run({}, {"hsa", "exit", std::to_string(code)}).code(), code);
+}
+
+TEST_F(RunCommand, EndsByTheProgramsSignal) {
+  for (const int signal : {SIGTERM, SIGKILL, SIGABRT, SIGSEGV, SIGINT}) {
+    const Outcome outcome = Run({}, {"hsa", "signal", std::to_string(signal)});
+    ASSERT_TRUE(WIFSIGNALED(outcome.status)) << signal;
+    EXPECT_EQ(WTERMSIG(outcome.status), signal);
+    EXPECT_EQ(Ask("trace.rpd", "select count(*) from kernel"), "10");
+  }
+}
+
+TEST_F(RunCommand, PassesSignalsOnAndStillMakesATrace) {
+  const fs::path ready = Work() / "ready";
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    fs::remove(ready);
+    const pid_t child = Start(Line({}, {"hsa", "wait", ready.string()}));
+    WaitFor(ready);
+    kill(child, signal);
+    const Outcome outcome = Finish(child);
+    ASSERT_TRUE(WIFSIGNALED(outcome.status));
+    EXPECT_EQ(WTERMSIG(outcome.status), signal);
+    EXPECT_EQ(Ask("trace.rpd", "select count(*) from kernel"), "10");
+  }
+  fs::remove(ready);
+  const pid_t child = Start(Line({}, {"hsa", "trap", ready.string()}));
+  WaitFor(ready);
+  kill(child, SIGTERM);
+  EXPECT_EQ(Finish(child).code(), 33);
+}
+
+TEST_F(RunCommand, SetsTheEnvironment) {
+  const auto value_of = [&](const char* name, const Arguments& options = {}) {
+    std::string out = Run(options, {"env", name}).out;
+    out.pop_back();
+    return out;
+  };
+  std::string escaped;
+  for (const char c : Agent().string()) escaped += (c == ' ' ? "\\" : "") + std::string(1, c);
+  EXPECT_EQ(value_of("HSA_TOOLS_LIB"), escaped);  // there is a space in the path
+  EXPECT_EQ(value_of("ROCHOUND_RECORD"), "kernels,copies,roctx,hip");
+  EXPECT_EQ(value_of("ROCHOUND_RECORD", {"--no-hip", "--hsa", "--stacks"}),
+            "kernels,copies,roctx,hsa,stacks");
+  EXPECT_EQ(value_of("ROCHOUND_START"), "(unset)");
+  EXPECT_EQ(value_of("ROCHOUND_START", {"--start-off"}), "off");
+  EXPECT_EQ(value_of("ROCHOUND_KEEP", {"--last", "30s"}), "30s");
+  EXPECT_EQ(value_of("ROCHOUND_KEEP", {"--last", "64MiB"}), "64MiB");
+  EXPECT_EQ(value_of("ROCHOUND_DELAY", {"--delay", "500ms"}), "500ms");
+  EXPECT_EQ(value_of("ROCHOUND_DURATION", {"--duration", "2m"}), "2m");
+  EXPECT_EQ(value_of("ROCHOUND_RANGE", {"--range", "train step"}), "train step");
+  EXPECT_EQ(value_of("ROCHOUND_LOG_DIR", {"--log-dir", "x/../log"}), (Work() / "log").string());
+  // The stand-in has no entry for rocprofiler-register, which would end the program.
+  EXPECT_EQ(value_of("ROCPROFILER_REGISTER_LIBRARY"), "(unset)");
+  variables_["ROCHOUND_KEEP"] = "1s";
+  EXPECT_EQ(value_of("ROCHOUND_KEEP"), "(unset)");
+  variables_["HSA_TOOLS_LIB"] = "libother.so";
+  EXPECT_EQ(value_of("HSA_TOOLS_LIB"), "libother.so " + escaped);
+}
+
+TEST(RunEnvironment, LeavesAnotherToolsRegistrationAlone) {
+  // This library exports OnLoad; ask for an entry that it has in place of rocprofiler's.
+  EXPECT_TRUE(ExportsSymbol(ROCHOUND_TEST_AGENT, "OnLoad"));
+  EXPECT_FALSE(ExportsSymbol(ROCHOUND_TEST_AGENT, "rocprofiler_set_api_table"));
+  EXPECT_FALSE(ExportsSymbol(ROCHOUND_TEST_AGENT, "malloc"));  // needed, not offered
+  EXPECT_FALSE(ExportsSymbol("/no/such/file", "OnLoad"));
+  EXPECT_FALSE(ExportsSymbol("/etc/passwd", "OnLoad"));
+}
+
+TEST(RunEnvironment, KnowsTimesAndSizes) {
+  for (const char* text : {"5", "5s", "0.5s", "500ms", "10us", "2m"})
+    EXPECT_TRUE(IsTime(text)) << text;
+  for (const char* text : {"", "s", "-5s", "0s", "5h", "5 s", "64MiB", "nan", "inf"})
+    EXPECT_FALSE(IsTime(text)) << text;
+  for (const char* text : {"64MiB", "1GiB", "512KiB", "64mib"}) EXPECT_TRUE(IsSize(text)) << text;
+  for (const char* text : {"64", "64MB", "MiB", "30s", "-1MiB"}) EXPECT_FALSE(IsSize(text)) << text;
+}
+
+TEST_F(RunCommand, WarnsWhenTheAgentWasNeverLoaded) {
+  const Outcome outcome = Run({}, {"print", "no GPU here", "exit", "3"});
+  EXPECT_EQ(outcome.code(), 3);
+  EXPECT_EQ(outcome.out, "no GPU here\n");
+  EXPECT_PRED_FORMAT2(IsSubstring, "nothing was recorded", outcome.err);
+  EXPECT_PRED_FORMAT2(IsSubstring, "HSA_TOOLS_LIB", outcome.err);
+  EXPECT_EQ(Ask("trace.rpd", "select what from rochound_lost"), "everything");
+  EXPECT_EQ(Files(), std::vector<std::string>{"trace.rpd"});
+}
+
+TEST_F(RunCommand, RunsTheProgramEvenIfNothingCanBeRecorded) {
+  ASSERT_TRUE(base::WriteFile(Work() / "file", "").ok());
+  const Outcome outcome = Run({"--log-dir", "file/log"}, {"hsa", "print", "ran", "exit", "4"});
+  EXPECT_EQ(outcome.code(), 4);
+  EXPECT_EQ(outcome.out, "ran\n");
+  EXPECT_PRED_FORMAT2(IsSubstring, "nothing is recorded", outcome.err);
+
+  fs::remove(Agent());
+  const Outcome without_agent = Run({}, {"hsa", "print", "ran"});
+  EXPECT_EQ(without_agent.code(), 0);
+  EXPECT_EQ(without_agent.out, "ran\n");
+  EXPECT_PRED_FORMAT2(IsSubstring, "librochound_agent.so", without_agent.err);
+}
+
+TEST_F(RunCommand, KeepsTheLogWhenTheTraceCannotBeWritten) {
+  fs::create_directory(Work() / "trace.rpd");  // in the way
+  const Outcome outcome = Run({}, {"hsa"});
+  EXPECT_EQ(outcome.code(), 125);
+  EXPECT_PRED_FORMAT2(IsSubstring, "rochound log recover", outcome.err);
+  EXPECT_EQ(Files().size(), 2u);
+  EXPECT_EQ(Run({"-o", "trace.rpd"}, {"hsa", "exit", "6"}).code(), 6);  // the program's goes first
+}
+
+TEST_F(RunCommand, TellsWhatIsMissingFirst) {
+  variables_["FAKE_AGENT"] = "killed";
+  const Outcome outcome = Run({}, {"hsa", "signal", "9"});
+  EXPECT_EQ(WTERMSIG(outcome.status), 9);
+  EXPECT_EQ(Ask("trace.rpd", "select note from rochound_process"), "killed");
+  store::Summary summary;
+  summary.lost = {{1, "kernel times", 3, "gone"}, {2, "kernel times", 4, "gone"}};
+  const std::string text = SummaryText(summary, {});
+  EXPECT_EQ(text.find("! missing: kernel times (7): gone\n"), 0u) << text;
+  for (int i = 0; i < 100; ++i) summary.lost.push_back({1, fmt::format("thing {}", i), 1, "gone"});
+  for (int i = 0; i < 100; ++i) summary.kernels_by_name[fmt::format("kernel {}", i)] = {1, i};
+  const std::string longer = SummaryText(summary, {});
+  EXPECT_EQ(std::count(longer.begin(), longer.end(), '\n'), 10) << longer;
+}
+
+TEST_F(RunCommand, WritesLines) {
+  const Outcome outcome = Run({"--jsonl", "-", "--durations"}, {"print", "first", "hsa"});
+  EXPECT_EQ(outcome.out.find("first\n"), 0u);
+  EXPECT_PRED_FORMAT2(IsSubstring, "{\"timestamp\":", outcome.out);
+  EXPECT_PRED_FORMAT2(IsSubstring, "kernel,dispatch,startNs,endNs\nwork(int*),1,", outcome.out);
+  EXPECT_EQ(Run({"--jsonl", "calls.jsonl"}, {"hsa"}).out, "");
+  const std::string lines = base::ReadFile(Work() / "calls.jsonl").value();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 10);
+  variables_["LOGDUR_LOG_LOCATION"] = "durations.csv";
+  EXPECT_EQ(Run({}, {"hsa"}).out, "");
+  EXPECT_PRED_FORMAT2(IsSubstring, "work(int*),10,",
+                      base::ReadFile(Work() / "durations.csv").value());
+}
+
+TEST(TraceOutput, SendsDurationsWhereLogdurationWould) {
+  EXPECT_EQ(DurationsPlace(false, nullptr), std::nullopt);
+  EXPECT_EQ(DurationsPlace(true, nullptr), "-");
+  EXPECT_EQ(DurationsPlace(false, "console"), "-");
+  EXPECT_EQ(DurationsPlace(false, "file"), "file");
+  EXPECT_EQ(DurationsPlace(true, ""), "");
+  EXPECT_EQ(DurationsPlace(false, ""), std::nullopt);
+}
+
+TEST_F(RunCommand, FollowsAndKeepsTheLogOfADaemon) {
+  variables_["FAKE_AGENT"] = "killed";  // so that the log is not finished while it runs
+  const Outcome outcome = Run({}, {"hsa", "daemon"});
+  EXPECT_EQ(outcome.code(), 0);
+  EXPECT_EQ(Ask("trace.rpd", "select group_concat(note) from rochound_process"),
+            "killed,still running");
+  EXPECT_PRED_FORMAT2(IsSubstring, "goes on", outcome.err);
+  EXPECT_EQ(Files().size(), 2u);
+}
+
+TEST_F(RunCommand, SaysWhatIsWrongWithTheCommandLine) {
+  const auto problem = [&](const Arguments& arguments, const char* words) {
+    const Outcome outcome = Finish(Start(arguments));
+    EXPECT_EQ(outcome.code(), 2);
+    EXPECT_PRED_FORMAT2(IsSubstring, words, outcome.err);
+    EXPECT_PRED_FORMAT2(IsSubstring, "rochound run --help", outcome.err);
+  };
+  problem({"run"}, "no program");
+  problem({"run", "ls"}, "put -- before");
+  problem({"run", "--last", "yesterday", "--", "ls"}, "yesterday");
+  problem({"run", "--delay", "5 apples", "--", "ls"}, "apples");
+  problem({"run", "--log-only", "--log-dir", "x", "-o", "y", "--", "ls"}, "--log-only");
+  problem({"run", "--no-such-thing", "--", "ls"}, "no-such-thing");
+  EXPECT_EQ(Files(), std::vector<std::string>{});
+}
+
+TEST_F(RunCommand, SaysWhenTheProgramCannotBeStarted) {
+  EXPECT_EQ(Finish(Start({"run", "--", "no-such-program"})).code(), 127);
+  EXPECT_EQ(Finish(Start({"run", "--", "/etc/passwd"})).code(), 126);
+  EXPECT_EQ(Files(), std::vector<std::string>{});
+  ASSERT_TRUE(base::WriteFile(Work() / "script", "echo shell; exit 9\n").ok());
+  fs::permissions(Work() / "script", fs::perms::owner_all);
+  const Outcome script = Finish(Start({"run", "--", "./script"}));
+  EXPECT_EQ(script.out, "shell\n");
+  EXPECT_EQ(script.code(), 9);
+}
+
+TEST_F(RunCommand, ExplainsItself) {
+  const Outcome help = Finish(Start({"run", "--help"}));
+  EXPECT_EQ(help.code(), 0);
+  EXPECT_PRED_FORMAT2(IsSubstring, "Usage: rochound run [OPTIONS] -- PROGRAM", help.out);
+  EXPECT_PRED_FORMAT2(IsSubstring, "RPDT_FILENAME", help.out);
+}
+
+}  // namespace
+}  // namespace rochound::cli

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run_environment.h"
+
+#include <strings.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <initializer_list>
+
+#include "cli/installation.h"
+#include "cli/preload.h"
+
+namespace rochound::cli {
+namespace {
+
+// As the HSA runtime reads it: words separated by spaces, a backslash before what is meant as it
+// is.
+std::string ToolWord(const std::string& path) {
+  std::string word;
+  for (const char c : path) {
+    if (c == ' ' || c == '"' || c == '\\') word.push_back('\\');
+    word.push_back(c);
+  }
+  return word;
+}
+
+// A positive number, then one of these units.
+bool IsQuantity(const std::string& text, std::initializer_list<const char*> units) {
+  char* end = nullptr;
+  const double number = strtod(text.c_str(), &end);
+  if (end == text.c_str() || !std::isfinite(number) || number <= 0) return false;
+  for (const char* unit : units)
+    if (strcasecmp(end, unit) == 0) return true;
+  return false;
+}
+
+}  // namespace
+
+Environment CurrentEnvironment() {
+  Environment environment;
+  for (char** line = environ; line != nullptr && *line != nullptr; ++line) {
+    const std::string text = *line;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos)
+      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+std::vector<std::string> Lines(const Environment& environment) {
+  std::vector<std::string> lines;
+  lines.reserve(environment.size());
+  for (const auto& [name, value] : environment) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+void SetRecording(const Recording& recording, Environment* environment) {
+  Environment& variables = *environment;
+  // Tools are loaded in this order, and the last one stands nearest to the program.
+  std::string& tools = variables["HSA_TOOLS_LIB"];
+  if (!tools.empty()) tools.push_back(' ');
+  tools += ToolWord(recording.agent.string());
+  variables.emplace("HSA_TOOLS_REPORT_LOAD_FAILURE", "1");
+
+  // rocprofiler-register ends the program if the library that it is told of has no entry for it.
+  const bool other_tool = variables.count("ROCPROFILER_REGISTER_LIBRARY") != 0 ||
+                          variables.count("ROCP_TOOL_LIBRARIES") != 0;
+  if (!other_tool && ExportsSymbol(recording.agent, "rocprofiler_set_api_table"))
+    variables["ROCPROFILER_REGISTER_LIBRARY"] = recording.agent.string();
+
+  variables["ROCHOUND_LOG_DIR"] = recording.log_directory.string();
+  std::string& list = variables["ROCHOUND_RECORD"];
+  list = "kernels,copies,roctx";
+  if (recording.hip) list += ",hip";
+  if (recording.hsa) list += ",hsa";
+  if (recording.stacks) list += ",stacks";
+  // Only what was asked for: RPDT_AUTOSTART and the like speak otherwise.
+  const auto set = [&](const char* name, const std::string& value) {
+    value.empty() ? static_cast<void>(variables.erase(name))
+                  : static_cast<void>(variables[name] = value);
+  };
+  if (recording.start_off) variables["ROCHOUND_START"] = "off";
+  set("ROCHOUND_KEEP", recording.last);
+  set("ROCHOUND_DELAY", recording.delay);
+  set("ROCHOUND_DURATION", recording.duration);
+  set("ROCHOUND_RANGE", recording.range);
+
+  const char* const preload = variables.count("LD_PRELOAD") ? variables["LD_PRELOAD"].c_str() : "";
+  const std::string with_runtime = WithSanitizerRuntime(preload);
+  if (with_runtime != preload) variables["LD_PRELOAD"] = with_runtime;
+}
+
+bool IsTime(const std::string& text) { return IsQuantity(text, {"", "s", "ms", "us", "m"}); }
+bool IsSize(const std::string& text) { return IsQuantity(text, {"KiB", "MiB", "GiB"}); }
+
+}  // namespace rochound::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// The environment that brings the agent into a program and tells it what to record. Made by
+// `rochound run` before it starts the program. Pure but for reading the agent's file; any thread.
+// What the user has set for himself is kept.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rochound::cli {
+
+using Environment = std::map<std::string, std::string>;
+
+// This process's variables.
+Environment CurrentEnvironment();
+// NAME=value, as exec wants them.
+std::vector<std::string> Lines(const Environment& environment);
+
+struct Recording {
+  std::filesystem::path agent;          // librochound_agent.so
+  std::filesystem::path log_directory;  // absolute
+  bool hip = true;
+  bool hsa = false;
+  bool stacks = false;
+  bool start_off = false;
+  std::string last;      // "30s" or "64MiB"; empty: keep all
+  std::string delay;     // "5s"; empty: at once
+  std::string duration;  // "10s"; empty: to the end
+  std::string range;     // a roctx range's name; empty: everywhere
+};
+
+// Adds what the recording needs.
+void SetRecording(const Recording& recording, Environment* environment);
+
+// Whether text is a time as the agent reads it (500ms, 30s, 2m), or a size (64MiB, 1GiB).
+bool IsTime(const std::string& text);
+bool IsSize(const std::string& text);
+
+}  // namespace rochound::cli

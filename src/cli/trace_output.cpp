@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "cli/trace_output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "cli/child_process.h"
+#include "store/conversion.h"
+#include "store/text_output.h"
+#include "trace/reader.h"
+
+namespace rochound::cli {
+namespace {
+
+using base::Result;
+using store::Summary;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kSummaryLines = 10;
+constexpr size_t kNameWidth = 60;
+
+// A line on a terminal that is written over again, from the third second on.
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::string what) : what_(std::move(what)) {}
+  ~ProgressBar() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+
+  void Show(uint64_t done, uint64_t all) {
+    if (!terminal_ || all == 0) return;
+    const auto now = Clock::now();
+    if (now - start_ < std::chrono::seconds(2) || now - last_ < std::chrono::milliseconds(100))
+      return;
+    last_ = now;
+    shown_ = true;
+    constexpr uint64_t kWidth = 30;
+    const uint64_t filled = std::min(kWidth, kWidth * done / all);
+    fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {:3}%\033[K", what_, "", filled, "", kWidth - filled,
+               std::min<uint64_t>(100, 100 * done / all));
+    fflush(stderr);
+  }
+
+ private:
+  const std::string what_;
+  const bool terminal_ = isatty(STDERR_FILENO) == 1;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
+  bool shown_ = false;
+};
+
+std::string Time(int64_t ns) {
+  const auto number = static_cast<double>(ns);
+  if (number < 1e3) return fmt::format("{} ns", ns);
+  if (number < 1e6) return fmt::format("{:.1f} us", number / 1e3);
+  if (number < 1e9) return fmt::format("{:.1f} ms", number / 1e6);
+  return fmt::format("{:.2f} s", number / 1e9);
+}
+
+std::string Size(uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto number = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < std::size(kUnits); ++unit) number /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", number, kUnits[unit]);
+}
+
+std::string Short(const std::string& name) {
+  return name.size() <= kNameWidth ? name : name.substr(0, kNameWidth - 3) + "...";
+}
+
+std::string Count(uint64_t number, const char* one, const char* many) {
+  return fmt::format("{} {}", number, number == 1 ? one : many);
+}
+
+using Entry = std::pair<std::string, Summary::Total>;
+std::vector<Entry> MostTime(const std::map<std::string, Summary::Total, std::less<>>& totals,
+                            size_t count) {
+  std::vector<Entry> entries;
+  for (const auto& entry : totals)
+    if (entry.second.count > 0) entries.push_back(entry);
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.second.ns > b.second.ns; });
+  if (entries.size() > count) entries.resize(count);
+  return entries;
+}
+
+// The same loss of several processes in one line.
+std::vector<std::string> LostLines(const Summary& summary) {
+  std::map<std::pair<std::string, std::string>, uint64_t> sums;
+  for (const Summary::Lost& lost : summary.lost) sums[{lost.what, lost.note}] += lost.count;
+  std::vector<std::string> lines;
+  for (const auto& [key, count] : sums)
+    lines.push_back(fmt::format("! missing: {} ({}): {}", key.first, count, key.second));
+  return lines;
+}
+
+bool HasProcessFolder(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().filename().string().rfind("process-", 0) == 0) return true;
+  }
+  return false;
+}
+
+Result<std::optional<store::TextOutput>> OpenText(const std::string& place) {
+  if (place.empty()) return std::optional<store::TextOutput>();
+  ROCHOUND_TRY(store::TextOutput output, store::TextOutput::Open(place));
+  return std::optional<store::TextOutput>(std::move(output));
+}
+
+}  // namespace
+
+std::optional<std::string> DurationsPlace(bool asked, const char* location) {
+  if (location == nullptr) return asked ? std::optional<std::string>("-") : std::nullopt;
+  std::string place = location;
+  if (place == "console") return "-";
+  if (place.empty()) return asked ? std::optional<std::string>("") : std::nullopt;
+  return place;
+}
+
+std::string CommandOf(const std::filesystem::path& log_directory) {
+  const auto text = base::ReadFile(log_directory / "run.json");
+  if (!text.ok()) return {};
+  const auto json = nlohmann::json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("command") || !json["command"].is_array()) return {};
+  std::string command;
+  for (const auto& word : json["command"])
+    if (word.is_string()) command += (command.empty() ? "" : " ") + word.get<std::string>();
+  return command;
+}
+
+Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const TraceOutput& output,
+                           const std::string& why_empty) {
+  store::ConversionOptions options;
+  options.rpd = output.rpd;
+  options.command = CommandOf(log_directory);
+  ROCHOUND_TRY(std::optional<store::TextOutput> jsonl, OpenText(output.jsonl));
+  ROCHOUND_TRY(std::optional<store::TextOutput> durations, OpenText(output.durations.value_or("")));
+  options.jsonl = jsonl ? &*jsonl : nullptr;
+  options.durations = durations ? &*durations : nullptr;
+
+  if (!HasProcessFolder(log_directory)) {
+    // One process's own folder is a log, too.
+    std::error_code error;
+    if (!std::filesystem::exists(log_directory / "segment-000000", error))
+      return store::ConvertNothing(why_empty, options);
+  }
+  const auto run = trace::RunLog::Open(log_directory);
+  // A process that was killed before it had written anything.
+  if (!run.ok()) return store::ConvertNothing(run.error().message, options);
+
+  ProgressBar bar(output.rpd.empty() ? "reading the log"
+                                     : fmt::format("writing {}", output.rpd.string()));
+  options.progress = [&](uint64_t done, uint64_t all) {
+    bar.Show(done, all);
+    return !ChildProcess::Interrupted();
+  };
+  return store::ConvertRun(run.value(), options);
+}
+
+std::string SummaryText(const Summary& summary, const TraceOutput& output) {
+  std::vector<std::string> lines = LostLines(summary);
+  constexpr size_t kMostLost = 4;
+  if (lines.size() > kMostLost) {
+    const size_t more = lines.size() - (kMostLost - 1);
+    lines.resize(kMostLost - 1);
+    lines.push_back(fmt::format("! and {} more: select * from rochound_lost", more));
+  }
+  std::error_code error;
+  const std::string file = output.rpd.empty() ? "" : output.rpd.string() + ": ";
+  const uint64_t bytes = output.rpd.empty() ? 0 : std::filesystem::file_size(output.rpd, error);
+  lines.push_back(
+      fmt::format("{}{}, {}{}", file, Count(summary.processes, "process", "processes"),
+                  Time(std::max<int64_t>(0, summary.end - std::min(summary.start, summary.end))),
+                  bytes > 0 && !error ? ", " + Size(bytes) : ""));
+  std::string calls = Count(summary.calls, "call", "calls");
+  for (const auto& [name, total] : MostTime(summary.calls_by_name, 3))
+    calls += fmt::format("; {} {} x {}", Time(total.ns), total.count, name);
+  lines.push_back(calls);
+  lines.push_back(fmt::format("{} ({} of the runtime's own), {} ({}), {}",
+                              Count(summary.kernels, "kernel", "kernels"), summary.runtime_kernels,
+                              Count(summary.copies, "copy", "copies"), Size(summary.copied_bytes),
+                              Count(summary.ranges, "range", "ranges")));
+  int64_t kernel_ns = 0;
+  for (const auto& [name, total] : summary.kernels_by_name) kernel_ns += total.ns;
+  for (const auto& [name, total] :
+       MostTime(summary.kernels_by_name, kSummaryLines - lines.size())) {
+    const double percent =
+        kernel_ns > 0 ? 100.0 * static_cast<double>(total.ns) / static_cast<double>(kernel_ns) : 0;
+    lines.push_back(fmt::format("{:5.1f}% {:>9} = {:>6} x {:>9}  {}", percent, Time(total.ns),
+                                total.count, Time(total.ns / static_cast<int64_t>(total.count)),
+                                Short(name)));
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+}  // namespace rochound::cli
