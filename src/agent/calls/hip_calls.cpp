@@ -2,8 +2,10 @@
 #include "agent/calls/hip_calls.h"
 
 #include <dlfcn.h>
+#include <hip/hip_version.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "agent/calls/hip_table_finder.h"
@@ -44,16 +46,31 @@ void MakeRuntimeTable(void* handle) {
   if (const auto name = reinterpret_cast<NameOf>(dlsym(handle, "hipApiName"))) name(1);
 }
 
+void Install(const std::vector<const HipTableEntry*>& entries, void* table) {
+  for (const HipTableEntry* entry : entries) entry->install(table);
+}
+
+size_t SizeOf(const void* table) { return *static_cast<const size_t*>(table); }
+
 // Installs our recorders in the tables that are there by now. The compiler's may come later, with
 // the first code that was compiled with kernels in it.
 void TakeFoundTables() {
-  const FoundHipTables found = FindHipTables(first_hip->library, first_hip->handle);
+  const FoundHipTables found = FindHipTables(first_hip->library);
   for (const HipTable kind : {HipTable::kRuntime, HipTable::kCompiler}) {
     void* table = kind == HipTable::kRuntime ? found.runtime : found.compiler;
-    if (table == nullptr || !ClaimHipTable(kind)) continue;
-    for (const HipTableEntry* entry : found.entries)
-      if (entry->table == kind) entry->install(table);
+    if (table == nullptr || HasHipTable(kind)) continue;
+    const std::vector<const HipTableEntry*> entries =
+        CheckedEntries(first_hip->library, first_hip->handle, kind, SizeOf(table));
+    if (!entries.empty() && ClaimHipTable(kind)) Install(entries, table);
   }
+}
+
+// Whether this HIP hands its tables to us, or will: it was built with rocprofiler-register, and
+// that was told to load us.
+bool Registers(void* handle) {
+  const char* tool = getenv("ROCPROFILER_REGISTER_LIBRARY");
+  return tool != nullptr && *tool != '\0' &&
+         dlsym(handle, "rocprofiler_register_import_hip") != nullptr;
 }
 
 // When the tracer was attached beside tables, so that it has no further use soon; 0: it was not, or
@@ -76,6 +93,11 @@ bool AttachHip(const std::vector<Library>& libraries) {
     seen->push_back(library.base);
     void* handle = HandleOf(library);
     if (handle == nullptr) continue;
+    if (Registers(handle)) {
+      AddInfo("hip_library", library.path);
+      AddInfo("hip_calls", "registered");
+      continue;
+    }
     // The tracer last: it sees the call that is under way now, which the tables no longer can.
     if (first_hip == nullptr) {
       first_hip = new FirstHip{library, handle};
@@ -91,6 +113,24 @@ bool AttachHip(const std::vector<Library>& libraries) {
     changed = true;
   }
   return changed;
+}
+
+void TakeHipTable(HipTable kind, uint64_t version, void* table) {
+  if (HasHipTable(kind)) return;
+  std::vector<const HipTableEntry*> entries;
+  if (version / 10000 == HIP_VERSION_MAJOR) {
+    for (const HipTableEntry& entry : KnownHipEntries())
+      if (entry.table == kind && entry.offset + sizeof(void*) <= SizeOf(table))
+        entries.push_back(&entry);
+  } else {
+    // The contract says that entries are only ever added; another major version may break it.
+    Dl_info owner;
+    if (dladdr(static_cast<void**>(table)[1], &owner) == 0) return;
+    for (const Library& library : LoadedLibraries())
+      if (library.base == reinterpret_cast<uintptr_t>(owner.dli_fbase))
+        entries = CheckedEntries(library, HandleOf(library), kind, SizeOf(table));
+  }
+  if (!entries.empty() && ClaimHipTable(kind)) Install(entries, table);
 }
 
 void SettleHip() {

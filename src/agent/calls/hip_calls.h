@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/calls/hip_tables.h"
 #include "agent/calls/libraries.h"
 
 namespace rochound::agent {
@@ -16,6 +17,10 @@ namespace rochound::agent {
 // Attaches to every HIP among `libraries` that was not seen before. True: the functions file has
 // changed. One thread at a time.
 bool AttachHip(const std::vector<Library>& libraries);
+
+// A table that HIP hands to us, with its version as HIP tells it (7.2.4 is 70204). Before HIP's
+// first call gets through.
+void TakeHipTable(HipTable kind, uint64_t version, void* table);
 
 // Now and then: ends what is only for the beginning.
 void SettleHip();

@@ -89,21 +89,25 @@ Check CheckEntry(const Library& library, void* handle, const HipTableEntry& entr
 
 }  // namespace
 
-FoundHipTables FindHipTables(const Library& library, void* handle) {
-  FoundHipTables found;
-  found.runtime = OnlyTable(library, kLeastRuntimeEntries, kMostRuntimeEntries);
-  found.compiler = OnlyTable(library, kCompilerEntries, kCompilerEntries);
+std::vector<const HipTableEntry*> CheckedEntries(const Library& library, void* handle,
+                                                 HipTable kind, size_t size) {
+  std::vector<const HipTableEntry*> checked;
   size_t differ = 0;
   for (const HipTableEntry& entry : KnownHipEntries()) {
-    const void* table = entry.table == HipTable::kRuntime ? found.runtime : found.compiler;
-    if (table == nullptr || entry.offset + sizeof(void*) > *static_cast<const size_t*>(table))
-      continue;
+    if (entry.table != kind || entry.offset + sizeof(void*) > size) continue;
     const Check check = CheckEntry(library, handle, entry);
-    if (check == Check::kAgrees) found.entries.push_back(&entry);
+    if (check == Check::kAgrees) checked.push_back(&entry);
     if (check == Check::kDiffers) ++differ;
   }
   // Another order than our headers': what agreed then agreed by chance.
-  if (differ * 50 > found.entries.size()) return {};
+  if (differ * 50 > checked.size()) checked.clear();
+  return checked;
+}
+
+FoundHipTables FindHipTables(const Library& library) {
+  FoundHipTables found;
+  found.runtime = OnlyTable(library, kLeastRuntimeEntries, kMostRuntimeEntries);
+  found.compiler = OnlyTable(library, kCompilerEntries, kCompilerEntries);
   return found;
 }
 

@@ -16,14 +16,18 @@
 
 namespace rochound::agent {
 
+// The entries of a table of `size` bytes that this library's exported functions agree with; empty
+// when so many differ that the others agree by chance. `handle`: the library's, for dlsym.
+std::vector<const HipTableEntry*> CheckedEntries(const Library& library, void* handle,
+                                                 HipTable kind, size_t size);
+
 struct FoundHipTables {
   void* runtime = nullptr;
   void* compiler = nullptr;
-  std::vector<const HipTableEntry*> entries;  // the ones that were checked; install these
 };
 
-// A table is null when it is not there yet (HIP fills it in at the first call that needs it), when
-// more than one was found, or when the checks do not agree with our headers. `handle`: for dlsym.
-FoundHipTables FindHipTables(const Library& library, void* handle);
+// A table is null when it is not there yet (HIP fills it in at the first call that needs it), or
+// when more than one place looks like it.
+FoundHipTables FindHipTables(const Library& library);
 
 }  // namespace rochound::agent

@@ -55,15 +55,6 @@ HipTableEntries KnownHipEntries() {
 bool ClaimHipTable(HipTable kind) { return !taken[static_cast<int>(kind)].exchange(true); }
 bool HasHipTable(HipTable kind) { return taken[static_cast<int>(kind)].load(); }
 
-bool TakeHipTable(HipTable kind, void* table) {
-  if (!ClaimHipTable(kind)) return false;
-  // Both tables start with their size in bytes: an older HIP's are shorter than our headers say.
-  const size_t size = *static_cast<const size_t*>(table);
-  for (const HipTableEntry& entry : KnownHipEntries())
-    if (entry.table == kind && entry.offset + sizeof(void*) <= size) entry.install(table);
-  return true;
-}
-
 void AppendHipTableFunctions(std::string* text) {
   static constexpr FunctionRow kRows[] = {
 #define ROCHOUND_HIP_FUNCTION(table, function, names, outs) \

@@ -29,11 +29,8 @@ struct HipTableEntries {
 };
 HipTableEntries KnownHipEntries();
 
-// Records through this table from now on, as far as both it and our headers know the functions.
-// False: a table of this kind was taken before; it is the process's second HIP, and is left alone.
-bool TakeHipTable(HipTable kind, void* table);
-
-// The same for one entry after the other, for who has to check each: claim first, then install.
+// There is one recorder per function, so one table of each kind is taken; the process's second HIP
+// is left alone. True for the first who asks: it may install entries.
 bool ClaimHipTable(HipTable kind);
 
 bool HasHipTable(HipTable kind);

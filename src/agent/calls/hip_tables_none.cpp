@@ -6,7 +6,6 @@
 namespace rochound::agent {
 
 HipTableEntries KnownHipEntries() { return {nullptr, 0}; }
-bool TakeHipTable(HipTable, void*) { return false; }
 bool ClaimHipTable(HipTable) { return false; }
 bool HasHipTable(HipTable) { return false; }
 void AppendHipTableFunctions(std::string*) {}

@@ -14,8 +14,4 @@ namespace rochound::agent {
 // looked at for ranges that are pushed and popped: those are numbered by their depth on the thread.
 void RecordRange(trace::RangeKind kind, const char* message, uint64_t range);
 
-// Told about every range and mark, also while nothing is recorded. One, for good; null: nobody.
-using RangeObserver = void (*)(trace::RangeKind kind, const char* message, uint64_t range);
-void SetRangeObserver(RangeObserver observer);
-
 }  // namespace rochound::agent

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// HIP's tables: found in the real libamdhip64, which needs no GPU for that, and refused where they
+// are not what our headers say.
+#include "agent/calls/hip_tables.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/calls/hip_table_finder.h"
+#include "agent/calls/libraries.h"
+
+namespace rochound::agent {
+namespace {
+
+class RealHip : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (KnownHipEntries().count == 0) GTEST_SKIP() << "this release's HIP has no tables";
+    handle_ = dlopen("libamdhip64.so", RTLD_LAZY);
+    ASSERT_NE(handle_, nullptr) << dlerror();
+    using NameOf = const char* (*)(uint32_t);
+    const auto name = reinterpret_cast<NameOf>(dlsym(handle_, "hipApiName"));
+    ASSERT_NE(name, nullptr);
+    name(1);  // makes HIP fill its table in
+    for (const Library& library : LoadedLibraries())
+      if (library.IsFile("libamdhip64.so")) library_ = library;
+    ASSERT_FALSE(library_.path.empty());
+  }
+
+  void* handle_ = nullptr;
+  Library library_;
+};
+
+TEST_F(RealHip, TheRuntimeTableIsFoundAndItsEntriesAgree) {
+  const FoundHipTables found = FindHipTables(library_);
+  ASSERT_NE(found.runtime, nullptr);
+  const size_t size = *static_cast<const size_t*>(found.runtime);
+  const auto entries = CheckedEntries(library_, handle_, HipTable::kRuntime, size);
+  size_t known = 0;
+  for (const HipTableEntry& entry : KnownHipEntries())
+    known += entry.table == HipTable::kRuntime && entry.offset + 8 <= size;
+  EXPECT_GE(known, 400u);
+  // A few functions are not exported, or stand in no table of this build.
+  EXPECT_GE(entries.size() * 100, known * 98);
+  std::set<std::string> names;
+  for (const HipTableEntry* entry : entries) names.insert(entry->function);
+  for (const char* name : {"hipMalloc", "hipFree", "hipMemcpy", "hipLaunchKernel", "hipGraphLaunch",
+                           "hipModuleLaunchKernel", "hipStreamSynchronize", "hipGetDevice"})
+    EXPECT_EQ(names.count(name), 1u) << name;
+}
+
+// Had another release put one function in between, all behind it would be called by wrong names.
+TEST_F(RealHip, EntriesThatStandElsewhereAreRefused) {
+  Library other = library_;
+  const auto entries = CheckedEntries(other, handle_, HipTable::kRuntime, SIZE_MAX);
+  ASSERT_FALSE(entries.empty());
+  // The same library under the table of another kind: no offset agrees.
+  EXPECT_TRUE(CheckedEntries(other, handle_, HipTable::kCompiler, 0).empty());
+  void* libc = dlopen("libc.so.6", RTLD_LAZY);
+  EXPECT_TRUE(CheckedEntries(other, libc, HipTable::kRuntime, SIZE_MAX).empty());
+}
+
+class FakeLibrary : public testing::Test {
+ protected:
+  // A library whose code is `code_` and whose zeroed memory is `memory_`.
+  Library Describe() {
+    Library library;
+    library.code_begin = reinterpret_cast<uintptr_t>(code_);
+    library.code_end = library.code_begin + sizeof(code_);
+    library.zeroed_begin = reinterpret_cast<uintptr_t>(memory_.data());
+    library.zeroed_end = library.zeroed_begin + memory_.size() * 8;
+    return library;
+  }
+  void PutTable(size_t at, size_t entries) {
+    memory_[at] = (entries + 1) * 8;
+    for (size_t i = 1; i <= entries; ++i)
+      memory_[at + i] = reinterpret_cast<uintptr_t>(code_) + i % sizeof(code_);
+  }
+
+  char code_[64] = {};
+  std::vector<uintptr_t> memory_ = std::vector<uintptr_t>(3000);
+};
+
+TEST_F(FakeLibrary, OneTableIsFound) {
+  PutTable(700, 500);
+  PutTable(100, 9);
+  const FoundHipTables found = FindHipTables(Describe());
+  EXPECT_EQ(found.runtime, &memory_[700]);
+  EXPECT_EQ(found.compiler, &memory_[100]);
+}
+
+TEST_F(FakeLibrary, TwoTablesAreNone) {
+  PutTable(700, 500);
+  PutTable(1500, 600);
+  EXPECT_EQ(FindHipTables(Describe()).runtime, nullptr);
+}
+
+TEST_F(FakeLibrary, AForeignPointerMakesItNoTable) {
+  PutTable(700, 500);
+  memory_[900] = reinterpret_cast<uintptr_t>(&memory_);
+  EXPECT_EQ(FindHipTables(Describe()).runtime, nullptr);
+}
+
+TEST_F(FakeLibrary, ATableThatGoesBeyondTheEndIsNone) {
+  PutTable(2600, 399);
+  memory_[2600] = 500 * 8;
+  EXPECT_EQ(FindHipTables(Describe()).runtime, nullptr);
+  memory_.assign(memory_.size(), 0);
+  EXPECT_EQ(FindHipTables(Describe()).runtime, nullptr);
+  memory_.clear();
+  EXPECT_EQ(FindHipTables(Describe()).runtime, nullptr);
+}
+
+}  // namespace
+}  // namespace rochound::agent
