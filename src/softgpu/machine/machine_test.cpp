@@ -137,7 +137,7 @@ TEST_P(MachineTest, RunningOffTheCodeIsAFetchFault) {
 TEST_P(MachineTest, MemoryThatTheProgramUnmappedIsAMemoryFault) {
   void* pages = mmap(nullptr, 2 * kGpuPageSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   auto address = reinterpret_cast<uint64_t>(pages);
-  machine_.device().address_space().Map(address, 2 * kGpuPageSize, static_cast<uint8_t*>(pages),
+  machine_->device().address_space().Map(address, 2 * kGpuPageSize, static_cast<uint8_t*>(pages),
                                         kRead);
   const bool gfx9 = GetParam() == std::string("mi300x");
   const uint32_t move = gfx9 ? 0xBE8000FF : 0xBE8003FF;  // s_mov_b32 s0, literal
@@ -145,15 +145,15 @@ TEST_P(MachineTest, MemoryThatTheProgramUnmappedIsAMemoryFault) {
                                  move | 1 << 16, static_cast<uint32_t>(address >> 32)};
   // s_load_dword s2, s[0:1], 0x0
   words.insert(words.end(), {gfx9 ? 0xC0020080 : 0xF4000080, gfx9 ? 0 : 0xFA000000, kEnd});
-  uint64_t kernel = machine_.LoadWords(words);
-  machine_.Submit({kernel, 1, 1});
-  ASSERT_TRUE(machine_.Wait()) << machine_.error();
+  uint64_t kernel = machine_->LoadWords(words);
+  machine_->Submit({kernel, 1, 1});
+  ASSERT_TRUE(machine_->Wait()) << machine_->error();
   munmap(static_cast<uint8_t*>(pages) + kGpuPageSize, kGpuPageSize);
-  machine_.Submit({kernel, 1, 1});
-  EXPECT_FALSE(machine_.Wait());
+  machine_->Submit({kernel, 1, 1});
+  EXPECT_FALSE(machine_->Wait());
   char place[32];
   std::snprintf(place, sizeof(place), "read from 0x%lx", address + kGpuPageSize);
-  EXPECT_NE(machine_.error().find(place), std::string::npos) << machine_.error();
+  EXPECT_NE(machine_->error().find(place), std::string::npos) << machine_->error();
   EXPECT_EQ(msync(static_cast<uint8_t*>(pages) + kGpuPageSize, kGpuPageSize, MS_ASYNC), -1)
       << "something was left there";
 }
