@@ -69,6 +69,25 @@ hsa_status_t VisitAgent(hsa_agent_t agent, void*) {
   return HSA_STATUS_SUCCESS;
 }
 
+// The runtime counts its hsa_init calls and destroys no signal any more once the last is answered, so
+// ours have to go before. A count that is wrong (calls before we were loaded) costs nothing: signals
+// that go early are made anew.
+constinit std::atomic<int> references{0};
+
+hsa_status_t Init() {
+  const hsa_status_t status = real.core.hsa_init_fn();
+  if (status == HSA_STATUS_SUCCESS) references.fetch_add(1);
+  return status;
+}
+
+hsa_status_t ShutDown() {
+  if (references.fetch_sub(1) == 1 && alive.load()) {
+    Flush();
+    Guarded("no memory at shut-down", GiveBackSignals);
+  }
+  return real.core.hsa_shut_down_fn();
+}
+
 }  // namespace
 
 const Runtime& Real() { return real; }
@@ -80,12 +99,16 @@ void TakeTable(HsaApiTable* table) {
   CopyTable(&real.core, table->core_);
   CopyTable(&real.amd, table->amd_ext_);
   agent_count.store(0);
+  DropInfo("agent");  // of an earlier life of the runtime
   real.core.hsa_iterate_agents_fn(VisitAgent, nullptr);
   WriteInfo();
   real.amd.hsa_amd_profiling_async_copy_enable_fn(true);
   alive.store(true, std::memory_order_release);
   if (CurrentState() == State::kDisabled) return;
   NoteAnchors();
+  references.store(1);
+  table->core_->hsa_init_fn = Init;
+  table->core_->hsa_shut_down_fn = ShutDown;
   HookQueues(table->core_, table->amd_ext_);
   HookCopies(table->core_, table->amd_ext_);
   HookSymbols(table->core_);

@@ -301,6 +301,18 @@ void AddInfo(std::string_view key, std::string_view value) {
   Info().append(key).append("=").append(value).append("\n");
 }
 
+void DropInfo(std::string_view key) {
+  const std::lock_guard lock(info_lock);
+  const std::string start = std::string(key) + "=";
+  std::string kept;
+  for (size_t at = 0; at < Info().size();) {
+    const size_t end = Info().find('\n', at) + 1;
+    if (Info().compare(at, start.size(), start) != 0) kept.append(Info(), at, end - at);
+    at = end;
+  }
+  Info() = kept;
+}
+
 void WriteInfo() {
   const std::lock_guard lock(info_lock);
   if (trace::Writer* log = the_log.load()) log->WriteText("info", Info());

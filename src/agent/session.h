@@ -33,6 +33,7 @@ uint32_t Intern(std::string_view text);
 
 // Adds a line "key=value" to the process's info file, as it will be at the next WriteInfo.
 void AddInfo(std::string_view key, std::string_view value);
+void DropInfo(std::string_view key);  // all lines of that key
 void WriteInfo();
 
 // Runs our own code so that nothing escapes: an exception (no memory) disables the agent.
