@@ -22,6 +22,7 @@
 
 #include "agent/session.h"
 #include "agent/state.h"
+#include "base/file_limit.h"
 #include "base/clock.h"
 #include "base/control_directory.h"
 
@@ -97,8 +98,10 @@ void Say(const std::string& reason) {
   static_cast<void>(written);  // nobody to tell
 }
 
-// A program whose standard streams are closed must not get our socket as one of them.
+// A program whose standard streams are closed must not get our socket as one of them; and one that
+// has few descriptors left keeps them.
 int AwayFromStreams(int descriptor) {
+  descriptor = base::UnlessScarce(descriptor);
   if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
   const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   close(descriptor);

@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <ctime>
 
+#include "base/file_limit.h"
+
 namespace rochound::trace {
 namespace {
 
@@ -84,7 +86,7 @@ void* MapMemory(size_t bytes, bool wipe_on_fork) {
 char* ExtendAndMap(const char* path, uint64_t offset, size_t bytes) {
   const bool is_new = offset == 0;
   const int fd =
-      open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_new ? O_CREAT | O_EXCL : 0), 0600);
+      base::UnlessScarce(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_new ? O_CREAT | O_EXCL : 0), 0600));
   if (fd < 0) return nullptr;
   void* memory = MAP_FAILED;
   if (Allocate(fd, offset, bytes)) {
@@ -102,7 +104,7 @@ char* ExtendAndMap(const char* path, uint64_t offset, size_t bytes) {
 }
 
 bool PunchHole(const char* path, uint64_t offset, size_t bytes) {
-  const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  const int fd = base::UnlessScarce(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (fd < 0) return false;
   const bool done = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                               static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
@@ -128,7 +130,7 @@ bool WriteWholeFile(const char* path, const char* content, size_t bytes) {
     errno = ENAMETOOLONG;
     return false;
   }
-  const int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int fd = base::UnlessScarce(open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (fd < 0) return false;
   bool good = true;
   {

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/file_limit.h"
 #include "trace/mapped_file.h"
 #include "trace/tsc.h"
 
@@ -36,7 +37,7 @@ std::atomic_ref<T> Atomic(T& value) {
 // When this process started, in the kernel's ticks: tells apart processes that had the same id.
 uint64_t ProcessStart() {
   char text[1024];
-  const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  const int fd = base::UnlessScarce(open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
   if (fd < 0) return 0;
   const ssize_t length = read(fd, text, sizeof text - 1);
   close(fd);

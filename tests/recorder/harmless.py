@@ -28,6 +28,11 @@ import time
 FREE_SECONDS = 0.5
 
 
+def untimed(text):
+    """Without the lines in which a program tells how long something took."""
+    return [line for line in text.split("\n") if not line.startswith("elapsed")]
+
+
 class Run:
     def __init__(self, options, prefix=(), environment=None, files=None):
         begin = time.monotonic()
@@ -45,7 +50,7 @@ class Run:
     def difference(self, bare):
         if self.code != bare.code:
             return f"exit code {self.code} instead of {bare.code}\n{self.err[-1500:]}"
-        if self.out != bare.out:
+        if untimed(self.out) != untimed(bare.out):
             return f"other output:\n--- bare\n{bare.out[-1500:]}\n--- recorded\n{self.out[-1500:]}"
         return None
 
