@@ -49,11 +49,13 @@ constinit std::atomic<uint64_t> seen_ticks[kMostAgents];
 // The system clock alone, for copies, whose times the runtime converts itself: an anchor of the CPU's,
 // whose "GPU counter" is that clock.
 void NoteSystem(trace::ThreadLog* log, uint16_t cpu) {
+  uint64_t system = 0;
+  const uint64_t tsc =
+      Middle([&] { Real().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP, &system); });
+  if (system == 0) return;  // the runtime has been shut down
   auto* record = log->Reserve<trace::GpuAnchor>();
   if (record == nullptr) return;
-  uint64_t system = 0;
-  record->now_tsc =
-      Middle([&] { Real().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP, &system); });
+  record->now_tsc = tsc;
   record->gpu_ticks = record->system_ns = system;
   log->Commit(record, cpu);
 }
@@ -80,6 +82,7 @@ void NoteGpu(trace::ThreadLog* log, uint16_t index) {
   uint64_t system = 0;
   const uint64_t tsc =
       Middle([&] { Real().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP, &system); });
+  if (system == 0) return;  // the runtime has been shut down
   uint64_t tick = seen;
   for (int step = 0; step < 4; ++step) {
     tick += static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(system) - at) /

@@ -256,6 +256,23 @@ TEST_F(Conversion, TellsWhatWasDropped) {
   EXPECT_EQ(Ask("SELECT sum(count) FROM rochound_lost WHERE what = 'records dropped'"), Rows{"12"});
 }
 
+TEST_F(Conversion, TellsOfTimesThatCannotBe) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  log.Kernel(1, "k");
+  auto* thread = log.NewThread();
+  for (uint64_t i = 0; i < 3; ++i) log.Dispatch(thread, 0, 1, i, 1, 5'000'000'000);
+  log.Time(1, 0, 1, 5'000'000'000, 5'000'000'100);
+  constexpr uint64_t kNextYear = 30'000'000'000'000'000;
+  log.Time(1, 1, 1, kNextYear, kNextYear + 100);
+  log.Time(1, 2, 1, 5'000'000'000, kNextYear);
+  log.Finish();
+  log.SetClocks();
+  const Summary summary = Convert();
+  EXPECT_EQ(Ask("SELECT what, count FROM rochound_lost"), Rows{"true times|2"});
+  EXPECT_EQ(summary.end, 5'000'000'100);
+}
+
 TEST_F(Conversion, ReleasesCallsThatNeverCame) {
   TestLog log(run());
   log.Queue(1, 1);

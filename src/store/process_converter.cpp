@@ -13,6 +13,7 @@ constexpr uint64_t kCopyKey = 1ull << 63;  // told from dispatches, whose queue 
 constexpr size_t kMostOpenCalls = 32;      // deeper than calls nest: the oldest was lost
 constexpr size_t kMostUntimed = 1 << 20;   // far more than queues can hold
 constexpr size_t kMostEarlyTimes = 1 << 19;
+constexpr uint64_t kClockTolerance = 1'000'000'000;  // ns
 constexpr size_t kMostReleases = 64;
 constexpr size_t kMostStoppedRanges = 1 << 16;
 constexpr uint32_t kMostThreads = 1 << 24;  // what a correlation has room for
@@ -486,7 +487,14 @@ void ProcessConverter::OnCopyTime(const trace::Event<trace::CopyTime>& event) {
 }
 
 void ProcessConverter::OnTime(uint64_t key, const OpTime& time) {
-  if (time.end != 0) Seen(time.begin, time.end);
+  if (time.end != 0) {
+    // Work cannot have been done long before the log's first record, or after its last.
+    if (time.begin + kClockTolerance < log_.first_ns() ||
+        time.end > log_.last_ns() + kClockTolerance)
+      ++doubtful_times_;
+    else
+      Seen(time.begin, time.end);
+  }
   const uint32_t index = untimed_.Remove(key);
   if (index != FlatMap::kNone) {
     SetTime(ops_[index], time);

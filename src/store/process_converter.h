@@ -151,7 +151,7 @@ class ProcessConverter : public trace::Visitor {
   uint64_t first_seen_ = UINT64_MAX, last_seen_ = 0;
   uint64_t calls_ = 0, dispatches_ = 0, copies_ = 0;
   uint64_t untimed_dispatches_ = 0, untimed_copies_ = 0, lost_calls_ = 0;
-  uint64_t calls_without_function_ = 0;
+  uint64_t calls_without_function_ = 0, doubtful_times_ = 0;
 };
 
 }  // namespace rochound::store
