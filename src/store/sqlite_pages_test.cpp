@@ -89,7 +89,7 @@ int64_t Interesting(int64_t i) {
     case 0:
       return edge;
     case 1:
-      return edge - 1;
+      return static_cast<int64_t>((1ull << shift) - 1);
     case 2:
       return -static_cast<int64_t>(1ull << (shift % 63));
     case 3:
