@@ -46,8 +46,8 @@ void NoteHost(trace::ThreadLog* log) {
 
 constinit std::atomic<uint64_t> seen_ticks[kMostAgents];
 
-// The system clock alone, for copies, whose times the runtime converts itself: an anchor of the CPU's,
-// whose "GPU counter" is that clock.
+// The system clock alone, for copies, whose times the runtime converts itself: an anchor of the
+// CPU's, whose "GPU counter" is that clock.
 void NoteSystem(trace::ThreadLog* log, uint16_t cpu) {
   uint64_t system = 0;
   const uint64_t tsc =
@@ -61,8 +61,9 @@ void NoteSystem(trace::ThreadLog* log, uint16_t cpu) {
 }
 
 // The runtime converts GPU ticks to its system clock and offers no way back, and not every release
-// tells the counter's frequency, nor converts ticks from before the program: walk along the runtime's
-// own line from a tick that was seen to the one that stands for now. It ends within a tick of it.
+// tells the counter's frequency, nor converts ticks from before the program: walk along the
+// runtime's own line from a tick that was seen to the one that stands for now. It ends within a
+// tick of it.
 void NoteGpu(trace::ThreadLog* log, uint16_t index) {
   const uint64_t seen = seen_ticks[index].load(std::memory_order_relaxed);
   if (seen == 0) return;
@@ -85,8 +86,8 @@ void NoteGpu(trace::ThreadLog* log, uint16_t index) {
   if (system == 0) return;  // the runtime has been shut down
   uint64_t tick = seen;
   for (int step = 0; step < 4; ++step) {
-    tick += static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(system) - at) /
-                                 ns_per_tick);
+    tick +=
+        static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(system) - at) / ns_per_tick);
     if (!convert(tick, &at)) return;
   }
   if (auto* record = log->Reserve<trace::GpuAnchor>()) {

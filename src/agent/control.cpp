@@ -22,9 +22,9 @@
 
 #include "agent/session.h"
 #include "agent/state.h"
-#include "base/file_limit.h"
 #include "base/clock.h"
 #include "base/control_directory.h"
+#include "base/file_limit.h"
 
 namespace rochound::agent {
 namespace {

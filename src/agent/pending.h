@@ -24,9 +24,9 @@ struct Pending {
   bool ours = false;  // the signal is from our pool
   uint16_t agent = 0;
   uint32_t queue = 0;
-  uint64_t id = 0;      // dispatch or copy number
-  uint64_t signal = 0;  // handle
-  int64_t done_at = 0;  // finished when the signal's value is at most this
+  uint64_t id = 0;         // dispatch or copy number
+  uint64_t signal = 0;     // handle
+  int64_t done_at = 0;     // finished when the signal's value is at most this
   uint64_t end_ticks = 0;  // of a kernel that was taken; 0: not known
   Pending* next_same_bucket = nullptr;
 };

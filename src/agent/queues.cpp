@@ -143,8 +143,7 @@ size_t HarvestQueue(Queue& queue, bool wait = false) {
       continue;
     }
     if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken) {
-      if (one.end_ticks != 0)
-        queue.last_end_ticks.store(one.end_ticks, std::memory_order_relaxed);
+      if (one.end_ticks != 0) queue.last_end_ticks.store(one.end_ticks, std::memory_order_relaxed);
       if (one.ours) ReturnSignal(&used, one.signal);
       one.phase.store(Pending::kFree, std::memory_order_relaxed);
     }

@@ -69,9 +69,9 @@ hsa_status_t VisitAgent(hsa_agent_t agent, void*) {
   return HSA_STATUS_SUCCESS;
 }
 
-// The runtime counts its hsa_init calls and destroys no signal any more once the last is answered, so
-// ours have to go before. A count that is wrong (calls before we were loaded) costs nothing: signals
-// that go early are made anew.
+// The runtime counts its hsa_init calls and destroys no signal any more once the last is answered,
+// so ours have to go before. A count that is wrong (calls before we were loaded) costs nothing:
+// signals that go early are made anew.
 constinit std::atomic<int> references{0};
 
 hsa_status_t Init() {

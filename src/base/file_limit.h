@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// For code that opens files inside somebody else's process: it must not take the descriptors that the
-// program is going to need. Any thread.
+// For code that opens files inside somebody else's process: it must not take the descriptors that
+// the program is going to need. Any thread.
 #pragma once
 
 #include <sys/resource.h>
@@ -11,8 +11,8 @@
 
 namespace rochound::base {
 
-// The descriptor as it is; or closed, -1 and EMFILE if the process has so few left behind it that the
-// program might miss this one. Passes a failed open on.
+// The descriptor as it is; or closed, -1 and EMFILE if the process has so few left behind it that
+// the program might miss this one. Passes a failed open on.
 inline int UnlessScarce(int fd) {
   constexpr rlim_t kLeftForTheProgram = 64;
   if (fd < 0) return fd;

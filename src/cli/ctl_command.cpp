@@ -127,12 +127,14 @@ std::vector<CtlCommand::Row> CtlCommand::Targets() const {
   }
   std::set<pid_t> seen;
   for (const pid_t process : processes_)
-    if (seen.insert(process).second) rows.push_back({.process = process, .socket = FindControlSocket(process)});
+    if (seen.insert(process).second)
+      rows.push_back({.process = process, .socket = FindControlSocket(process)});
   for (const pid_t root : trees_) {
     const size_t before = seen.size();
     for (const pid_t process : ProcessTree(root)) {
       const ControlSocket socket = FindControlSocket(process);
-      if (socket.process != 0 && seen.insert(process).second) rows.push_back({.process = process, .socket = socket});
+      if (socket.process != 0 && seen.insert(process).second)
+        rows.push_back({.process = process, .socket = socket});
     }
     // Not a word about members that are not recorded, unless none is.
     if (seen.size() == before && seen.insert(root).second) rows.push_back({.process = root});
@@ -206,16 +208,16 @@ void CtlCommand::PrintTable(const std::vector<Row>& rows) const {
                    [](const Row& r) { return r.answer.outcome == ControlAnswer::kDone; }))
     return;
   fmt::print("{:>8}  {:<9}", "PID", "STATE");
-  if (status)
-    fmt::print("  {:>12}  {:>10}  {:>9}  {:>7}", "RECORDS", "SIZE", "DROPPED", "THREADS");
+  if (status) fmt::print("  {:>12}  {:>10}  {:>9}  {:>7}", "RECORDS", "SIZE", "DROPPED", "THREADS");
   fmt::print("  COMMAND\n");
   for (const Row& row : rows) {
     if (row.answer.outcome != ControlAnswer::kDone) continue;
     fmt::print("{:>8}  {:<9}", row.process, row.answer.Text("state"));
     if (status) {
       fmt::print("  {:>12}  {:>10}  {:>9}  {:>7}",
-                 row.log_read ? Grouped(static_cast<long long>(row.records)) : "?", Size(row.answer.Number("bytes")),
-                 Grouped(row.answer.Number("dropped")), Grouped(row.answer.Number("threads")));
+                 row.log_read ? Grouped(static_cast<long long>(row.records)) : "?",
+                 Size(row.answer.Number("bytes")), Grouped(row.answer.Number("dropped")),
+                 Grouped(row.answer.Number("threads")));
     }
     fmt::print("  {}\n", ProcessCommand(row.process));
     if (!status) continue;

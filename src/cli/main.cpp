@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cli/ctl_command.h"
 #include "cli/exit_codes.h"
+#include "cli/log_command.h"
 #include "cli/run_command.h"
 #include "cli/softgpu_command.h"
 #include "cli/usage_formatter.h"
@@ -29,6 +30,7 @@ int Main(std::vector<std::string> arguments) {
   rochound::cli::UsageFormatter::Set(app, "rochound COMMAND [OPTIONS]");
   app.require_subcommand(0, 1);
   rochound::cli::CtlCommand ctl(app);
+  rochound::cli::LogCommand log(app);
   rochound::cli::RunCommand run(app);
   rochound::cli::SoftgpuCommand softgpu(app);
 
@@ -44,6 +46,7 @@ int Main(std::vector<std::string> arguments) {
   } catch (const CLI::CallForHelp&) {
     const char* more = softgpu.Chosen() ? rochound::cli::SoftgpuCommand::kExamples
                        : ctl.Chosen()   ? rochound::cli::CtlCommand::kExamples
+                       : log.Chosen()   ? rochound::cli::LogCommand::kExamples
                        : run.Chosen()   ? rochound::cli::RunCommand::kExamples
                                         : kMore;
     fmt::print("{}{}", app.help(), more);
@@ -54,6 +57,7 @@ int Main(std::vector<std::string> arguments) {
     rochound::base::LogError(problem.what());
     rochound::base::LogInfo(softgpu.Chosen() ? "See rochound softgpu --help."
                             : ctl.Chosen()   ? "See rochound ctl --help."
+                            : log.Chosen()   ? "See rochound log --help."
                             : run.Chosen()   ? "See rochound run --help."
                                              : "See rochound --help.");
     return kExitUsage;
@@ -61,6 +65,7 @@ int Main(std::vector<std::string> arguments) {
   if (run.Chosen()) return run.Run(program);
   if (softgpu.Chosen()) return softgpu.Run(program);
   if (ctl.Chosen()) return ctl.Run();
+  if (log.Chosen()) return log.Run();
   fmt::print(stderr, "{}{}", app.help(), kMore);
   return kExitUsage;
 }

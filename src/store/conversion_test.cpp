@@ -99,8 +99,7 @@ TEST_F(Conversion, OfASmallProgram) {
   EXPECT_EQ(Ask("SELECT start, end, domain, category, apiName, args FROM api"),
             (Rows{"2000100|2000200|hip|memory|hipMalloc|ptr=0x7ffd|*ptr=0xd000|size=4096",
                   "2000300|2000700|hip|copy|hipMemcpy|dst=0xd000|src=0x5000|sizeBytes=4096|kind=1",
-                  launch_row,
-                  "2001000|2007000|hip|synchronize|hipDeviceSynchronize|",
+                  launch_row, "2001000|2007000|hip|synchronize|hipDeviceSynchronize|",
                   "2007500|2007500|roctx|mark|UserMarker|half | time",
                   "2000000|2009000|roctx|range|UserMarker|step"}));
   EXPECT_EQ(Ask("SELECT gpuId, queueId, sequenceId, start, end, description, opType FROM op"),

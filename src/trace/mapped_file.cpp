@@ -85,8 +85,8 @@ void* MapMemory(size_t bytes, bool wipe_on_fork) {
 
 char* ExtendAndMap(const char* path, uint64_t offset, size_t bytes) {
   const bool is_new = offset == 0;
-  const int fd =
-      base::UnlessScarce(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_new ? O_CREAT | O_EXCL : 0), 0600));
+  const int fd = base::UnlessScarce(
+      open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_new ? O_CREAT | O_EXCL : 0), 0600));
   if (fd < 0) return nullptr;
   void* memory = MAP_FAILED;
   if (Allocate(fd, offset, bytes)) {
@@ -130,7 +130,8 @@ bool WriteWholeFile(const char* path, const char* content, size_t bytes) {
     errno = ENAMETOOLONG;
     return false;
   }
-  const int fd = base::UnlessScarce(open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const int fd =
+      base::UnlessScarce(open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (fd < 0) return false;
   bool good = true;
   {

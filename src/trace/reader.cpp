@@ -323,7 +323,10 @@ void ProcessLog::MakeClocks() {
   }
   const double slope = tsc_hz != 0 ? 1e9 / static_cast<double>(tsc_hz) : kUsualHostSlope;
   host_clock_ = ClockLine(instants, slope, kMinHostSpan);
-  if (!host_clock_.slope_known() && tsc_hz == 0) {
+  // A process that was killed at once has anchors or nothing to convert.
+  const uint64_t others =
+      records_ - host_anchors_.size() - counts_[static_cast<size_t>(Kind::kThreadHere)];
+  if (!host_clock_.slope_known() && tsc_hz == 0 && others != 0) {
     Problem("the log has too few clock anchors: durations are guessed");
   }
   if (!host_anchors_.empty()) {
@@ -423,6 +426,12 @@ Result<RunLog> RunLog::Open(const fs::path& folder) {
     return std::pair(a->first_ns(), a->folder()) < std::pair(b->first_ns(), b->folder());
   });
   return run;
+}
+
+void RunLog::Keep(const std::vector<uint32_t>& pids) {
+  std::erase_if(processes_, [&](const std::unique_ptr<ProcessLog>& log) {
+    return std::find(pids.begin(), pids.end(), log->pid()) == pids.end();
+  });
 }
 
 }  // namespace rochound::trace

@@ -218,6 +218,9 @@ class RunLog {
   const std::vector<std::unique_ptr<ProcessLog>>& processes() const { return processes_; }
   const std::vector<std::string>& problems() const { return problems_; }
 
+  // Forgets all other processes.
+  void Keep(const std::vector<uint32_t>& pids);
+
  private:
   std::filesystem::path folder_;
   std::vector<std::unique_ptr<ProcessLog>> processes_;

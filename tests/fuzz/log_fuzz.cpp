@@ -2,8 +2,7 @@
 //
 // Feeds arbitrary bytes to the reader as the files of a process's log: opening and streaming must
 // end, with an error, problems told or events, never in a crash. To get behind the magic numbers,
-// the input is laid into well-formed headers: its first bytes choose which of them stay as they
-// are.
+// the input is laid into well-formed headers and record heads; its first byte chooses which.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "trace/layout.h"
 #include "trace/reader.h"
@@ -51,6 +51,26 @@ const fs::path& Folder() {
   return folder;
 }
 
+// The input as records with good heads, so that what is in them gets tried too.
+std::string Records(std::string_view input) {
+  std::string records;
+  while (input.size() >= 8) {
+    Head head;
+    memcpy(&head, input.data(), sizeof head);
+    head.kind = static_cast<Kind>(static_cast<size_t>(head.kind) % (kKinds + 1));
+    if (records.size() % (kChunkBytes - sizeof(ChunkHeader)) == 0) head.kind = Kind::kThreadHere;
+    const Description* description = Describe(head.kind);
+    const size_t bytes = description == nullptr ? 32 : description->size;
+    head.units = static_cast<uint8_t>(bytes / 32);
+    std::string record(input.substr(0, bytes));
+    input.remove_prefix(record.size());
+    record.resize(bytes);
+    memcpy(record.data(), &head, sizeof head);
+    records += record;
+  }
+  return records;
+}
+
 void Write(const char* name, const std::string& bytes) {
   std::ofstream(Folder() / name, std::ios::binary | std::ios::trunc)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -61,7 +81,8 @@ void Write(const char* name, const std::string& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2 || size > kMaxInput) return 0;
   const uint8_t choice = data[0];
-  const std::string input(reinterpret_cast<const char*>(data) + 1, size - 1);
+  std::string input(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if ((choice & 64) == 0) input = Records(input);
 
   std::string segment(kSegmentHeaderBytes, '\0');
   if ((choice & 1) == 0) {

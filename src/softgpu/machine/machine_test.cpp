@@ -138,7 +138,7 @@ TEST_P(MachineTest, MemoryThatTheProgramUnmappedIsAMemoryFault) {
   void* pages = mmap(nullptr, 2 * kGpuPageSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   auto address = reinterpret_cast<uint64_t>(pages);
   machine_->device().address_space().Map(address, 2 * kGpuPageSize, static_cast<uint8_t*>(pages),
-                                        kRead);
+                                         kRead);
   const bool gfx9 = GetParam() == std::string("mi300x");
   const uint32_t move = gfx9 ? 0xBE8000FF : 0xBE8003FF;  // s_mov_b32 s0, literal
   std::vector<uint32_t> words = {move, static_cast<uint32_t>(address + kGpuPageSize),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Five processes: the first starts two children (fork and exec, posix_spawn), each child starts one
-// more (system(3), fork and exec). The third kind of child never uses the GPU before its own starts.
-// Each computes and counts for itself; lines of a child are printed by its parent.
+// more (system(3), fork and exec). The third kind of child never uses the GPU before its own
+// starts. Each computes and counts for itself; lines of a child are printed by its parent.
 #include <spawn.h>
 #include <sys/wait.h>
 
