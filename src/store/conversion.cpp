@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "store/lines.h"
 #include "store/process_converter.h"
 #include "store/rpd.h"
 

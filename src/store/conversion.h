@@ -28,8 +28,6 @@ struct ConversionOptions {
   std::string command{};  // of the run, for the trace's metadata
 };
 
-inline constexpr const char* kDurationsHeader = "kernel,dispatch,startNs,endNs\n";
-
 base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptions& options);
 
 // The same for a run that left no log: outputs without content that say why.

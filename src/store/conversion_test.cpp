@@ -198,9 +198,9 @@ TEST_F(Conversion, FindsTimesThatComeBeforeTheirDispatch) {
   TestLog log(run(), {.chunk_bytes = 4096});
   log.Queue(1, 2);
   log.Kernel(1, "k");
-  for (uint64_t i = 0; i < 2000; ++i) log.Time(1, i, 2, 5'000'000 + i, 5'000'500 + i);
+  for (uint64_t i = 0; i < 500; ++i) log.Time(1, i, 2, 5'000'000 + i, 5'000'500 + i);
   auto* thread = log.NewThread();
-  for (uint64_t i = 0; i < 2000; ++i) {
+  for (uint64_t i = 0; i < 500; ++i) {
     const uint64_t correlation = thread->NextCorrelation();
     log.Dispatch(thread, correlation, 1, i, 1, 4'000'000 + i);
     log.Call(thread, TestLog::kLaunch, 4'000'000 + i, 4'000'001 + i, correlation);
@@ -210,7 +210,7 @@ TEST_F(Conversion, FindsTimesThatComeBeforeTheirDispatch) {
   EXPECT_EQ(Convert().lost.size(), 0u);
   EXPECT_EQ(Ask("SELECT count(*), sum(duration), min(start - sequenceId), max(start - sequenceId), "
                 "min(gpuId) FROM kernel"),
-            Rows{"2000|1000000|5000000|5000000|1"});
+            Rows{"500|250000|5000000|5000000|1"});
 }
 
 TEST_F(Conversion, TellsWhatAKilledProcessLeft) {

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/files.h"
+#include "store/lines.h"
 
 namespace rochound::store {
 namespace {
@@ -14,7 +16,6 @@ constexpr size_t kMostOpenCalls = 32;      // deeper than calls nest: the oldest
 constexpr size_t kMostUntimed = 1 << 20;   // far more than queues can hold
 constexpr size_t kMostEarlyTimes = 1 << 19;
 constexpr uint64_t kClockTolerance = 1'000'000'000;  // ns
-constexpr size_t kMostReleases = 64;
 constexpr size_t kMostStoppedRanges = 1 << 16;
 constexpr uint32_t kMostThreads = 1 << 24;  // what a correlation has room for
 
@@ -59,18 +60,6 @@ struct ProcessConverter::OpenRange {
   uint64_t begin;
   std::string message;
   int64_t tid;
-};
-
-struct ProcessConverter::LiveAllocation {
-  trace::Allocation record;
-  uint64_t begin;
-};
-
-// What happened at one address. Other threads' chunks come earlier or later, so a release may be
-// seen before its allocation, and the next allocation before the release.
-struct ProcessConverter::Place {
-  std::vector<LiveAllocation> live;
-  std::vector<uint64_t> released;  // at these times, allocation not seen yet
 };
 
 struct ProcessConverter::Thread {
@@ -297,7 +286,12 @@ void ProcessConverter::WriteCall(const trace::CallEvent& event, bool returned) {
     thread.Slot(event.correlation) = {event.correlation, api};
   }
   if (outputs_.jsonl != nullptr) {
-    WriteJson(event, thread, function, arguments, call != nullptr ? call->gpu : -1, returned);
+    std::optional<int64_t> device;
+    if (function.domain == "hip") device = thread.device;
+    if (call != nullptr && call->gpu >= 0) device = call->gpu;
+    AppendCallLine(outputs_.jsonl->buffer(), {event, function, log_.realtime_offset_ns(), log_.pid(),
+                                              device, returned});
+    outputs_.jsonl->LineDone();
   }
   if (call == nullptr) return;
   for (const uint32_t index : call->waiting) {
@@ -370,34 +364,6 @@ void ProcessConverter::WriteFrames(int64_t api, std::span<const uint64_t> frames
     if (name == 0) name = String(symbolizer_->Name(address));
     outputs_.rpd->AddStackFrame(api, depth++, name);
   }
-}
-
-void ProcessConverter::WriteJson(const trace::CallEvent& event, const Thread& thread,
-                                 const Function& function, const CallArguments& arguments,
-                                 int64_t gpu, bool returned) {
-  std::string* const out = outputs_.jsonl->buffer();
-  out->append("{\"timestamp\":");
-  AppendNumber(out, Signed(event.begin_ns) + log_.realtime_offset_ns());
-  out->append(",\"function\":");
-  AppendJsonText(out, function.name);
-  out->append(",\"arguments\":");
-  AppendArgumentsJson(out, function, arguments);
-  out->append(",\"result\":");
-  returned ? AppendResultJson(out, function, arguments, event.result)
-           : static_cast<void>(out->append("null"));
-  out->append(",\"thread\":");
-  AppendNumber(out, event.thread.tid);
-  out->append(",\"pid\":");
-  AppendNumber(out, log_.pid());
-  out->append(",\"device\":");
-  if (function.domain == "hip" || gpu >= 0)
-    AppendNumber(out, gpu >= 0 ? gpu : thread.device);
-  else
-    out->append("null");
-  out->append(",\"duration\":");
-  AppendNumber(out, Signed(event.end_ns - event.begin_ns));
-  out->append(returned ? "}\n" : ",\"returned\":false}\n");
-  outputs_.jsonl->LineDone();
 }
 
 // --- dispatches and copies
@@ -578,17 +544,8 @@ void ProcessConverter::WriteKernelOp(const PendingOp& op) {
          .timed = op.timed});
   }
   if (outputs_.durations != nullptr && kernel.of_program) {
-    std::string* const out = outputs_.durations->buffer();
-    // Names with commas, as templates have, need quotes; a C++ name has none of its own.
-    const bool quote = kernel.name.find_first_of(",\"\n") != std::string::npos;
-    if (quote) out->push_back('"');
-    for (const char c : kernel.name) out->append(c == '"' ? 2 : 1, c);
-    if (quote) out->push_back('"');
-    for (const uint64_t number : {op.dispatch_number, op.begin, op.end}) {
-      out->push_back(',');
-      AppendNumber(out, Signed(number));
-    }
-    out->push_back('\n');
+    AppendDurationLine(outputs_.durations->buffer(), kernel.name, op.dispatch_number, op.begin,
+                       op.end);
     outputs_.durations->LineDone();
   }
 }
@@ -645,46 +602,23 @@ void ProcessConverter::GiveUpOldOps(uint64_t before) {
 // --- memory, ranges, the recorder itself
 
 void ProcessConverter::OnAllocation(const trace::Event<trace::Allocation>& event) {
-  if (outputs_.rpd == nullptr) return;
-  const LiveAllocation allocation{event.record, event.begin_ns};
-  Place& place = places_[event.record.address];
-  auto first = place.released.end();
-  for (auto at = place.released.begin(); at != place.released.end(); ++at)
-    if (*at >= event.begin_ns && (first == place.released.end() || *at < *first)) first = at;
-  if (first == place.released.end()) {
-    place.live.push_back(allocation);
-  } else {
-    WriteAllocation(allocation, *first);
-    place.released.erase(first);
-    if (place.live.empty() && place.released.empty()) places_.erase(event.record.address);
-  }
+  if (outputs_.rpd != nullptr && allocations_.Allocate(event.record, event.begin_ns))
+    WriteAllocation(allocations_.allocation, allocations_.end_ns);
 }
 
 void ProcessConverter::OnRelease(const trace::Event<trace::Release>& event) {
-  if (outputs_.rpd == nullptr) return;
-  Place& place = places_[event.record.address];
-  auto last = place.live.end();
-  for (auto at = place.live.begin(); at != place.live.end(); ++at)
-    if (at->begin <= event.begin_ns && (last == place.live.end() || at->begin > last->begin))
-      last = at;
-  if (last == place.live.end()) {
-    // Older than the recording, or told later; one place cannot be given back often in that time.
-    if (place.released.size() >= kMostReleases) place.released.erase(place.released.begin());
-    place.released.push_back(event.begin_ns);
-  } else {
-    WriteAllocation(*last, event.begin_ns);
-    place.live.erase(last);
-    if (place.live.empty() && place.released.empty()) places_.erase(event.record.address);
-  }
+  if (outputs_.rpd != nullptr && allocations_.Release(event.record.address, event.begin_ns))
+    WriteAllocation(allocations_.allocation, allocations_.end_ns);
 }
 
-void ProcessConverter::WriteAllocation(const LiveAllocation& allocation, uint64_t end) {
+void ProcessConverter::WriteAllocation(const AllocationPairs::Allocation& allocation,
+                                       uint64_t end) {
   outputs_.rpd->AddAllocation({.pid = log_.pid(),
                                .agent = allocation.record.head.small,
                                .address = Signed(allocation.record.address),
                                .size = Signed(allocation.record.bytes),
                                .flags = allocation.record.head.wide,
-                               .start = Signed(allocation.begin),
+                               .start = Signed(allocation.begin_ns),
                                .end = Signed(end)});
 }
 
@@ -786,12 +720,8 @@ void ProcessConverter::Finish() {
   GiveUpOldOps(UINT64_MAX);
   for (const auto& [id, range] : started_ranges_)
     WriteRange(range, last_seen_, "UserRange", "range");
-  std::vector<LiveAllocation> kept;
-  for (const auto& [address, place] : places_)
-    kept.insert(kept.end(), place.live.begin(), place.live.end());
-  std::sort(kept.begin(), kept.end(),
-            [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  for (const LiveAllocation& allocation : kept) WriteAllocation(allocation, 0);
+  for (const AllocationPairs::Allocation& allocation : allocations_.Live())
+    WriteAllocation(allocation, 0);
 
   const auto dropped = [&](trace::DropReason reason, const char* note) {
     if (const uint64_t count = log_.Dropped(reason)) Lost("records dropped", count, note);

@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "store/allocation_pairs.h"
 #include "store/flat_map.h"
 #include "store/functions.h"
 #include "store/names.h"
@@ -73,8 +74,6 @@ class ProcessConverter : public trace::Visitor {
   struct FunctionFacts;
   struct KernelFacts;
   struct OpenRange;
-  struct LiveAllocation;
-  struct Place;
   struct OpTime {
     uint64_t begin, end;
     uint16_t agent;
@@ -98,9 +97,7 @@ class ProcessConverter : public trace::Visitor {
                     const Function& function, const CallArguments& arguments,
                     const trace::Copy* first);
   void WriteFrames(int64_t api, std::span<const uint64_t> frames);
-  void WriteJson(const trace::CallEvent& event, const Thread& thread, const Function& function,
-                 const CallArguments& arguments, int64_t gpu, bool returned);
-  void WriteAllocation(const LiveAllocation& allocation, uint64_t end);
+  void WriteAllocation(const AllocationPairs::Allocation& allocation, uint64_t end);
   void WriteRange(const OpenRange& range, uint64_t end, std::string_view name,
                   std::string_view category);
 
@@ -136,7 +133,7 @@ class ProcessConverter : public trace::Visitor {
   const KernelFacts* last_kernel_ = nullptr;
   std::unordered_map<uint64_t, OpenRange> started_ranges_;  // by id
   std::unordered_map<uint64_t, uint64_t> stopped_ranges_;   // whose start was not seen yet: when
-  std::unordered_map<uint64_t, Place> places_;              // by address
+  AllocationPairs allocations_;
 
   std::vector<PendingOp> ops_;  // a pool
   std::vector<uint32_t> free_ops_;
