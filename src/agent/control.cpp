@@ -30,6 +30,7 @@ namespace rochound::agent {
 namespace {
 
 constexpr size_t kMostClients = 8;
+constexpr int kBacklog = 64;
 constexpr size_t kMostRequest = 256;
 constexpr size_t kMostAnswer = 8192;
 constexpr uint64_t kPatienceNs = 1'000'000'000;  // for a client to send its line
@@ -156,7 +157,7 @@ std::string ListenThrough(int directory) {
     unlinkat(directory, name.c_str(), 0);
     bound = bind_now();
   }
-  if (!bound || listen(fresh, static_cast<int>(kMostClients)) != 0) {
+  if (!bound || listen(fresh, kBacklog) != 0) {
     const std::string reason = std::string("cannot make its socket: ") + strerror(errno);
     close(fresh);
     return reason;

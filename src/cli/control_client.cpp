@@ -133,6 +133,11 @@ class Conversation {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       problem = Connect(directory.get());
     }
+    // Others are asking, too, or it is stopped and has been asked often.
+    for (int tries = 0; problem == EAGAIN && tries < 50; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      problem = Connect(directory.get());
+    }
     if (problem == ECONNREFUSED)
       unlinkat(directory.get(), base::ControlSocketName(socket_.process).c_str(), 0);
     if (problem == ECONNREFUSED || problem == ENOENT) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,6 +14,7 @@
 #include "cli/exit_codes.h"
 #include "cli/process_tree.h"
 #include "cli/usage_formatter.h"
+#include "store/conversion.h"
 #include "trace/reader.h"
 #include "trace/records.h"
 
@@ -69,13 +71,14 @@ Actions:
   status  what their recorders have written so far
   start   record from now on           stop    pause; start goes on in the same log
   flush   bring finished GPU work into the log now
-  dump    flush, and tell where the log is
+  dump    flush, and tell where the log is; with -o, make a trace of it
 
 Examples:
   rochound ctl list
   rochound run --start-off -- ./server &             nothing is recorded at first
   rochound ctl start --tree $!                       once it is up, and when it
   sleep 10; rochound ctl stop --tree $!              is under load: ten seconds
+  rochound ctl dump 4711 -o now.rpd                  while it runs on
   rochound ctl status --all --json
 
 start and stop set one switch per process; starts by the program itself (its C
@@ -87,7 +90,7 @@ processes answered, 1 some did not or there were none, 2 wrong usage.
 CtlCommand::CtlCommand(CLI::App& app)
     : subcommand_(
           app.add_subcommand("ctl", "Start, stop and ask the recorders of running programs")) {
-  UsageFormatter::Set(*subcommand_, "rochound ctl ACTION [PID... | --tree PID | --all] [--json]");
+  UsageFormatter::Set(*subcommand_, "rochound ctl ACTION [PID... | --tree PID | --all] [OPTIONS]");
   subcommand_->add_option("action", action_, "list, status, start, stop, flush or dump")
       ->type_name("");
   subcommand_->add_option("pid", processes_, "Processes to ask; list and status: all")
@@ -95,6 +98,8 @@ CtlCommand::CtlCommand(CLI::App& app)
   subcommand_->add_option("--tree", trees_, "A process and all its descendants")
       ->allow_extra_args(false)
       ->type_name("PID");
+  subcommand_->add_option("-o,--output", output_, "dump: the trace to write, in RPD's format")
+      ->type_name("FILE");
   subcommand_->add_flag("--all", all_, "All processes of yours that are being recorded");
   subcommand_->add_flag("--json", json_, "Answer as JSON: an array with one object per process");
 }
@@ -112,6 +117,7 @@ std::string CtlCommand::Problem() const {
   if (all_ && !(processes_.empty() && trees_.empty())) return "--all goes without PIDs";
   if (!all_ && processes_.empty() && trees_.empty() && action_ != "list" && action_ != "status")
     return fmt::format("which process? rochound ctl {0} PID, --tree PID or --all", action_);
+  if (!output_.empty() && action_ != "dump") return "-o goes with dump";
   for (const auto* list : {&processes_, &trees_})
     for (const pid_t process : *list)
       if (process <= 0) return fmt::format("{} is not a process id", process);
@@ -183,8 +189,35 @@ int CtlCommand::Run() const {
   const bool good = std::all_of(rows.begin(), rows.end(), [](const Row& row) {
     return row.answer.outcome == ControlAnswer::kDone;
   });
+  if (!output_.empty() && good && !rows.empty()) return WriteTrace(rows);
   const bool may_be_none = action_ == "list" || action_ == "status";
   return good && (!rows.empty() || may_be_none) ? kExitSuccess : kExitFailure;
+}
+
+// One process's log, or that of the whole run if several were asked.
+int CtlCommand::WriteTrace(const std::vector<Row>& rows) const {
+  std::filesystem::path folder = rows[0].answer.Text("directory");
+  if (rows.size() > 1) folder = folder.parent_path();
+  for (const Row& row : rows) {
+    if (rows.size() > 1 &&
+        std::filesystem::path(row.answer.Text("directory")).parent_path() != folder) {
+      base::LogError("the processes belong to several runs; make a trace of each: dump PID -o FILE");
+      return kExitFailure;
+    }
+  }
+  const auto run = trace::RunLog::Open(folder);
+  if (!run.ok()) {
+    base::LogError(run.error().message);
+    return kExitFailure;
+  }
+  store::ConversionOptions options;
+  options.rpd = output_;
+  const auto done = store::ConvertRun(run.value(), options);
+  if (!done.ok()) {
+    base::LogError(done.error().message);
+    return kExitFailure;
+  }
+  return kExitSuccess;
 }
 
 void CtlCommand::Print(const std::vector<Row>& rows) const {

@@ -42,6 +42,7 @@ class CtlCommand {
   std::string Problem() const;  // with the command line; empty: none
   std::vector<Row> Targets() const;
   static void ReadLog(Row* row);
+  int WriteTrace(const std::vector<Row>& rows) const;
   void Print(const std::vector<Row>& rows) const;
   void PrintTable(const std::vector<Row>& rows) const;
   void PrintEffect(const Row& row) const;
@@ -51,6 +52,7 @@ class CtlCommand {
   std::string action_;
   std::vector<pid_t> processes_;
   std::vector<pid_t> trees_;
+  std::string output_;  // of dump
   bool all_ = false;
   bool json_ = false;
 };
