@@ -739,6 +739,8 @@ void ProcessConverter::Finish() {
          "shown at the time they were submitted at" + forgotten);
   if (untimed_copies_ > 0)
     Lost("copy times", untimed_copies_, "shown at the time they were submitted at" + forgotten);
+  if (doubtful_times_ > 0)
+    Lost("true times", doubtful_times_, "the GPU's clock could not be related to the host's");
   if (lost_calls_ > 0) Lost("calls", lost_calls_, "their work is shown without a call" + forgotten);
   if (calls_without_function_ > 0)
     Lost("function names", calls_without_function_, "shown by their number");
