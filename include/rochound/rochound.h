@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Start, stop and mark from inside a program that rochound records. Include it anywhere (C99, C++11);
- * there is nothing to link (-ldl with a C library older than glibc 2.34). Without the recorder every
- * function does nothing and costs a load and a branch. Any thread may call any function; none fails.
+ * Start, stop and mark from inside a program that rochound records. Include it anywhere (C99,
+ * C++11); there is nothing to link (-ldl with a C library older than glibc 2.34). Without the
+ * recorder every function does nothing and costs a load and a branch. Any thread may call any
+ * function; none fails.
  *
  *   rochound run --start-off -- ./program     records from the first rochound_start() on
  *
- * How the recorder is found. The HSA runtime loads it with its symbols hidden from everybody, and only
- * at the first GPU call, so neither weak symbols nor dlsym(RTLD_DEFAULT) would find it. It is asked
- * for by its name among the libraries that are loaded already, and otherwise loaded from where
- * HSA_TOOLS_LIB says that the runtime is going to load it from: the runtime then gets the same one.
- * Where the environment does not name it, it will not come, and is not looked for again.
+ * How the recorder is found. The HSA runtime loads it with its symbols hidden from everybody, and
+ * only at the first GPU call, so neither weak symbols nor dlsym(RTLD_DEFAULT) would find it. It is
+ * asked for by its name among the libraries that are loaded already, and otherwise loaded from
+ * where HSA_TOOLS_LIB says that the runtime is going to load it from: the runtime then gets the
+ * same one. Where the environment does not name it, it will not come, and is not looked for again.
  */
 #ifndef ROCHOUND_ROCHOUND_H
 #define ROCHOUND_ROCHOUND_H
@@ -23,7 +24,8 @@
 extern "C" {
 #endif
 
-/* Counted: it records until each start was answered by a stop. Starts before the first GPU call count. */
+/* Counted: it records until each start was answered by a stop. Starts before the first GPU call
+ * count. */
 static inline void rochound_start(void);
 static inline void rochound_stop(void);
 
@@ -31,11 +33,11 @@ static inline void rochound_stop(void);
 static inline void rochound_flush(void);
 
 /* A range on the calling thread; ranges nest. The name is copied. */
-static inline void rochound_range_push(const char *name);
+static inline void rochound_range_push(const char* name);
 static inline void rochound_range_pop(void);
 
 /* An instant. */
-static inline void rochound_mark(const char *text);
+static inline void rochound_mark(const char* text);
 
 /* 1: what the program does now is being recorded. */
 static inline int rochound_is_recording(void);
@@ -46,15 +48,15 @@ static inline int rochound_is_recording(void);
 
 /* Loads the recorder if it is the word of `length` characters at `path`, which may have a backslash
  * before what is meant as it is. *named: it is the recorder's name, loaded or not. */
-static inline void *rochound_load_(const char *path, size_t length, int *named) {
+static inline void* rochound_load_(const char* path, size_t length, int* named) {
   const size_t name = sizeof ROCHOUND_AGENT_ - 1;
-  void *agent = NULL;
-  char *plain;
+  void* agent = NULL;
+  char* plain;
   size_t from;
   size_t to = 0;
   if (length < name || memcmp(path + length - name, ROCHOUND_AGENT_, name) != 0) return NULL;
   *named = 1;
-  plain = (char *)malloc(length + 1);
+  plain = (char*)malloc(length + 1);
   if (plain == NULL) return NULL;
   for (from = 0; from < length; ++from) {
     if (path[from] == '\\' && from + 1 < length) ++from;
@@ -67,8 +69,8 @@ static inline void *rochound_load_(const char *path, size_t length, int *named) 
 }
 
 /* The recorder among the words of HSA_TOOLS_LIB, which are separated by spaces. */
-static inline void *rochound_load_listed_(const char *list, int *named) {
-  void *agent = NULL;
+static inline void* rochound_load_listed_(const char* list, int* named) {
+  void* agent = NULL;
   while (list != NULL && *list != '\0' && agent == NULL) {
     size_t length = 0;
     while (list[length] != '\0' && list[length] != ' ')
@@ -82,29 +84,29 @@ static inline void *rochound_load_listed_(const char *list, int *named) {
 
 /* The address of a function of the recorder, kept in *found. One that will never come is kept as
  * `found` itself; null: perhaps later. */
-static inline void *rochound_find_(const char *function, void **found) {
-  const char *whole = getenv("ROCPROFILER_REGISTER_LIBRARY");
+static inline void* rochound_find_(const char* function, void** found) {
+  const char* whole = getenv("ROCPROFILER_REGISTER_LIBRARY");
   int named = 0;
-  void *address = NULL;
-  void *agent = dlopen(ROCHOUND_AGENT_, RTLD_LAZY | RTLD_NOLOAD);
+  void* address = NULL;
+  void* agent = dlopen(ROCHOUND_AGENT_, RTLD_LAZY | RTLD_NOLOAD);
   if (agent == NULL) agent = rochound_load_listed_(getenv("HSA_TOOLS_LIB"), &named);
   if (agent == NULL && whole != NULL) agent = rochound_load_(whole, strlen(whole), &named);
   if (agent != NULL) address = dlsym(agent, function);
-  if (address == NULL && (agent != NULL || !named)) address = (void *)found;
+  if (address == NULL && (agent != NULL || !named)) address = (void*)found;
   if (address != NULL) __atomic_store_n(found, address, __ATOMIC_RELEASE);
   return address;
 }
 
 /* Declares `call`, null if there is nothing to call. */
 #define ROCHOUND_FIND_(type, function)                             \
-  static void *found;                                              \
+  static void* found;                                              \
   type call = NULL;                                                \
-  void *address = __atomic_load_n(&found, __ATOMIC_ACQUIRE);       \
+  void* address = __atomic_load_n(&found, __ATOMIC_ACQUIRE);       \
   if (address == NULL) address = rochound_find_(function, &found); \
-  if (address != (void *)&found) memcpy(&call, &address, sizeof call)
+  if (address != (void*)&found) memcpy((void*)&call, (const void*)&address, sizeof call)
 
 typedef void (*rochound_function_)(void);
-typedef void (*rochound_text_function_)(const char *);
+typedef void (*rochound_text_function_)(const char*);
 typedef int (*rochound_question_)(void);
 
 static inline void rochound_start(void) {
@@ -122,7 +124,7 @@ static inline void rochound_flush(void) {
   if (call != NULL) call();
 }
 
-static inline void rochound_range_push(const char *name) {
+static inline void rochound_range_push(const char* name) {
   ROCHOUND_FIND_(rochound_text_function_, "rochound_range_push");
   if (call != NULL) call(name);
 }
@@ -132,7 +134,7 @@ static inline void rochound_range_pop(void) {
   if (call != NULL) call();
 }
 
-static inline void rochound_mark(const char *text) {
+static inline void rochound_mark(const char* text) {
   ROCHOUND_FIND_(rochound_text_function_, "rochound_mark");
   if (call != NULL) call(text);
 }

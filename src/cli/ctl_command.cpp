@@ -201,7 +201,8 @@ int CtlCommand::WriteTrace(const std::vector<Row>& rows) const {
   for (const Row& row : rows) {
     if (rows.size() > 1 &&
         std::filesystem::path(row.answer.Text("directory")).parent_path() != folder) {
-      base::LogError("the processes belong to several runs; make a trace of each: dump PID -o FILE");
+      base::LogError(
+          "the processes belong to several runs; make a trace of each: dump PID -o FILE");
       return kExitFailure;
     }
   }

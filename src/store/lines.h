@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The lines of `--jsonl` and `--durations`. Pure functions, any thread; each appends a whole line with
-// its end.
+// The lines of `--jsonl` and `--durations`. Pure functions, any thread; each appends a whole line
+// with its end.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace rochound::store {
 
-// One JSON object: timestamp (nanoseconds since 1970), function, arguments, result, thread, pid, device
-// (null: none known) and duration (nanoseconds). A call that never came back has result null and
-// "returned":false.
+// One JSON object: timestamp (nanoseconds since 1970), function, arguments, result, thread, pid,
+// device (null: none known) and duration (nanoseconds). A call that never came back has result null
+// and "returned":false.
 struct CallLine {
   const trace::CallEvent& event;
   const Function& function;
@@ -27,7 +27,8 @@ struct CallLine {
 };
 void AppendCallLine(std::string* out, const CallLine& line);
 
-// logduration's: kernel,dispatch,startNs,endNs. A name with commas in it, as templates have, is quoted.
+// logduration's: kernel,dispatch,startNs,endNs. A name with commas in it, as templates have, is
+// quoted.
 inline constexpr std::string_view kDurationsHeader = "kernel,dispatch,startNs,endNs\n";
 void AppendDurationLine(std::string* out, std::string_view kernel, uint64_t dispatch,
                         uint64_t begin_ns, uint64_t end_ns);

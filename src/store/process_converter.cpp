@@ -289,8 +289,8 @@ void ProcessConverter::WriteCall(const trace::CallEvent& event, bool returned) {
     std::optional<int64_t> device;
     if (function.domain == "hip") device = thread.device;
     if (call != nullptr && call->gpu >= 0) device = call->gpu;
-    AppendCallLine(outputs_.jsonl->buffer(), {event, function, log_.realtime_offset_ns(), log_.pid(),
-                                              device, returned});
+    AppendCallLine(outputs_.jsonl->buffer(),
+                   {event, function, log_.realtime_offset_ns(), log_.pid(), device, returned});
     outputs_.jsonl->LineDone();
   }
   if (call == nullptr) return;

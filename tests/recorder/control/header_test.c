@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The header in a program that nobody records: every function does nothing, quickly. Built as C99 and as
- * C++11 with all warnings as errors.
+ * The header in a program that nobody records: every function does nothing, quickly. Built as C99
+ * and as C++11 with all warnings as errors.
  */
 #include <rochound/rochound.h>
 #include <stdio.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Does what it is told, line by line on stdin, and answers each line when it is done, so that a test
-// knows what happened before and what after. No HIP call comes before the first line that needs one.
-// Ends when stdin does, with the number of kernels it has launched.
+// Does what it is told, line by line on stdin, and answers each line when it is done, so that a
+// test knows what happened before and what after. No HIP call comes before the first line that
+// needs one. Ends when stdin does, with the number of kernels it has launched.
 //
-//   launch N        N kernels, waited for           range NAME N   the same in a range of the C interface
-//   steady, calm    begin and end launching a       roctx NAME N   the same in a range of roctx
+//   launch N        N kernels, waited for           range NAME N   the same in a range of the C
+//   interface steady, calm    begin and end launching a       roctx NAME N   the same in a range of
+//   roctx
 //                   kernel every 2 ms
 //   start, stop, flush, recording, mark TEXT        the C interface
 //   exec            becomes itself anew             fork           makes a child that only waits
