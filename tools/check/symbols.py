@@ -2,7 +2,7 @@
 """A shared library, since it is loaded into somebody's program, exports what its version script lists, no more, no less.
 
 Which script belongs to which library is read from the build itself (build.ninja), so no naming rule is needed.
-Only SHARED libraries are looked at: what tests build for themselves are MODULE libraries.
+Only SHARED libraries outside tests/ are looked at: what tests build for themselves is not the product's.
 """
 
 import pathlib
@@ -44,7 +44,7 @@ def linked_with(text):
     for block in text.split("\n\n"):
         lines = block.split("\n")
         target = next((match for match in map(LIBRARY.match, lines) if match), None)
-        if target and "_SHARED_LIBRARY_LINKER_" in block:
+        if target and "_SHARED_LIBRARY_LINKER_" in block and not target[1].startswith("tests/"):
             script = SCRIPT.search(block)
             scripts[target[1]] = script[1].strip('"') if script else None
     return scripts
