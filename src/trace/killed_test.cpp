@@ -43,7 +43,7 @@ uint64_t Check(uint64_t correlation, uint64_t salt) {
 // A thread of the program, and the next one when it ends: writes calls with arguments, with the
 // call noted as open meanwhile.
 void Work(Writer* writer, Page* page, uint64_t calls_per_life) {
-  for (;;) {
+  for (uint64_t done = 0;;) {
     ThreadLog* log = writer->Attach();
     if (log == nullptr || log->index() >= kMaxLives) {
       pause();
@@ -71,13 +71,15 @@ void Work(Writer* writer, Page* page, uint64_t calls_per_life) {
       log->Commit(call, 1, static_cast<uint32_t>(correlation));
       page->committed[log->index()].store(i + 1, std::memory_order_release);
       log->CloseCall();
+      if (++done % 512 == 0) usleep(200);
     }
     writer->Detach(log);
   }
 }
 
 [[noreturn]] void Program(const std::string& run, Page* page, uint64_t calls_per_life) {
-  Writer* writer = Writer::Open({.directory = run, .chunk_bytes = 16 * 1024}, nullptr);
+  Writer* writer =
+      Writer::Open({.directory = run, .chunk_bytes = 16 * 1024, .segment_chunks = 256}, nullptr);
   if (writer == nullptr) _exit(1);
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
