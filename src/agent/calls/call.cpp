@@ -32,29 +32,14 @@ void WriteText(ThreadState* thread, uint64_t correlation, uint32_t argument, con
 
 }  // namespace internal
 
-void EndCall(const Call& call, uint64_t end_tsc, uint32_t result, const uint64_t* words,
-             size_t count) {
-  ThreadState* thread = call.thread;
-  trace::ThreadLog* log = thread->log;
-  if (call.domain == Domain::kHip) call_state.hip_depth = 0;
-  thread->correlation = call.outer;
-  log->CloseCall();
-
-  constexpr size_t kPerRecord = 6;
-  for (size_t first = 0; first < count; first += kPerRecord) {
-    auto* arguments = log->Reserve<trace::ApiArguments>();
-    if (arguments == nullptr) break;
-    const size_t here = std::min(count - first, kPerRecord);
-    arguments->correlation = call.correlation;
-    for (size_t i = 0; i < here; ++i) arguments->words[i] = words[first + i];
-    for (size_t i = here; i < kPerRecord; ++i) arguments->words[i] = 0;
-    log->Commit(arguments, static_cast<uint16_t>(here), static_cast<uint32_t>(first));
-  }
-  if (auto* record = log->Reserve<trace::ApiCall>()) {
-    record->begin_tsc = call.begin_tsc;
-    record->end_tsc = end_tsc;
+void WriteWords(const Call& call, const uint64_t* words, size_t count) {
+  for (size_t first = 0; first < count; first += kWordsPerRecord) {
+    auto* record = call.thread->log->Reserve<trace::ApiArguments>();
+    if (record == nullptr) return;
+    const size_t here = std::min(count - first, kWordsPerRecord);
     record->correlation = call.correlation;
-    log->Commit(record, call.function, result);
+    std::memcpy(record->words, words + first, here * sizeof(uint64_t));
+    call.thread->log->Commit(record, static_cast<uint16_t>(here), static_cast<uint32_t>(first));
   }
 }
 

@@ -71,9 +71,32 @@ inline bool BeginCall(Call* call, uint16_t function) {
   return true;
 }
 
-// The call has returned. `result` as in ApiCall; `words`: its arguments, see values.h.
-void EndCall(const Call& call, uint64_t end_tsc, uint32_t result, const uint64_t* words,
-             size_t count);
+// The call has returned; its argument words were written before, by one of the two below.
+inline void EndCall(const Call& call, uint64_t end_tsc, uint32_t result) {
+  ThreadState* thread = call.thread;
+  if (call.domain == Domain::kHip) call_state.hip_depth = 0;
+  thread->correlation = call.outer;
+  thread->log->CloseCall();
+  if (auto* record = thread->log->Reserve<trace::ApiCall>()) {
+    record->begin_tsc = call.begin_tsc;
+    record->end_tsc = end_tsc;
+    record->correlation = call.correlation;
+    thread->log->Commit(record, call.function, result);
+  }
+}
+
+// Argument words that fit one record, which is most calls: put(words) writes them in their place.
+inline constexpr size_t kWordsPerRecord = 6;
+template <size_t kWords, typename Put>
+inline void WriteFewWords(const Call& call, Put put) {
+  static_assert(kWords <= kWordsPerRecord);
+  if (auto* record = call.thread->log->Reserve<trace::ApiArguments>()) {
+    record->correlation = call.correlation;
+    put(record->words);
+    call.thread->log->Commit(record, kWords, 0);
+  }
+}
+void WriteWords(const Call& call, const uint64_t* words, size_t count);
 
 // A text argument of a call that is beginning. Null texts have no pieces.
 inline void NoteText(const Call& call, uint32_t argument, const char* text) {

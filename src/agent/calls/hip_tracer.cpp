@@ -71,7 +71,8 @@ void Left(uint32_t id, const hip_api_data_t& data) {
   uint64_t words[kMaxTracedWords];
   // Where the result is not known, nothing may be read through a pointer.
   function.put(data, words, kResultIsLastError && result == hipSuccess);
-  EndCall(traced_call.call, end, static_cast<uint32_t>(result), words, function.words);
+  WriteWords(traced_call.call, words, function.words);
+  EndCall(traced_call.call, end, static_cast<uint32_t>(result));
 }
 
 // --- HIP 5.3 and later
@@ -126,7 +127,7 @@ int ReportBegin(uint32_t domain, uint32_t id, void*) {
   if (!Wanted()) return 1;
   Call call;
   if (!BeginCall<Domain::kHip>(&call, static_cast<uint16_t>(kFirstTracedFunction + id))) return 1;
-  EndCall(call, call.begin_tsc, 0, nullptr, 0);
+  EndCall(call, call.begin_tsc, 0);
   call.thread->correlation = call.correlation;
   return 1;
 }

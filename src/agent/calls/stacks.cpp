@@ -43,33 +43,28 @@ uint64_t StackEnd(uint64_t sp) {
 
 size_t WalkStack(Frame frame, uint64_t stack_end, uint64_t* addresses, size_t most) {
   size_t count = 0;
-  // Each step goes up: the walk ends after as many steps as the stack has words, at the latest.
-  while (count < most) {
-    const UnwindRule rule = RuleAt(frame.instruction);
-    if (rule.kind == UnwindRule::Kind::kOutermost) break;
-    uint64_t cfa = 0;
+  UnwindRule rule = RuleAt(frame.instruction);
+  // Each step goes up, so the walk ends.
+  while (count < most && rule.kind() != UnwindRule::Kind::kOutermost) {
+    const bool told = rule.kind() == UnwindRule::Kind::kRule;
+    uint64_t cfa = frame.bp + 16;  // of a function with a frame pointer
+    if (told)
+      cfa = (rule.from_bp() ? frame.bp : frame.sp) + static_cast<uint64_t>(rule.cfa_offset());
+    if (cfa % 8 != 0 || cfa < frame.sp + (told ? 8 : 16) || cfa > stack_end) break;
     uint64_t bp = frame.bp;
-    if (rule.kind == UnwindRule::Kind::kRule) {
-      cfa = (rule.from_bp ? frame.bp : frame.sp) + static_cast<uint64_t>(int64_t{rule.cfa_offset});
-    } else {
-      cfa = frame.bp + 16;  // what a function with a frame pointer does
-    }
-    if (cfa % 8 != 0 || cfa < frame.sp + 8 || cfa > stack_end) break;
-    if (rule.kind == UnwindRule::Kind::kNone) {
+    if (!told) {
       bp = Load(cfa - 16);
-    } else if (rule.bp_saved) {
-      const uint64_t place = cfa + static_cast<uint64_t>(int64_t{rule.bp_offset});
-      if (place < frame.sp || place + 8 > stack_end) break;
+    } else if (rule.bp_saved()) {
+      const uint64_t place = cfa + static_cast<uint64_t>(rule.bp_offset());
+      if (place < frame.sp || place > stack_end - 8) break;
       bp = Load(place);
     }
     const uint64_t back = Load(cfa - 8);
-    if (!IsCode(back - 1)) {
-      // Code made at run time has no tables and may be right; a stray word is not followed further.
-      if (rule.kind == UnwindRule::Kind::kRule && back > 4096) addresses[count++] = back;
-      break;
-    }
-    addresses[count++] = back;
     frame = {back - 1, cfa, bp};
+    rule = RuleAt(frame.instruction);
+    // Code made at run time is in no library and may be right; a stray word is not.
+    if (rule.code() || (told && back > 4096)) addresses[count++] = back;
+    if (!rule.code()) break;
   }
   return count;
 }

@@ -413,12 +413,9 @@ bool ReadCommon(Cursor* cursor, Common* common) {
 
 bool Fits(int64_t offset) { return offset % 8 == 0 && offset > -(1 << 20) && offset < (1 << 20); }
 
-}  // namespace
-
-UnwindRule ReadRule(uint64_t instruction) {
-  const CodeRange* range = RangeOf(instruction);
-  if (range == nullptr || range->tables == 0) return {};
-  const uint64_t at = FindDescription(range->tables, instruction);
+// What the tables at `tables` say.
+UnwindRule ReadRule(uint64_t tables, uint64_t instruction) {
+  const uint64_t at = FindDescription(tables, instruction);
   Entry description;
   if (at == 0 || !description.Read(at)) return {};
   Cursor cursor = description.Start();
@@ -439,78 +436,60 @@ UnwindRule ReadRule(uint64_t instruction) {
   Row row = initial;
   if (!Run(cursor, common, begin, instruction, initial, &row)) return {};
 
-  UnwindRule rule;
-  if (row.outermost) {
-    rule.kind = UnwindRule::Kind::kOutermost;
-    return rule;
-  }
+  if (row.outermost) return {UnwindRule::Kind::kOutermost, true};
   if (!row.cfa_known || !row.bp_known || !row.return_standard || !Fits(row.cfa_offset) ||
       !Fits(row.bp_offset) || (row.cfa_register != kSp && row.cfa_register != kBp))
     return {};
-  rule.kind = UnwindRule::Kind::kRule;
-  rule.from_bp = row.cfa_register == kBp;
-  rule.bp_saved = row.bp_saved;
-  rule.cfa_offset = static_cast<int32_t>(row.cfa_offset);
-  rule.bp_offset = static_cast<int32_t>(row.bp_offset);
-  return rule;
-}
-
-// --- the cache
-
-namespace {
-
-// Filled in once each: a key that is there stays until all are forgotten.
-struct CacheEntry {
-  std::atomic<uint64_t> instruction;
-  std::atomic<uint64_t> rule;
-};
-constexpr size_t kCacheEntries = 16384;
-constexpr size_t kProbes = 4;
-constexpr uint64_t kBusy = 1;
-constinit CacheEntry cache[kCacheEntries] = {};
-
-uint64_t Pack(const UnwindRule& rule) {
-  return static_cast<uint64_t>(rule.kind) | static_cast<uint64_t>(rule.from_bp) << 2 |
-         static_cast<uint64_t>(rule.bp_saved) << 3 |
-         static_cast<uint64_t>(static_cast<uint32_t>(rule.cfa_offset) & 0xffffff) << 8 |
-         static_cast<uint64_t>(static_cast<uint32_t>(rule.bp_offset) & 0xffffff) << 32;
-}
-
-int32_t SignedPart(uint64_t word, int shift) {
-  return static_cast<int32_t>(static_cast<uint32_t>(word >> shift) << 8) >> 8;
-}
-
-UnwindRule Unpack(uint64_t word) {
-  UnwindRule rule;
-  rule.kind = static_cast<UnwindRule::Kind>(word & 3);
-  rule.from_bp = (word >> 2 & 1) != 0;
-  rule.bp_saved = (word >> 3 & 1) != 0;
-  rule.cfa_offset = SignedPart(word, 8);
-  rule.bp_offset = SignedPart(word, 32);
-  return rule;
+  return UnwindRule::Step(row.cfa_register == kBp, row.cfa_offset, row.bp_saved, row.bp_offset);
 }
 
 }  // namespace
 
-UnwindRule RuleAt(uint64_t instruction) {
-  const size_t start = instruction * 0x9E3779B97F4A7C15u >> 40;
-  CacheEntry* room = nullptr;
-  for (size_t i = 0; i < kProbes; ++i) {
-    CacheEntry& entry = cache[(start + i) % kCacheEntries];
-    const uint64_t key = entry.instruction.load(std::memory_order_acquire);
-    if (key == instruction) return Unpack(entry.rule.load(std::memory_order_relaxed));
-    if (key == 0 && room == nullptr) room = &entry;
+UnwindRule ReadRule(uint64_t instruction) {
+  const CodeRange* range = RangeOf(instruction);
+  if (range == nullptr) return {};
+  UnwindRule rule;
+  if (range->tables != 0) rule = ReadRule(range->tables, instruction);
+  return rule.kind() == UnwindRule::Kind::kNone ? UnwindRule(rule.kind(), true) : rule;
+}
+
+namespace internal {
+
+constinit CachedRule cached_rules[kCachedRules + 4] = {};
+
+UnwindRule ReadAndKeep(uint64_t instruction) {
+  constexpr size_t kProbes = 4;
+  constexpr uint64_t kBusy = 1;
+  CachedRule* const place = CachePlace(instruction);
+  CachedRule* room = nullptr;
+  for (CachedRule* entry = place; entry < place + kProbes; ++entry) {
+    const uint64_t key = entry->instruction.load(std::memory_order_acquire);
+    if (key == instruction)
+      return UnwindRule::FromBits(entry->bits.load(std::memory_order_relaxed));
+    if (key == 0 && room == nullptr) room = entry;
   }
   const UnwindRule rule = ReadRule(instruction);
   uint64_t free = 0;
   if (room != nullptr && room->instruction.compare_exchange_strong(free, kBusy)) {
-    room->rule.store(Pack(rule), std::memory_order_relaxed);
+    room->bits.store(rule.bits(), std::memory_order_relaxed);
     room->instruction.store(instruction, std::memory_order_release);
   }
   return rule;
 }
 
+}  // namespace internal
+
+namespace {
+constinit std::atomic<uint64_t> our_begin{0};
+constinit std::atomic<uint64_t> our_end{0};
+}  // namespace
+
 void SetUnwindLibraries(const std::vector<Library>& libraries) {
+  for (const Library& library : libraries) {
+    if (!library.HasCode(reinterpret_cast<uintptr_t>(&SetUnwindLibraries))) continue;
+    our_begin.store(library.code_begin, std::memory_order_relaxed);
+    our_end.store(library.code_end, std::memory_order_relaxed);
+  }
   auto map = std::make_unique<CodeMap>();
   for (const Library& library : libraries)
     if (library.code_end > library.code_begin)
@@ -518,14 +497,13 @@ void SetUnwindLibraries(const std::vector<Library>& libraries) {
   std::sort(map->ranges.begin(), map->ranges.end(),
             [](const CodeRange& a, const CodeRange& b) { return a.begin < b.begin; });
   code_map.store(map.release(), std::memory_order_release);
-  for (CacheEntry& entry : cache) entry.instruction.store(0, std::memory_order_release);
+  for (internal::CachedRule& entry : internal::cached_rules)
+    entry.instruction.store(0, std::memory_order_release);
 }
 
-bool IsCode(uint64_t address) { return RangeOf(address) != nullptr; }
-
 bool IsOurCode(uint64_t address) {
-  const CodeRange* range = RangeOf(address);
-  return range != nullptr && range == RangeOf(reinterpret_cast<uint64_t>(&IsOurCode));
+  return address >= our_begin.load(std::memory_order_relaxed) &&
+         address < our_end.load(std::memory_order_relaxed);
 }
 
 }  // namespace rochound::agent

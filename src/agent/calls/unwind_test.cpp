@@ -109,25 +109,35 @@ TEST_F(Unwind, RulesAreKept) {
   const UnwindRule fresh = ReadRule(here);
   const UnwindRule first = RuleAt(here);
   const UnwindRule again = RuleAt(here);
-  EXPECT_EQ(fresh.kind, UnwindRule::Kind::kRule);
-  for (const UnwindRule& rule : {first, again}) {
-    EXPECT_EQ(rule.kind, fresh.kind);
-    EXPECT_EQ(rule.from_bp, fresh.from_bp);
-    EXPECT_EQ(rule.cfa_offset, fresh.cfa_offset);
-    EXPECT_EQ(rule.bp_saved, fresh.bp_saved);
-    EXPECT_EQ(rule.bp_offset, fresh.bp_offset);
-  }
+  EXPECT_EQ(fresh.kind(), UnwindRule::Kind::kRule);
+  EXPECT_EQ(first.bits(), fresh.bits());
+  EXPECT_EQ(again.bits(), fresh.bits());
   // At a function's first instruction only the return address is on the stack.
-  EXPECT_FALSE(fresh.from_bp);
-  EXPECT_EQ(fresh.cfa_offset, 8);
+  EXPECT_FALSE(fresh.from_bp());
+  EXPECT_FALSE(fresh.bp_saved());
+  EXPECT_EQ(fresh.cfa_offset(), 8);
+}
+
+TEST_F(Unwind, ARuleFitsItsWord) {
+  for (const int64_t cfa : {8, -8, 1 << 20, -(1 << 20)}) {
+    for (const int64_t bp : {-16, 16, 1 << 20, -(1 << 20), 0}) {
+      const UnwindRule rule = UnwindRule::Step(true, cfa, false, bp);
+      EXPECT_EQ(rule.cfa_offset(), cfa);
+      EXPECT_EQ(rule.bp_offset(), bp);
+      EXPECT_TRUE(rule.from_bp() && rule.code() && !rule.bp_saved());
+      EXPECT_EQ(rule.kind(), UnwindRule::Kind::kRule);
+    }
+  }
+  EXPECT_FALSE(UnwindRule().code());
+  EXPECT_TRUE(UnwindRule(UnwindRule::Kind::kOutermost, true).code());
 }
 
 TEST_F(Unwind, AddressesThatAreNotCodeHaveNoRule) {
-  EXPECT_EQ(RuleAt(0).kind, UnwindRule::Kind::kNone);
-  EXPECT_EQ(RuleAt(12345).kind, UnwindRule::Kind::kNone);
-  EXPECT_EQ(RuleAt(~uint64_t{0}).kind, UnwindRule::Kind::kNone);
+  EXPECT_EQ(RuleAt(0).kind(), UnwindRule::Kind::kNone);
+  EXPECT_EQ(RuleAt(12345).kind(), UnwindRule::Kind::kNone);
+  EXPECT_EQ(RuleAt(~uint64_t{0}).kind(), UnwindRule::Kind::kNone);
   int local = 0;
-  EXPECT_EQ(RuleAt(reinterpret_cast<uint64_t>(&local)).kind, UnwindRule::Kind::kNone);
+  EXPECT_EQ(RuleAt(reinterpret_cast<uint64_t>(&local)).kind(), UnwindRule::Kind::kNone);
 }
 
 // Tables that are not there any more: a library was unloaded since its address was noted.
@@ -140,7 +150,7 @@ TEST_F(Unwind, UnmappedTablesAreNotRead) {
   library.code_end = library.code_begin + 4096;
   library.unwind_tables = library.code_begin + 4096;
   SetUnwindLibraries({library});
-  EXPECT_EQ(RuleAt(library.code_begin + 100).kind, UnwindRule::Kind::kNone);
+  EXPECT_EQ(RuleAt(library.code_begin + 100).kind(), UnwindRule::Kind::kNone);
 }
 
 // Stacks full of numbers that mean nothing, plausible addresses among them: the walk must end,

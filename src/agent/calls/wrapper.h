@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -85,11 +86,13 @@ class Wrapper<kMember, kFunction, kDomain, kOut> {
     __atomic_store_n(entry, &Enter, __ATOMIC_RELEASE);
   }
 
-  // Where the entry stands in its table.
+  // Where the entry stands in its table, in bytes: what a pointer to a member is made of.
   static size_t Offset() {
-    alignas(Table) static constexpr char kNowhere[sizeof(Table)] = {};
-    const auto* table = reinterpret_cast<const Table*>(kNowhere);
-    return static_cast<size_t>(reinterpret_cast<const char*>(&(table->*kMember)) - kNowhere);
+    const auto member = kMember;
+    size_t offset = 0;
+    static_assert(sizeof(member) == sizeof(offset));
+    std::memcpy(&offset, &member, sizeof(offset));
+    return offset;
   }
 
   static constexpr FunctionRow Row(const char* domain, const char* name, const char* arguments) {
@@ -115,18 +118,29 @@ class Wrapper<kMember, kFunction, kDomain, kOut> {
     if constexpr (std::is_void_v<R>) {
       next_(arguments...);
       const uint64_t end = Tsc();
-      uint64_t words[Pack::kWords + 1];
-      Pack::Put(words, false, arguments...);
-      EndCall(call, end, 0, words, Pack::kWords);
+      Write<Pack::kWords>(call, [&](uint64_t* words) { Pack::Put(words, false, arguments...); });
+      EndCall(call, end, 0);
     } else {
       const R result = next_(arguments...);
       const uint64_t end = Tsc();
       constexpr size_t kMore = Result<R>::kWide ? Value<R>::kWords : 0;
-      uint64_t words[Pack::kWords + kMore + 1];
-      Pack::Put(words, Result<R>::Good(result), arguments...);
-      if constexpr (kMore != 0) Value<R>::Put(words + Pack::kWords, result);
-      EndCall(call, end, Result<R>::Word(result), words, Pack::kWords + kMore);
+      Write<Pack::kWords + kMore>(call, [&](uint64_t* words) {
+        Pack::Put(words, Result<R>::Good(result), arguments...);
+        if constexpr (kMore != 0) Value<R>::Put(words + Pack::kWords, result);
+      });
+      EndCall(call, end, Result<R>::Word(result));
       return result;
+    }
+  }
+
+  template <size_t kWords, typename Put>
+  static void Write(const Call& call, Put put) {
+    if constexpr (kWords != 0 && kWords <= kWordsPerRecord) {
+      WriteFewWords<kWords>(call, put);
+    } else if constexpr (kWords != 0) {
+      uint64_t words[kWords];
+      put(words);
+      WriteWords(call, words, kWords);
     }
   }
 
