@@ -17,8 +17,8 @@
 namespace rochound::agent {
 
 // With CFA, the stack pointer's value before the call: CFA = (from_bp ? bp : sp) + cfa_offset; the
-// return address is at CFA - 8; the caller's bp is at CFA + bp_offset, or unchanged. One word, since
-// that is what the table keeps and what a walk wants in a register.
+// return address is at CFA - 8; the caller's bp is at CFA + bp_offset, or unchanged. One word,
+// since that is what the table keeps and what a walk wants in a register.
 class UnwindRule {
  public:
   enum class Kind : uint8_t { kNone, kRule, kOutermost };  // none: the tables do not tell
@@ -69,8 +69,8 @@ bool IsOurCode(uint64_t address);
 
 namespace internal {
 
-// Filled in once each: a key that is there stays until all are forgotten. Half of the collisions are
-// solved by looking at the next few.
+// Filled in once each: a key that is there stays until all are forgotten. Half of the collisions
+// are solved by looking at the next few.
 struct CachedRule {
   std::atomic<uint64_t> instruction;
   std::atomic<uint64_t> bits;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What recording a call costs, and how fast logs are read: figures for `./dev bench recorder`. Called
-// on one thread, in a program of its own; nothing else should write logs meanwhile.
+// What recording a call costs, and how fast logs are read: figures for `./dev bench recorder`.
+// Called on one thread, in a program of its own; nothing else should write logs meanwhile.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `./dev bench recorder_log [--json]`: the cost of one recorded call beside that of a bare loop, and
-// the speed of reading. Rates are per second of one core's time, since machines are busy.
+// `./dev bench recorder_log [--json]`: the cost of one recorded call beside that of a bare loop,
+// and the speed of reading. Rates are per second of one core's time, since machines are busy.
 #include <fmt/format.h>
 
 #include <cstring>
