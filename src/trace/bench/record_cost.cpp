@@ -86,7 +86,7 @@ base::Result<RecordCost> MeasureRecordCost(const std::filesystem::path& parent, 
   if (memory == nullptr) return base::ErrnoError("cannot map", bare_path, errno);
   Prefault(memory, kBareBytes);
   auto* start = reinterpret_cast<Bare*>(memory);
-  Bare* end = start + kBareBytes / sizeof(Bare);
+  auto* end = reinterpret_cast<Bare*>(memory + kBareBytes);
   Bare* place = start;
   std::string error;
   // As a flight recorder: the same memory is written again and again, as in the bare loop.
