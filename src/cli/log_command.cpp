@@ -207,6 +207,15 @@ int LogCommand::Usage(const std::string& problem) const {
 }
 
 int LogCommand::Dump(const trace::RunLog& run) const {
+  for (const std::string& problem : run.problems()) base::LogWarning(problem);
+  for (const auto& log : run.processes()) {
+    for (const std::string& problem : log->problems()) {
+      base::LogWarning(fmt::format("process {}: {}", log->pid(), problem));
+    }
+    if (Lost(*log) == 0) continue;
+    base::LogWarning(fmt::format("process {}: {} records were dropped and are missing here",
+                                 log->pid(), Lost(*log)));
+  }
   std::string text;
   bool good = true;
   for (const auto& log : run.processes()) {
