@@ -528,6 +528,23 @@ def case_stuck_clients(place):
     program.end()
 
 
+def case_asked_while_it_begins_and_ends(place):
+    """Every request at every moment of a short life; the program does not notice."""
+    requests = (b"flush\n", b"status\n", b"stop\n", b"start\n")
+    for _ in range(20):
+        program = place.obedient()
+        program.child.stdin.write("launch 20\n" * 3)
+        program.child.stdin.close()
+        asked = 0
+        while program.child.poll() is None:
+            with contextlib.suppress(FileNotFoundError, ConnectionRefusedError, ConnectionResetError, BrokenPipeError):
+                asked += ask(place.socket(program.pid), requests[asked % len(requests)]).startswith("ok\n")
+        equal(program.child.returncode, 0, f"exit code ({program.stderr()})")
+        equal(program.child.stdout.read().split("\n")[-2], "end launched=60", "last line")
+        check(asked > 10, f"only {asked} requests were answered")
+        check(not place.socket(program.pid).exists(), "the socket is still there")
+
+
 def case_second_user(place):
     """Another user reaches neither the directory nor, if both were opened to him, the recorder."""
     if os.geteuid() != 0:
