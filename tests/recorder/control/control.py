@@ -454,6 +454,37 @@ input()
     program.end()
 
 
+def case_rpd_without_launcher(place):
+    """python3 program.py, as RPD's users start it: the trace is there when the program has ended."""
+    code = """
+import ctypes, os, subprocess, sys
+from rochound.rpdTracerControl import rpdTracerControl
+rpdTracerControl.setFilename("mine.rpd")
+control = rpdTracerControl()
+hip = ctypes.CDLL("libamdhip64.so")
+def work(count):
+    for _ in range(count):
+        assert hip.hipDeviceSynchronize() == 0
+work(2)
+with control:
+    work(3)
+    # A child inherits the wish to be recorded, but nobody starts it.
+    subprocess.run([sys.executable, "-c",
+                    "import ctypes; assert ctypes.CDLL('libamdhip64.so').hipDeviceSynchronize() == 0"], check=True)
+work(4)
+"""
+    path = os.path.dirname(arguments.rochound) + os.pathsep + os.environ["PATH"]
+    environment = {"HSA_TOOLS_LIB": None, "ROCHOUND_LOG_DIR": None, "PATH": path}
+    for _ in range(2):  # the second trace replaces the first
+        program = place.start(sys.executable, "-c", code, **environment)
+        equal(program.end(), "", "output")
+        check("rochound" not in program.stderr(), f"stderr: {program.stderr()}")
+        equal(os.listdir(place.folder / "mine.rpd.log") if (place.folder / "mine.rpd.log").exists() else [], [], "log")
+        with contextlib.closing(sqlite3.connect(place.folder / "mine.rpd")) as database:
+            equal(database.execute("select count(*) from api where apiName = 'hipDeviceSynchronize'").fetchone()[0], 3,
+                  "HIP calls in the trace")
+
+
 def case_range_of_roctx(place):
     """ROCHOUND_RANGE: only inside ranges of that name, which are themselves in the log."""
     program = place.obedient(ROCHOUND_RANGE="wanted")
