@@ -76,8 +76,7 @@ void ExpectSame(const Both& both) {
 
 // A sanitizer puts frames of its own on the stack, and intercepts what the walk is compared with.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SKIP_IF_FRAMES_ARE_ADDED() \
-  GTEST_SKIP() << "a sanitizer puts frames of its own on the stack"
+#define SKIP_IF_FRAMES_ARE_ADDED() GTEST_SKIP() << "a sanitizer puts frames of its own on the stack"
 #else
 #define SKIP_IF_FRAMES_ARE_ADDED() static_cast<void>(0)
 #endif
