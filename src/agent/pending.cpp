@@ -103,8 +103,13 @@ void TakeFinishedOn(Bucket& bucket, uint64_t signal) {
     return one->signal == signal && value <= one->done_at;
   };
   const Pending* last = nullptr;
-  for (const Pending* one = bucket.first; one != nullptr; one = one->next_same_bucket)
+  bool more_to_come = false;
+  for (const Pending* one = bucket.first; one != nullptr; one = one->next_same_bucket) {
     if (finished(one) && (last == nullptr || one->done_at < last->done_at)) last = one;
+    more_to_come = more_to_come || (one->signal == signal && !finished(one));
+  }
+  // The runtime clears a signal's copy times before the next copy, which may be about to begin.
+  if (last != nullptr && last->work == Work::kCopy && more_to_come) last = nullptr;
   Pending* next = nullptr;
   for (Pending* one = bucket.first; one != nullptr; one = next) {
     next = one->next_same_bucket;
