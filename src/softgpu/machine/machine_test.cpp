@@ -57,8 +57,11 @@ TEST_P(MachineTest, APacketIsNotTakenAheadOfItsDoorbell) {
   uint64_t first = machine_->Enqueue({kernel, 64, 64});
   uint64_t second = machine_->Enqueue({kernel, 64, 64});
   machine_->Ring(first);
+  const uint64_t one = 64u / machine_->WaveSize();
+  for (int i = 0; i < 5000 && machine_->device().instructions_executed() < one; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(machine_->device().instructions_executed(), 64u / machine_->WaveSize());
+  EXPECT_EQ(machine_->device().instructions_executed(), one);
   machine_->Ring(second);
   EXPECT_TRUE(machine_->Wait()) << machine_->error();
 }
