@@ -27,6 +27,13 @@ sigset_t Waited() {
   return set;
 }
 
+sigset_t Interrupts() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, signal);
+  return set;
+}
+
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -87,10 +94,13 @@ int ChildProcess::Wait() {
   }
 }
 
+void ChildProcess::HoldInterrupts() {
+  const sigset_t set = Interrupts();
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
 bool ChildProcess::Interrupted() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, signal);
+  const sigset_t set = Interrupts();
   const timespec now{};
   return sigtimedwait(&set, nullptr, &now) > 0;
 }

@@ -30,6 +30,9 @@ class ChildProcess {
   // Waits for the end and returns the status of waitpid.
   int Wait();
 
+  // For commands that start no program: from here on Interrupted tells, and nothing ends us.
+  static void HoldInterrupts();
+
   // Whether somebody wants us to stop, since the program ended. Forgets it.
   static bool Interrupted();
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "cli/child_process.h"
 #include "cli/exit_codes.h"
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
@@ -275,11 +276,14 @@ int LogCommand::Stat(const trace::RunLog& run) const {
 }
 
 int LogCommand::Recover() const {
-  // A folder that is no log is a mistake here; `rochound run` makes an empty trace of it.
-  if (const auto run = trace::RunLog::Open(folder_); !run.ok()) {
-    base::LogError(run.error().message);
+  // A folder that is no log is a mistake here; `rochound run` makes an empty trace of it. A process
+  // that was killed before it could write anything is no mistake.
+  if (!IsLogFolder(folder_)) {
+    base::LogError(fmt::format("there is no log in '{}': it should be the folder of a run, or of a "
+                               "process in it", folder_));
     return kExitSetup;
   }
+  ChildProcess::HoldInterrupts();  // so that no half of a trace is left behind
   TraceOutput output;
   output.rpd = output_;
   output.jsonl = jsonl_;

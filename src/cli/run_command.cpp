@@ -30,13 +30,6 @@ using base::Result;
 
 constexpr const char* kDefaultOutput = "trace.rpd";
 
-bool HasLog(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (it->path().filename().string().rfind("process-", 0) == 0) return true;
-  return false;
-}
-
 // Makes the folder for the log. Temporary ones stand beside the output: that is where there is
 // room, and where somebody looks for what a killed run left.
 Result<fs::path> MakeLogDirectory(const std::string& asked, const fs::path& output) {
@@ -174,7 +167,7 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
     return fmt::format("-o: there is no folder '{}'; make it, or choose another place",
                        folder.string());
   }
-  if (!log_directory_.empty() && HasLog(log_directory_)) {
+  if (!log_directory_.empty() && IsLogFolder(log_directory_)) {
     return fmt::format("'{}' holds the log of another run; choose another folder or remove it",
                        log_directory_);
   }
@@ -234,7 +227,7 @@ int RunCommand::Run(const std::vector<std::string>& program) const {
   const int status = child.value().Wait();
   if (!prepared.ok()) ChildProcess::EndLike(status);
 
-  const bool empty = !HasLog(recording.log_directory);
+  const bool empty = !IsLogFolder(recording.log_directory);
   const std::string why = empty ? WhyNothing(program, status) : "";
   if (empty) base::LogWarning("nothing was recorded: " + why);
   if (log_only_) ChildProcess::EndLike(status);

@@ -52,9 +52,10 @@ class RunCommand : public testing::Test {
   fs::path Agent() const { return dir_.path() / "lib/librochound_agent.so"; }
   fs::path Work() const { return dir_.path() / "work"; }
 
-  pid_t Start(const Arguments& arguments) const {
+  pid_t Start(const Arguments& arguments, bool group = false) const {
     const pid_t child = fork();
     if (child != 0) return child;
+    if (group) setpgid(0, 0);
     dup2(open((dir_.path() / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
     dup2(open((dir_.path() / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
     for (const auto& [name, value] : variables_)
@@ -274,6 +275,39 @@ TEST_F(RunCommand, KeepsTheLogWhenTheTraceCannotBeWritten) {
   EXPECT_PRED_FORMAT2(IsSubstring, "rochound log recover", outcome.err);
   EXPECT_EQ(Files().size(), 2u);
   EXPECT_EQ(Run({"-o", "trace.rpd"}, {"hsa", "exit", "6"}).code(), 6);  // the program's goes first
+}
+
+TEST_F(RunCommand, LeavesALogThatCanBeRecoveredWhenBothAreKilled) {
+  const fs::path ready = Work() / "ready";
+  variables_["FAKE_AGENT"] = "killed";
+  const pid_t child = Start(Line({}, {"hsa", "wait", ready.string()}), /*group=*/true);
+  WaitFor(ready);
+  ASSERT_EQ(kill(-child, SIGKILL), 0);
+  EXPECT_EQ(WTERMSIG(Finish(child).status), SIGKILL);
+  fs::remove(ready);
+  ASSERT_EQ(Files().size(), 1u);
+  const std::string log = Files()[0];
+  const Outcome recovered = Finish(Start({"log", "recover", log, "-o", "again.rpd"}));
+  EXPECT_EQ(recovered.code(), 0) << recovered.err;
+  EXPECT_EQ(recovered.out, "");
+  EXPECT_PRED_FORMAT2(IsSubstring, "again.rpd: 1 process", recovered.err);
+  EXPECT_EQ(Ask("again.rpd", "select count(*) from kernel"), "10");
+  EXPECT_EQ(Ask("again.rpd", "select note from rochound_process"), "killed");
+  EXPECT_EQ(Ask("again.rpd", "select value from rocpd_metadata where tag = 'rochound_command'"),
+            std::string(ROCHOUND_TEST_PROGRAM) + " hsa wait " + ready.string());
+}
+
+TEST_F(RunCommand, RecoversWhatThereIs) {
+  // A process that was killed before its first record.
+  fs::create_directories(Work() / "log/process-4711-1");
+  const Outcome empty = Finish(Start({"log", "recover", "log", "-o", "empty.rpd"}));
+  EXPECT_EQ(empty.code(), 0) << empty.err;
+  EXPECT_EQ(empty.err.find("! missing: everything"), 0u) << empty.err;
+  EXPECT_EQ(Ask("empty.rpd", "select count(*) from api"), "0");
+  // No log at all.
+  EXPECT_EQ(Finish(Start({"log", "recover", "."})).code(), 125);
+  EXPECT_EQ(Finish(Start({"log", "recover", "nothing"})).code(), 125);
+  EXPECT_EQ(Files(), (std::vector<std::string>{"empty.rpd", "log"}));
 }
 
 TEST_F(RunCommand, TellsWhatIsMissingFirst) {

@@ -103,15 +103,6 @@ std::vector<std::string> LostLines(const Summary& summary) {
   return lines;
 }
 
-bool HasProcessFolder(const std::filesystem::path& folder) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    if (it->path().filename().string().rfind("process-", 0) == 0) return true;
-  }
-  return false;
-}
-
 Result<std::optional<store::TextOutput>> OpenText(const std::string& place) {
   if (place.empty()) return std::optional<store::TextOutput>();
   ROCHOUND_TRY(store::TextOutput output, store::TextOutput::Open(place));
@@ -126,6 +117,16 @@ std::optional<std::string> DurationsPlace(bool asked, const char* location) {
   if (place == "console") return "-";
   if (place.empty()) return asked ? std::optional<std::string>("") : std::nullopt;
   return place;
+}
+
+bool IsLogFolder(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.rfind("process-", 0) == 0 || name == "segment-000000") return true;
+  }
+  return false;
 }
 
 std::string CommandOf(const std::filesystem::path& log_directory) {
@@ -149,12 +150,7 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
   options.jsonl = jsonl ? &*jsonl : nullptr;
   options.durations = durations ? &*durations : nullptr;
 
-  if (!HasProcessFolder(log_directory)) {
-    // One process's own folder is a log, too.
-    std::error_code error;
-    if (!std::filesystem::exists(log_directory / "segment-000000", error))
-      return store::ConvertNothing(why_empty, options);
-  }
+  if (!IsLogFolder(log_directory)) return store::ConvertNothing(why_empty, options);
   const auto run = trace::RunLog::Open(log_directory);
   // A process that was killed before it had written anything.
   if (!run.ok()) return store::ConvertNothing(run.error().message, options);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "base/files.h"
 #include "store/database.h"
@@ -434,6 +435,51 @@ TEST_F(Conversion, WritesStackFrames) {
   EXPECT_EQ(frames[0].find("1|hipDeviceSynchronize|0|rochound::store::ConvertRun("), 0u)
       << frames[0];
   EXPECT_EQ(frames[1], "1|hipDeviceSynchronize|1|0x123");
+}
+
+// Whatever a disk did to a log, the trace is a sound database and the conversion comes to its end.
+TEST_F(Conversion, SurvivesDamage) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  for (uint32_t id = 1; id <= 5; ++id) log.Kernel(id, fmt::format("_Z{}k", id));
+  auto* thread = log.NewThread();
+  for (uint64_t i = 0; i < 200; ++i) {
+    const uint64_t correlation = thread->NextCorrelation();
+    log.Dispatch(thread, correlation, 1, i, static_cast<uint32_t>(i % 5) + 1, 2'000'000 + i);
+    log.Copy(thread, correlation, i, trace::CopyKind::kCopy, 0, 1, 64, 2'000'000 + i);
+    log.Call(thread, static_cast<uint16_t>(i % 9), 2'000'000 + i, 2'000'001 + i, correlation,
+             {i, i, i, i, i, i, i, i});
+    log.Time(1, i, 1, 2'000'000 + i, 2'000'001 + i);
+    log.CopyTime(i, 1, 2'000'000 + i, 2'000'001 + i);
+    log.Range(thread, static_cast<trace::RangeKind>(i % 6), "r", 2'000'000 + i, i);
+    log.Put<trace::Allocation>(thread, 1, 0, [&](auto& record) {
+      record.address = i % 7;
+      record.bytes = i;
+      record.now_tsc = 2'000'000 + i;
+    });
+    log.Put<trace::Release>(thread, 0, 0, [&](auto& record) {
+      record.address = i % 7;
+      record.now_tsc = 2'000'000 + i;
+      record.correlation = 0;
+    });
+  }
+  log.Finish();
+  log.SetClocks();
+  const std::filesystem::path file =
+      std::filesystem::path(log.writer()->process_directory()) / "segment-000000";
+  const std::string whole = base::ReadFile(file).value();
+  const size_t records = std::min<size_t>(whole.size(), 100'000);
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 30; ++round) {
+    std::string damaged = whole;
+    for (int i = 0; i < 40; ++i) {
+      // Not the headers: a log that cannot be opened at all shows nothing here.
+      const size_t at = 4096 + 64 + random() % (records - 4096 - 64);
+      damaged[at] = static_cast<char>(random());
+    }
+    ASSERT_TRUE(base::WriteFile(file, damaged).ok());
+    Convert();
+  }
 }
 
 TEST_F(Conversion, OfARunThatLeftNothing) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/files.h"
 #include "store/database.h"
@@ -136,7 +137,11 @@ TEST_F(SqlitePages, ReadsBackWhatWasWritten) {
 }
 
 TEST_F(SqlitePages, IsWholeAtEveryCount) {
-  for (int64_t count = 0; count <= 700; ++count) {
+  // Around the counts where the trees get their second and their third level.
+  std::vector<int64_t> counts;
+  for (int64_t count = 0; count <= 100; ++count) counts.push_back(count);
+  for (int64_t count = 1400; count <= 2600; count += 17) counts.push_back(count);
+  for (const int64_t count : counts) {
     Make(512);
     for (int64_t i = 1; i <= count; ++i) Add(i, i, "row", i << 20);
     ASSERT_TRUE(Finish().ok());
