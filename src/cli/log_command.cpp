@@ -279,8 +279,10 @@ int LogCommand::Recover() const {
   // A folder that is no log is a mistake here; `rochound run` makes an empty trace of it. A process
   // that was killed before it could write anything is no mistake.
   if (!IsLogFolder(folder_)) {
-    base::LogError(fmt::format("there is no log in '{}': it should be the folder of a run, or of a "
-                               "process in it", folder_));
+    base::LogError(
+        fmt::format("there is no log in '{}': it should be the folder of a run, or of a "
+                    "process in it",
+                    folder_));
     return kExitSetup;
   }
   ChildProcess::HoldInterrupts();  // so that no half of a trace is left behind

@@ -284,6 +284,8 @@ TEST_F(RunCommand, LeavesALogThatCanBeRecoveredWhenBothAreKilled) {
   WaitFor(ready);
   ASSERT_EQ(kill(-child, SIGKILL), 0);
   EXPECT_EQ(WTERMSIG(Finish(child).status), SIGKILL);
+  // The program goes a moment after its launcher; a log of a running process is told so.
+  for (int i = 0; i < 2000 && kill(-child, 0) == 0; ++i) usleep(1000);
   fs::remove(ready);
   ASSERT_EQ(Files().size(), 1u);
   const std::string log = Files()[0];
