@@ -65,7 +65,7 @@ std::string NoSocket(pid_t process) {
 
 }  // namespace
 
-const char* const CtlCommand::kExamples = R"(
+constexpr const char* kExamples = R"(
 Actions:
   list    which programs are being recorded
   status  what their recorders have written so far
@@ -87,9 +87,10 @@ Only the program's own user and root may control it. Exit codes: 0 all asked
 processes answered, 1 some did not or there were none, 2 wrong usage.
 )";
 
+const char* CtlCommand::examples() const { return kExamples; }
+
 CtlCommand::CtlCommand(CLI::App& app)
-    : subcommand_(
-          app.add_subcommand("ctl", "Start, stop and ask the recorders of running programs")) {
+    : Command(app.add_subcommand("ctl", "Start, stop and ask the recorders of running programs")) {
   UsageFormatter::Set(*subcommand_, "rochound ctl ACTION [PID... | --tree PID | --all] [OPTIONS]");
   subcommand_->add_option("action", action_, "list, status, start, stop, flush or dump")
       ->type_name("");
@@ -161,7 +162,7 @@ void CtlCommand::ReadLog(Row* row) {
       row->kinds[trace::kDescriptions[kind]->name] = count;
 }
 
-int CtlCommand::Run() const {
+int CtlCommand::Run(const std::vector<std::string>& /*program*/) {
   if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
   const bool everything = processes_.empty() && trees_.empty();
   std::vector<Row> rows = Targets();

@@ -10,22 +10,20 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
 #include "cli/control_client.h"
 
 namespace rochound::cli {
 
-class CtlCommand {
+class CtlCommand final : public Command {
  public:
-  // For the end of --help.
-  static const char* const kExamples;
-
   // Adds the subcommand and its options to app; *this must outlive the parsing.
   explicit CtlCommand(CLI::App& app);
 
-  bool Chosen() const { return subcommand_->parsed(); }
+  const char* examples() const override;
 
   // The exit code.
-  int Run() const;
+  int Run(const std::vector<std::string>& program) override;
 
  private:
   // A process that is asked, with its answer.
@@ -48,7 +46,6 @@ class CtlCommand {
   void PrintEffect(const Row& row) const;
   void PrintJson(const std::vector<Row>& rows) const;
 
-  CLI::App* subcommand_;
   std::string action_;
   std::vector<pid_t> processes_;
   std::vector<pid_t> trees_;

@@ -155,7 +155,7 @@ void PrintStat(const ProcessLog& log) {
 
 }  // namespace
 
-const char* const LogCommand::kExamples = R"(
+constexpr const char* kExamples = R"(
 Actions:
   stat      what is in a run's log: records by kind, threads, time, what was
             dropped and which calls had not returned when a process was killed
@@ -176,8 +176,10 @@ and the log's. Dropped or doubtful data is told first. Exit codes: 0 done, 2
 wrong usage, 125 the log cannot be read.
 )";
 
+const char* LogCommand::examples() const { return kExamples; }
+
 LogCommand::LogCommand(CLI::App& app)
-    : subcommand_(app.add_subcommand("log", "Look into the log of a run, also of a killed one")) {
+    : Command(app.add_subcommand("log", "Look into the log of a run, also of a killed one")) {
   UsageFormatter::Set(*subcommand_, "rochound log ACTION FOLDER [OPTIONS]");
   subcommand_->add_option("action", action_, "stat, dump, recover or describe")->type_name("");
   subcommand_->add_option("folder", folder_, "The folder of a run, or of one process in it")
@@ -299,7 +301,7 @@ int LogCommand::Recover() const {
   return kExitSuccess;
 }
 
-int LogCommand::Run() const {
+int LogCommand::Run(const std::vector<std::string>& /*program*/) {
   if (action_.empty()) return Usage("what is to be done? For example: rochound log stat FOLDER");
   if (std::find(std::begin(kActions), std::end(kActions), action_) == std::end(kActions)) {
     return Usage(

@@ -8,22 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
 #include "trace/reader.h"
 
 namespace rochound::cli {
 
-class LogCommand {
+class LogCommand final : public Command {
  public:
-  // For the end of --help.
-  static const char* const kExamples;
-
   // Adds the subcommand and its options to app; *this must outlive the parsing.
   explicit LogCommand(CLI::App& app);
 
-  bool Chosen() const { return subcommand_->parsed(); }
+  const char* examples() const override;
 
   // The exit code.
-  int Run() const;
+  int Run(const std::vector<std::string>& program) override;
 
  private:
   int Usage(const std::string& problem) const;
@@ -31,7 +29,6 @@ class LogCommand {
   int Stat(const trace::RunLog& run) const;
   int Recover() const;
 
-  CLI::App* subcommand_;
   std::string action_;
   std::string folder_;
   std::vector<std::string> kinds_;

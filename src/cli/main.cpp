@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "cli/log_command.h"
 #include "cli/run_command.h"
 #include "cli/softgpu_command.h"
+#include "cli/trace_commands.h"
 #include "cli/usage_formatter.h"
 
 namespace {
@@ -24,15 +26,23 @@ using rochound::cli::kExitUsage;
 
 constexpr const char* kMore = "\nrochound COMMAND --help tells more about a command.\n";
 
+rochound::cli::Commands AllCommands(CLI::App& app) {
+  using namespace rochound::cli;  // NOLINT: every name of ours here is from there
+  Commands commands;
+  commands.push_back(std::make_unique<RunCommand>(app));
+  commands.push_back(std::make_unique<CtlCommand>(app));
+  AddTraceCommands(app, commands);
+  commands.push_back(std::make_unique<LogCommand>(app));
+  commands.push_back(std::make_unique<SoftgpuCommand>(app));
+  return commands;
+}
+
 int Main(std::vector<std::string> arguments) {
   CLI::App app("rochound: see what your program does on AMD GPUs", "rochound");
   app.set_version_flag("--version", "rochound " ROCHOUND_VERSION);
   rochound::cli::UsageFormatter::Set(app, "rochound COMMAND [OPTIONS]");
   app.require_subcommand(0, 1);
-  rochound::cli::CtlCommand ctl(app);
-  rochound::cli::LogCommand log(app);
-  rochound::cli::RunCommand run(app);
-  rochound::cli::SoftgpuCommand softgpu(app);
+  const rochound::cli::Commands commands = AllCommands(app);
 
   // What stands behind the first -- is somebody else's command line and must not be parsed as ours.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
@@ -41,31 +51,26 @@ int Main(std::vector<std::string> arguments) {
   arguments.erase(dashes, arguments.end());
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants it
 
+  const auto chosen = [&]() -> rochound::cli::Command* {
+    for (const auto& command : commands)
+      if (command->Chosen()) return command.get();
+    return nullptr;
+  };
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    const char* more = softgpu.Chosen() ? rochound::cli::SoftgpuCommand::kExamples
-                       : ctl.Chosen()   ? rochound::cli::CtlCommand::kExamples
-                       : log.Chosen()   ? rochound::cli::LogCommand::kExamples
-                       : run.Chosen()   ? rochound::cli::RunCommand::kExamples
-                                        : kMore;
-    fmt::print("{}{}", app.help(), more);
+    fmt::print("{}{}", app.help(), chosen() != nullptr ? chosen()->examples() : kMore);
     return kExitSuccess;
   } catch (const CLI::Success& answer) {  // --version
     return app.exit(answer);
   } catch (const CLI::ParseError& problem) {
     rochound::base::LogError(problem.what());
-    rochound::base::LogInfo(softgpu.Chosen() ? "See rochound softgpu --help."
-                            : ctl.Chosen()   ? "See rochound ctl --help."
-                            : log.Chosen()   ? "See rochound log --help."
-                            : run.Chosen()   ? "See rochound run --help."
-                                             : "See rochound --help.");
+    rochound::base::LogInfo(chosen() != nullptr
+                                ? fmt::format("See rochound {} --help.", chosen()->name())
+                                : "See rochound --help.");
     return kExitUsage;
   }
-  if (run.Chosen()) return run.Run(program);
-  if (softgpu.Chosen()) return softgpu.Run(program);
-  if (ctl.Chosen()) return ctl.Run();
-  if (log.Chosen()) return log.Run();
+  if (chosen() != nullptr) return chosen()->Run(program);
   fmt::print(stderr, "{}{}", app.help(), kMore);
   return kExitUsage;
 }

@@ -92,7 +92,7 @@ std::string WhyNothing(const std::vector<std::string>& program, int status) {
 
 }  // namespace
 
-const char* const RunCommand::kExamples = R"(
+constexpr const char* kExamples = R"(
 Examples:
   rochound run -- ./vector_add
   rochound run -o train.rpd --hsa --stacks -- python3 train.py
@@ -112,8 +112,10 @@ they mean for RPD and logduration. Exit codes of rochound itself: 2 wrong usage,
 be started, 127 program not found.
 )";
 
+const char* RunCommand::examples() const { return kExamples; }
+
 RunCommand::RunCommand(CLI::App& app)
-    : subcommand_(app.add_subcommand("run", "Record what a program does on the GPU")) {
+    : Command(app.add_subcommand("run", "Record what a program does on the GPU")) {
   UsageFormatter::Set(*subcommand_, "rochound run [OPTIONS] -- PROGRAM [ARGUMENTS]");
   const auto text = [&](const char* name, std::string& value, const char* type,
                         const char* description) {
@@ -187,7 +189,7 @@ TraceOutput RunCommand::Output() const {
   return output;
 }
 
-int RunCommand::Run(const std::vector<std::string>& program) const {
+int RunCommand::Run(const std::vector<std::string>& program) {
   if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
   const TraceOutput output = Output();
 

@@ -10,30 +10,27 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
 #include "cli/run_environment.h"
 #include "cli/trace_output.h"
 
 namespace rochound::cli {
 
-class RunCommand {
+class RunCommand final : public Command {
  public:
-  // For the end of --help.
-  static const char* const kExamples;
-
   // Adds the subcommand and its options to app; *this must outlive the parsing.
   explicit RunCommand(CLI::App& app);
 
-  bool Chosen() const { return subcommand_->parsed(); }
+  const char* examples() const override;
 
   // program: what stood behind "--". Returns an exit code only when the program was not run.
-  int Run(const std::vector<std::string>& program) const;
+  int Run(const std::vector<std::string>& program) override;
 
  private:
   int Usage(const std::string& problem) const;
   std::string Problem(const std::vector<std::string>& program) const;  // empty: none
   TraceOutput Output() const;
 
-  CLI::App* subcommand_;
   std::string output_;
   std::string log_directory_;
   Recording recording_;

@@ -76,7 +76,7 @@ int Exec(const std::vector<std::string>& program) {
 
 }  // namespace
 
-const char* const SoftgpuCommand::kExamples = R"(
+constexpr const char* kExamples = R"(
 Examples:
   rochound softgpu -- rocminfo
   rochound softgpu --gpu rx6800xt -- ./vector_add
@@ -90,8 +90,10 @@ the order given. Exit codes of rochound itself: 2 wrong usage, 125 set-up failed
 126 program cannot be started, 127 program not found.
 )";
 
+const char* SoftgpuCommand::examples() const { return kExamples; }
+
 SoftgpuCommand::SoftgpuCommand(CLI::App& app)
-    : subcommand_(app.add_subcommand("softgpu", "Run a program on software GPUs; no card needed")) {
+    : Command(app.add_subcommand("softgpu", "Run a program on software GPUs; no card needed")) {
   UsageFormatter::Set(*subcommand_, "rochound softgpu [OPTIONS] -- PROGRAM [ARGUMENTS]");
   subcommand_
       ->add_option("--gpu", gpus_,
@@ -145,7 +147,7 @@ int SoftgpuCommand::List() const {
   return kExitSuccess;
 }
 
-int SoftgpuCommand::Run(const std::vector<std::string>& program) const {
+int SoftgpuCommand::Run(const std::vector<std::string>& program) {
   if (!stray_.empty()) {
     return Usage(
         fmt::format("put -- before the program: rochound softgpu [OPTIONS] -- {}", stray_[0]));

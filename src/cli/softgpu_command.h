@@ -9,27 +9,25 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
+
 namespace rochound::cli {
 
-class SoftgpuCommand {
+class SoftgpuCommand final : public Command {
  public:
-  // For the end of --help. Not CLI11's footer, which some releases break into lines of their own.
-  static const char* const kExamples;
-
   // Adds the subcommand and its options to app; *this must outlive the parsing.
   explicit SoftgpuCommand(CLI::App& app);
 
-  bool Chosen() const { return subcommand_->parsed(); }
+  const char* examples() const override;
 
   // program: what stood behind "--". Returns an exit code only when there is nothing to run or
   // something went wrong.
-  int Run(const std::vector<std::string>& program) const;
+  int Run(const std::vector<std::string>& program) override;
 
  private:
   int Usage(const std::string& problem) const;
   int List() const;
 
-  CLI::App* subcommand_;
   std::vector<std::string> gpus_ = {"mi300x"};
   std::vector<std::string> stray_;
   unsigned threads_ = 0;  // 0: not given

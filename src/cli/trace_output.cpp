@@ -2,10 +2,8 @@
 #include "cli/trace_output.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -13,6 +11,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "cli/child_process.h"
+#include "cli/progress_bar.h"
 #include "store/conversion.h"
 #include "store/text_output.h"
 #include "trace/reader.h"
@@ -22,40 +21,9 @@ namespace {
 
 using base::Result;
 using store::Summary;
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kSummaryLines = 10;
 constexpr size_t kNameWidth = 60;
-
-// A line on a terminal that is written over again, from the third second on.
-class ProgressBar {
- public:
-  explicit ProgressBar(std::string what) : what_(std::move(what)) {}
-  ~ProgressBar() {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
-
-  void Show(uint64_t done, uint64_t all) {
-    if (!terminal_ || all == 0) return;
-    const auto now = Clock::now();
-    if (now - start_ < std::chrono::seconds(2) || now - last_ < std::chrono::milliseconds(100))
-      return;
-    last_ = now;
-    shown_ = true;
-    constexpr uint64_t kWidth = 30;
-    const uint64_t filled = std::min(kWidth, kWidth * done / all);
-    fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {:3}%\033[K", what_, "", filled, "", kWidth - filled,
-               std::min<uint64_t>(100, 100 * done / all));
-    fflush(stderr);
-  }
-
- private:
-  const std::string what_;
-  const bool terminal_ = isatty(STDERR_FILENO) == 1;
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point last_ = start_;
-  bool shown_ = false;
-};
 
 std::string Time(int64_t ns) {
   const auto number = static_cast<double>(ns);
@@ -158,7 +126,7 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
   ProgressBar bar(output.rpd.empty() ? "reading the log"
                                      : fmt::format("writing {}", output.rpd.string()));
   options.progress = [&](uint64_t done, uint64_t all) {
-    bar.Show(done, all);
+    if (all > 0) bar.Show(static_cast<double>(done) / static_cast<double>(all));
     return !ChildProcess::Interrupted();
   };
   return store::ConvertRun(run.value(), options);

@@ -25,6 +25,10 @@ void Statement::Bind(int parameter, int64_t value) {
   sqlite3_bind_int64(statement_, parameter + 1, value);
 }
 
+void Statement::Bind(int parameter, double value) {
+  sqlite3_bind_double(statement_, parameter + 1, value);
+}
+
 void Statement::Bind(int parameter, std::string_view text) {
   sqlite3_bind_text64(statement_, parameter + 1, text.data() != nullptr ? text.data() : "",
                       text.size(), SQLITE_STATIC, SQLITE_UTF8);

@@ -26,6 +26,7 @@ class Statement {
 
   // Columns and parameters are counted from zero. A bound text must live until the next Step.
   void Bind(int parameter, int64_t value);
+  void Bind(int parameter, double value);
   void Bind(int parameter, std::string_view text);
   void BindNull(int parameter);
   template <typename... Values>

@@ -1,109 +1,35 @@
 // SPDX-License-Identifier: MIT
 #include "store/rpd.h"
 
-#include <unistd.h>
+#include <utility>
 
-#include <system_error>
-
-#include "base/files.h"
 #include "store/database.h"
-#include "store/rpd_schema.h"
 
 namespace rochound::store {
 namespace {
 
-constexpr size_t kTextBytes = 4096;  // what RPD declares for strings
 constexpr int kSessionShift = 32;
-
-// Nobody else has the file, and a half written one is thrown away: no journal, no waiting for
-// disks.
-constexpr const char* kFastAndAlone =
-    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;";
-
-// At most kTextBytes, and no character cut in two.
-std::string_view Cut(std::string_view text) {
-  if (text.size() <= kTextBytes) return text;
-  size_t end = kTextBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
-}
 
 }  // namespace
 
 base::Result<std::unique_ptr<RpdWriter>> RpdWriter::Create(const std::filesystem::path& path) {
   std::unique_ptr<RpdWriter> writer(new RpdWriter);
-  writer->path_ = path;
-  writer->partial_ = path;
-  writer->partial_ += ".partial-" + std::to_string(getpid());
-  std::error_code ignored;
-  std::filesystem::remove(writer->partial_, ignored);
-  ROCHOUND_CHECK(writer->MakeSchema());
+  ROCHOUND_TRY(writer->file_, RpdFile::Create(path));
+  const std::pair<const char*, Table*> places[] = {
+      {"rocpd_api", &writer->api_},
+      {"rocpd_ustring", &writer->ustring_},
+      {"rocpd_op", &writer->op_},
+      {"rocpd_api_ops", &writer->api_ops_},
+      {"rocpd_kernelapi", &writer->kernel_api_},
+      {"rocpd_copyapi", &writer->copy_api_},
+      {"rocpd_stackframe", &writer->stack_frame_},
+      {"rochound_dispatch", &writer->dispatch_},
+      {"rochound_copy", &writer->copy_},
+      {"rochound_allocation", &writer->allocation_},
+  };
+  for (const auto& [name, table] : places) table->rows = writer->file_->Find(name);
   writer->String("");  // id 1, as in RPD
   return writer;
-}
-
-RpdWriter::~RpdWriter() {
-  std::error_code ignored;
-  if (!partial_.empty()) std::filesystem::remove(partial_, ignored);
-}
-
-base::Result<void> RpdWriter::MakeSchema() {
-  struct Place {
-    const char* name;
-    Table* table;
-  };
-  const Place places[] = {
-      {"rocpd_api", &api_},
-      {"rocpd_ustring", &ustring_},
-      {"rocpd_op", &op_},
-      {"rocpd_api_ops", &api_ops_},
-      {"rocpd_kernelapi", &kernel_api_},
-      {"rocpd_copyapi", &copy_api_},
-      {"rocpd_stackframe", &stack_frame_},
-      {"rochound_dispatch", &dispatch_},
-      {"rochound_copy", &copy_},
-      {"rochound_allocation", &allocation_},
-  };
-  struct Roots {
-    int64_t table, index;
-  };
-  std::vector<Roots> roots;
-  {
-    ROCHOUND_TRY(Database database, Database::Open(partial_, Database::Mode::kCreate));
-    ROCHOUND_CHECK(database.Run("PRAGMA page_size = 16384; PRAGMA auto_vacuum = 0;"));
-    ROCHOUND_CHECK(database.Run(kFastAndAlone));
-    for (const char* sql : {"BEGIN;", kRpdTables, kRochoundTables, kRpdViews, "COMMIT;"})
-      ROCHOUND_CHECK(database.Run(sql));
-    ROCHOUND_TRY(
-        Statement root,
-        database.Prepare("SELECT rootpage FROM sqlite_master WHERE tbl_name = ? AND "
-                         "type = ? AND (type = 'table' OR name LIKE 'sqlite_autoindex%')"));
-    for (const Place& place : places) {
-      Roots found{};
-      root.BindAll(std::string_view(place.name), std::string_view("table"));
-      ROCHOUND_TRY(const bool table, root.Step());
-      if (!table) return base::Error{std::string("no table ") + place.name};
-      found.table = root.Int(0);
-      root.Reset();
-      root.BindAll(std::string_view(place.name), std::string_view("index"));
-      ROCHOUND_TRY(const bool index, root.Step());
-      if (index) found.index = root.Int(0);
-      root.Reset();
-      roots.push_back(found);
-    }
-  }
-  ROCHOUND_TRY(file_, PageFile::Open(partial_));
-  for (size_t i = 0; i < roots.size(); ++i) {
-    Table& table = *places[i].table;
-    table.name = places[i].name;
-    table.tree = std::make_unique<TreeBuilder>(file_.get(), TreeBuilder::Kind::kTable,
-                                               static_cast<uint32_t>(roots[i].table));
-    if (roots[i].index != 0) {
-      table.index = std::make_unique<TreeBuilder>(file_.get(), TreeBuilder::Kind::kIndex,
-                                                  static_cast<uint32_t>(roots[i].index));
-    }
-  }
-  return {};
 }
 
 int64_t RpdWriter::String(std::string_view text) {
@@ -124,8 +50,7 @@ void RpdWriter::BeginSession() {
 }
 
 void RpdWriter::Put(Table& table, int64_t rowid) {
-  table.tree->AddRow(rowid, record_);
-  table.last = rowid;
+  table.rows->Put(rowid, record_);
   ++rows_;
 }
 
@@ -136,7 +61,7 @@ int64_t RpdWriter::AddApi(const ApiRow& row) {
     if (row.args.empty()) empty_args_ = args;
     record_.Clear();
     record_.Null();
-    record_.Text(Cut(row.args));
+    record_.Text(RpdFile::Cut(row.args));
     Put(ustring_, args);
   }
   const int64_t id = Id(api_);
@@ -173,7 +98,7 @@ void RpdWriter::AddKernelApi(const KernelApiRow& row) {
   Put(kernel_api_, rowid);
   record_.Clear();
   record_.Ints(row.api, rowid);
-  kernel_api_.index->AddEntry(record_);
+  kernel_api_.rows->index->AddEntry(record_);
 }
 
 void RpdWriter::AddCopyApi(const CopyApiRow& row) {
@@ -188,7 +113,7 @@ void RpdWriter::AddCopyApi(const CopyApiRow& row) {
   Put(copy_api_, rowid);
   record_.Clear();
   record_.Ints(row.api, rowid);
-  copy_api_.index->AddEntry(record_);
+  copy_api_.rows->index->AddEntry(record_);
 }
 
 void RpdWriter::AddStackFrame(int64_t api, int64_t depth, int64_t name) {
@@ -242,22 +167,12 @@ void RpdWriter::AddMetadata(std::string tag, std::string value) {
   metadata_.emplace_back(std::move(tag), std::move(value));
 }
 
-base::Result<void> RpdWriter::AddSmallTables() {
-  ROCHOUND_TRY(Database database, Database::Open(partial_, Database::Mode::kWrite));
-  ROCHOUND_CHECK(database.Run(kFastAndAlone));
-  ROCHOUND_CHECK(database.Run("BEGIN"));
-
+base::Result<void> RpdWriter::AddSmallTables(Database& database) {
   ROCHOUND_TRY(Statement string, database.Prepare("INSERT INTO rocpd_string VALUES (?, ?)"));
   int64_t id = 0;
   for (const std::string* text : strings_) {
     string.BindAll(++id, std::string_view(*text));
     ROCHOUND_CHECK(string.Run());
-  }
-  ROCHOUND_TRY(Statement sequence, database.Prepare("INSERT INTO sqlite_sequence VALUES (?, ?)"));
-  for (const Table* table : {&api_, &ustring_, &op_, &api_ops_, &stack_frame_}) {
-    if (table->last == 0) continue;
-    sequence.BindAll(std::string_view(table->name), table->last);
-    ROCHOUND_CHECK(sequence.Run());
   }
   ROCHOUND_TRY(Statement metadata,
                database.Prepare("INSERT INTO rocpd_metadata(tag, value) VALUES (?, ?)"));
@@ -306,23 +221,11 @@ base::Result<void> RpdWriter::AddSmallTables() {
     lost.BindAll(row.pid, std::string_view(row.what), row.count, std::string_view(row.note));
     ROCHOUND_CHECK(lost.Run());
   }
-  ROCHOUND_CHECK(database.Run(kRpdIndexes));
-  return database.Run("COMMIT");
+  return {};
 }
 
 base::Result<void> RpdWriter::Finish() {
-  for (Table* table : {&api_, &ustring_, &op_, &api_ops_, &kernel_api_, &copy_api_, &stack_frame_,
-                       &dispatch_, &copy_, &allocation_}) {
-    table->tree->Finish();
-    if (table->index) table->index->Finish();
-  }
-  ROCHOUND_CHECK(file_->Finish());
-  file_.reset();
-  ROCHOUND_CHECK(AddSmallTables());
-  if (rename(partial_.c_str(), path_.c_str()) != 0)
-    return base::ErrnoError("cannot make", path_, errno);
-  partial_.clear();
-  return {};
+  return file_->Finish([this](Database& database) { return AddSmallTables(database); });
 }
 
 }  // namespace rochound::store

@@ -2,10 +2,9 @@
 //
 // Writes a trace.rpd (schema in rpd_schema.h) row by row, at millions of rows per second and with
 // the same memory for any number of rows. Called by the conversion of a flight log, one thread,
-// processes one after the other. The file is written beside its place and moved there by Finish, so
-// nobody sees half a trace; without Finish nothing is left behind. Strings are interned once for
-// the whole file; every other id is session << 32 plus a count, one session per process, as RPD
-// does it. A failed write is reported by Finish.
+// processes one after the other. The file (rpd_file.h) is complete or not there. Strings are
+// interned once for the whole file; every other id is session << 32 plus a count, one session per
+// process, as RPD does it. A failed write is reported by Finish.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/rpd_file.h"
 #include "store/sqlite_pages.h"
 
 namespace rochound::store {
@@ -105,7 +105,7 @@ struct LostRow {
 class RpdWriter {
  public:
   static base::Result<std::unique_ptr<RpdWriter>> Create(const std::filesystem::path& path);
-  ~RpdWriter();
+  ~RpdWriter() = default;
   RpdWriter(const RpdWriter&) = delete;
   RpdWriter& operator=(const RpdWriter&) = delete;
 
@@ -141,13 +141,9 @@ class RpdWriter {
   uint64_t rows() const { return rows_; }
 
  private:
-  // A table that is written as pages, and the index of its primary key where that is not the rowid.
   struct Table {
-    std::string name;
-    std::unique_ptr<TreeBuilder> tree;
-    std::unique_ptr<TreeBuilder> index;
+    RpdFile::BigTable* rows = nullptr;
     int64_t next = 1;  // count within the session; for an indexed table, the rowid
-    int64_t last = 0;  // greatest rowid so far
   };
   struct Kernel {
     int64_t id, name, mangled_name;
@@ -160,14 +156,11 @@ class RpdWriter {
   };
 
   RpdWriter() = default;
-  base::Result<void> MakeSchema();
-  base::Result<void> AddSmallTables();
+  base::Result<void> AddSmallTables(Database& database);
   int64_t Id(Table& table) { return base_ + table.next++; }
   void Put(Table& table, int64_t rowid);
 
-  std::filesystem::path path_;
-  std::filesystem::path partial_;
-  std::unique_ptr<PageFile> file_;
+  std::unique_ptr<RpdFile> file_;
   Table api_, ustring_, op_, api_ops_, kernel_api_, copy_api_, stack_frame_, dispatch_, copy_,
       allocation_;
   Record record_;

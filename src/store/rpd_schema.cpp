@@ -73,38 +73,38 @@ const char* const kRochoundTables =
 
 const char* const kRpdViews =
     "CREATE VIEW api AS"
-    " SELECT a.id, pid, tid, start, end, d.string AS domain, c.string AS category,"
+    " SELECT a.id, pid, tid, start, \"end\", d.string AS domain, c.string AS category,"
     "  n.string AS apiName, u.string AS args"
     " FROM rocpd_api a JOIN rocpd_string d ON d.id = a.domain_id"
     " JOIN rocpd_string c ON c.id = a.category_id JOIN rocpd_string n ON n.id = a.apiName_id"
     " JOIN rocpd_ustring u ON u.id = a.args_id;"
 
     "CREATE VIEW op AS"
-    " SELECT o.id, gpuId, queueId, sequenceId, start, end, d.string AS description, t.string AS opType"
+    " SELECT o.id, gpuId, queueId, sequenceId, start, \"end\", d.string AS description, t.string AS opType"
     " FROM rocpd_op o JOIN rocpd_string d ON d.id = o.description_id"
     " JOIN rocpd_string t ON t.id = o.opType_id;"
 
     "CREATE VIEW busy AS"
-    " SELECT gpuId, GpuTime, WallTime, 1.0 * GpuTime / WallTime AS Busy"
-    " FROM (SELECT gpuId, sum(end - start) AS GpuTime FROM rocpd_op GROUP BY gpuId),"
-    "  (SELECT max(end) - min(start) AS WallTime FROM rocpd_op);"
+    " SELECT gpuId, GpuTime, WallTime, CAST(GpuTime AS DOUBLE) / WallTime AS Busy"
+    " FROM (SELECT gpuId, sum(\"end\" - start) AS GpuTime FROM rocpd_op GROUP BY gpuId),"
+    "  (SELECT max(\"end\") - min(start) AS WallTime FROM rocpd_op);"
 
     // An operation without a description goes by its type.
     "CREATE VIEW top AS"
     " WITH named AS ("
-    "  SELECT o.opType_id AS name_id, end - start AS ns FROM rocpd_op o"
+    "  SELECT o.opType_id AS name_id, \"end\" - start AS ns FROM rocpd_op o"
     "   JOIN rocpd_string s ON s.id = o.description_id WHERE s.string = ''"
     "  UNION ALL"
-    "  SELECT o.description_id, end - start FROM rocpd_op o"
+    "  SELECT o.description_id, \"end\" - start FROM rocpd_op o"
     "   JOIN rocpd_string s ON s.id = o.description_id WHERE s.string <> '')"
     " SELECT string AS Name, count(*) AS TotalCalls, sum(ns) / 1000 AS TotalDuration_us,"
-    "  sum(ns) / count(*) / 1000.0 AS Ave_us,"
-    "  sum(ns) * 100.0 / (SELECT sum(end - start) FROM rocpd_op) AS Percentage"
+    "  CAST(sum(ns) / count(*) AS DOUBLE) / 1000 AS Ave_us,"
+    "  CAST(sum(ns) AS DOUBLE) * 100 / (SELECT sum(\"end\" - start) FROM rocpd_op) AS Percentage"
     " FROM named JOIN rocpd_string n ON n.id = name_id"
     " GROUP BY string ORDER BY sum(ns) DESC;"
 
     "CREATE VIEW kernel AS"
-    " SELECT o.id, gpuId, o.queueId, sequenceId, start, end, end - start AS duration,"
+    " SELECT o.id, gpuId, o.queueId, sequenceId, start, \"end\", \"end\" - start AS duration,"
     "  ifnull(k.stream, '') AS stream, d.gridX, d.gridY, d.gridZ AS gridz,"
     "  d.workgroupX, d.workgroupY, d.workgroupZ,"
     "  d.groupSegmentSize, d.privateSegmentSize, n.string AS kernelName"
@@ -114,13 +114,13 @@ const char* const kRpdViews =
     " LEFT JOIN rocpd_kernelapi k ON k.api_ptr_id = d.api_id;"
 
     "CREATE VIEW copy AS"
-    " SELECT a.id, pid, tid, start, end, n.string AS apiName, stream, size, width, height, kind,"
+    " SELECT a.id, pid, tid, start, \"end\", n.string AS apiName, stream, size, width, height, kind,"
     "  dst, src, dstDevice, srcDevice, sync, pinned"
     " FROM rocpd_copyapi c JOIN rocpd_api a ON a.id = c.api_ptr_id"
     " JOIN rocpd_string n ON n.id = a.apiName_id;"
 
     "CREATE VIEW copyop AS"
-    " SELECT o.id, gpuId, queueId, sequenceId, o.start, o.end, o.end - o.start AS duration, stream,"
+    " SELECT o.id, gpuId, queueId, sequenceId, o.start, o.\"end\", o.\"end\" - o.start AS duration, stream,"
     "  size, width, height, kind, dst, src, dstDevice, srcDevice, sync, pinned, n.string AS apiName"
     " FROM rocpd_copyapi c JOIN rocpd_api_ops l ON l.api_id = c.api_ptr_id"
     " JOIN rocpd_op o ON o.id = l.op_id JOIN rocpd_api a ON a.id = c.api_ptr_id"
@@ -133,13 +133,13 @@ const char* const kRpdViews =
 
     // Several nodes in one file: each has a stride of process and GPU numbers.
     "CREATE VIEW napi AS"
-    " WITH stride AS (SELECT CAST(value AS INTEGER) AS n FROM rocpd_metadata WHERE tag = 'pid_stride')"
-    " SELECT id, pid / n AS node, pid % n AS pid, tid % n AS tid, start, end, domain, category,"
+    " WITH stride AS (SELECT CAST(value AS BIGINT) AS n FROM rocpd_metadata WHERE tag = 'pid_stride')"
+    " SELECT id, pid / n AS node, pid % n AS pid, tid % n AS tid, start, \"end\", domain, category,"
     "  apiName, args FROM api, stride;"
     "CREATE VIEW nop AS"
-    " WITH stride AS (SELECT CAST(value AS INTEGER) AS n FROM rocpd_metadata WHERE tag = 'gpu_stride')"
+    " WITH stride AS (SELECT CAST(value AS BIGINT) AS n FROM rocpd_metadata WHERE tag = 'gpu_stride')"
     " SELECT id, gpuId / n AS node, gpuId % n AS gpuId, queueId % n AS queueId, sequenceId, start,"
-    "  end, description, opType FROM op, stride;";
+    "  \"end\", description, opType FROM op, stride;";
 
 const char* const kRpdIndexes =
     "CREATE INDEX \"rocpd_strin_string_c7b9cd_idx\" ON \"rocpd_string\" (\"string\");";

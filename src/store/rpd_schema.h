@@ -4,7 +4,8 @@
 // own queries and tools read it, and tables of ours beside it whose names start with rochound_. The
 // views have RPD's names, columns and meaning, with two differences for the better: `top` counts
 // operations that are alike in everything, and `kernel` has a row of its own data for every
-// dispatch of a graph.
+// dispatch of a graph. DuckDB takes their text too (trace_database.h), hence the quotes around
+// "end" and nothing that only SQLite knows.
 #pragma once
 
 namespace rochound::store {

@@ -83,6 +83,14 @@ void Record::Int(int64_t value) {
   body_size_ += size;
 }
 
+void Record::Real(double value) {
+  header_[header_size_++] = 7;
+  if (body_.size() < body_size_ + sizeof(uint64_t)) body_.resize(2 * body_.size());
+  const auto bits = std::bit_cast<uint64_t>(value);
+  for (int shift = 56; shift >= 0; shift -= 8)
+    body_[body_size_++] = static_cast<unsigned char>(bits >> shift);
+}
+
 void Record::Text(std::string_view text) {
   const size_t type = 13 + 2 * text.size();
   char* const begin = reinterpret_cast<char*>(header_ + header_size_);

@@ -33,6 +33,7 @@ class Record {
   void Clear() { header_size_ = body_size_ = 0; }
   void Null() { header_[header_size_++] = 0; }
   void Int(int64_t value);
+  void Real(double value);
   void Text(std::string_view text);
   template <typename... Values>
   void Ints(Values... values) {

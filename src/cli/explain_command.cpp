@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "cli/explain_command.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "cli/exit_codes.h"
+#include "cli/usage_formatter.h"
+#include "report/text.h"
+
+namespace rochound::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  rochound explain top trace.rpd
+  rochound explain idle trace.rpd --json | jq .tables.causes
+  rochound explain stragglers rank*.rpd             several traces are one, each a node
+  rochound explain top chrome-trace.json.gz         PyTorch's, rocprofv3's .db, our Parquet
+
+Exit codes: 0 answered, 2 wrong command line, 125 the trace cannot be read.
+)";
+
+}  // namespace
+
+ExplainCommand::ExplainCommand(CLI::App& app)
+    : Command(app.add_subcommand("explain", "Answer a question about a trace")) {
+  UsageFormatter::Set(*subcommand_, "rochound explain QUESTION TRACE... [OPTIONS]");
+  subcommand_->add_option("question", question_, "What to ask (below)")->type_name("QUESTION");
+  trace_.AddTo(*subcommand_, "Flight logs, .rpd, rocpd .db, Chrome .json[.gz], Parquet folders");
+  subcommand_->add_flag("--json", json_, "Print one JSON object, with all rows and exact numbers");
+  subcommand_->add_flag("--csv", csv_, "Print the tables as comma-separated values, all rows");
+  subcommand_
+      ->add_option("--limit", ask_.limit,
+                   "Rows per table; 0 for all (20, all with --json and --csv)")
+      ->type_name("ROWS");
+  subcommand_
+      ->add_option("--steps", ask_.step_pattern,
+                   "Regular expression of the ranges that are steps (step 1, ProfilerStep#1, ...)")
+      ->type_name("REGEX");
+  examples_ = "\nQuestions:\n";
+  for (const analysis::Question& question : analysis::Questions())
+    examples_ += fmt::format("  {:<14} {}\n", question.name, question.summary);
+  examples_ += kExamples;
+}
+
+const char* ExplainCommand::examples() const { return examples_.c_str(); }
+
+int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
+  const analysis::Question* question = analysis::FindQuestion(question_);
+  if (question == nullptr) {
+    base::LogError(question_.empty() ? "what is the question?"
+                                     : fmt::format("there is no question '{}'", question_));
+    base::LogInfo("rochound explain --help lists the questions.");
+    return kExitUsage;
+  }
+  if (trace_.traces().empty()) {
+    base::LogError(
+        fmt::format("which trace? For example: rochound explain {} trace.rpd", question_));
+    return kExitUsage;
+  }
+  if ((json_ || csv_) && subcommand_->count("--limit") == 0) ask_.limit = 0;
+  auto trace = trace_.Open();
+  if (!trace.ok()) return Failed(trace.error());
+  const auto answer = analysis::Ask(trace.value(), *question, ask_);
+  if (!answer.ok()) return Failed(answer.error());
+  if (json_) {
+    fmt::print("{}", report::AnswerJson(answer.value()));
+  } else if (csv_) {
+    fmt::print(stderr, "{}", report::DoubtsText(answer.value().doubts, {}));
+    fmt::print("{}", report::AnswerCsv(answer.value()));
+  } else {
+    fmt::print("{}", report::AnswerText(answer.value(), TerminalStyle()));
+  }
+  return kExitSuccess;
+}
+
+}  // namespace rochound::cli

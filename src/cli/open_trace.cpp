@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "cli/open_trace.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/log.h"
+#include "cli/child_process.h"
+#include "cli/exit_codes.h"
+
+namespace rochound::cli {
+namespace {
+
+// DuckDB goes above its limit by what its readers hold.
+constexpr uint64_t kMostMemory = uint64_t{6} << 30;
+
+uint64_t DefaultMemory() {
+  const auto pages = static_cast<uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES)));
+  const uint64_t machine = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return std::min(kMostMemory, machine / 2);
+}
+
+base::Result<uint64_t> ParseMemory(const std::string& text) {
+  if (text.empty()) return DefaultMemory();
+  char* end = nullptr;
+  const double number = strtod(text.c_str(), &end);
+  const std::string unit = end;
+  const int shift = unit == "GiB" || unit == "G" ? 30 : unit == "MiB" || unit == "M" ? 20 : -1;
+  if (end == text.c_str() || number <= 0 || shift < 0)
+    return base::Error{fmt::format("--memory {}: say it as in --memory 4GiB", text)};
+  return static_cast<uint64_t>(number * static_cast<double>(uint64_t{1} << shift));
+}
+
+}  // namespace
+
+void TraceOptions::AddTo(CLI::App& subcommand, const std::string& help) {
+  subcommand.add_option("trace", traces_, help)->type_name("TRACE...");
+  subcommand
+      .add_option("--memory", memory_,
+                  "Use at most this much, e.g. 4GiB (half the machine, at most 6GiB)")
+      ->type_name("SIZE");
+}
+
+base::Result<store::TraceDatabase> TraceOptions::Open() { return Open(traces_); }
+
+base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::string>& traces) {
+  store::OpenOptions options;
+  ROCHOUND_TRY(options.limits.memory_bytes, ParseMemory(memory_));
+  const char* temporary = getenv("TMPDIR");
+  options.limits.spill_directory =
+      std::filesystem::path(temporary != nullptr ? temporary : "/tmp") /
+      fmt::format("rochound-spill-{}", getpid());
+  bar_ = std::make_shared<ProgressBar>("reading");
+  options.progress = [bar = bar_](const std::string& what, double part) {
+    bar->set_what(what);
+    bar->Show(part);
+    return !ChildProcess::Interrupted();
+  };
+  ChildProcess::HoldInterrupts();
+  return store::TraceDatabase::Open({traces.begin(), traces.end()}, options);
+}
+
+report::TextStyle TerminalStyle() {
+  report::TextStyle style;
+  if (isatty(STDOUT_FILENO) != 1) return style;
+  style.colour = getenv("NO_COLOR") == nullptr;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) style.width = size.ws_col;
+  return style;
+}
+
+int Failed(const base::Error& error) {
+  base::LogError(error.message);
+  return kExitSetup;
+}
+
+}  // namespace rochound::cli

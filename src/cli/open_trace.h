@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// What the commands that ask a trace have in common: opening it with limits that leave the machine
+// usable, progress on the terminal, and the style of what they print. One thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/progress_bar.h"
+#include "report/text.h"
+#include "store/trace_database.h"
+
+namespace rochound::cli {
+
+// Options of a command that opens traces.
+class TraceOptions {
+ public:
+  // Adds the positional arguments and --memory.
+  void AddTo(CLI::App& subcommand, const std::string& help);
+
+  // With a bar on the terminal whenever it or a later statement takes long.
+  base::Result<store::TraceDatabase> Open();
+  // The same for some of them.
+  base::Result<store::TraceDatabase> Open(const std::vector<std::string>& traces);
+
+  const std::vector<std::string>& traces() const { return traces_; }
+
+ private:
+  std::vector<std::string> traces_;
+  std::string memory_;
+  std::shared_ptr<ProgressBar> bar_;
+};
+
+// Of stdout.
+report::TextStyle TerminalStyle();
+
+// Prints and returns the exit code of a command whose input could not be used.
+int Failed(const base::Error& error);
+
+}  // namespace rochound::cli

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#include "cli/trace_commands.h"
+
+#include "cli/explain_command.h"
+#include "cli/merge_command.h"
+#include "cli/query_command.h"
+
+namespace rochound::cli {
+
+void AddTraceCommands(CLI::App& app, Commands& commands) {
+  commands.push_back(std::make_unique<ExplainCommand>(app));
+  commands.push_back(std::make_unique<QueryCommand>(app));
+  commands.push_back(std::make_unique<ShellCommand>(app));
+  commands.push_back(std::make_unique<MergeCommand>(app));
+}
+
+}  // namespace rochound::cli

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "store/export_parquet.h"
+
+#include <string>
+#include <system_error>
+
+#include "base/files.h"
+#include "store/trace_tables.h"
+
+namespace rochound::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "(FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd";
+
+std::string SessionOf(const TraceTable& table) {
+  return duck::Identifier(table.session) + " >> 32";
+}
+
+base::Result<void> WriteTable(duck::Connection& connection, const TraceTable& table,
+                              const fs::path& folder) {
+  const std::string name = duck::Identifier(table.name);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return base::Error{"cannot make '" + folder.string() + "': " + error.message()};
+  if (table.session == nullptr) {
+    return connection.Run("COPY (SELECT * FROM " + name + " ORDER BY " + table.key + ") TO " +
+                          duck::Literal((folder / "all.parquet").string()) + " " + kFormat + ")");
+  }
+  ROCHOUND_TRY(const int64_t first,
+               connection.Number("SELECT min(" + SessionOf(table) + ") FROM " + name));
+  ROCHOUND_TRY(const int64_t last,
+               connection.Number("SELECT max(" + SessionOf(table) + ") FROM " + name));
+  if (first == last) {
+    // The order of the rows is kept, which a partitioned COPY does not promise.
+    const fs::path place = folder / ("session=" + std::to_string(first));
+    fs::create_directories(place, error);
+    return connection.Run("COPY " + name + " TO " +
+                          duck::Literal((place / "data_0.parquet").string()) + " " + kFormat + ")");
+  }
+  return connection.Run("COPY (SELECT *, " + SessionOf(table) + " AS session FROM " + name +
+                        ") TO " + duck::Literal(folder.string()) + " " + kFormat +
+                        ", PARTITION_BY (session))");
+}
+
+}  // namespace
+
+base::Result<void> ExportParquet(TraceDatabase& trace, const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder, error)) {
+    return base::Error{"'" + folder.string() + "' is there already; remove it or name another"};
+  }
+  const fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
+  ROCHOUND_TRY(base::TempDir partial, base::TempDir::Create(parent, ".rochound-parquet-"));
+  for (const TraceTable& table : TraceTables()) {
+    if (auto written = WriteTable(trace.connection(), table, partial.path() / table.name);
+        !written.ok())
+      return written.error().In("cannot write " + std::string(table.name));
+  }
+  fs::permissions(partial.path(), fs::perms(0755), error);
+  fs::rename(partial.path(), folder, error);
+  if (error) return base::Error{"cannot make '" + folder.string() + "': " + error.message()};
+  partial.Release();
+  return {};
+}
+
+}  // namespace rochound::store
