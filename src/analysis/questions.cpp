@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/health.h"
+#include "analysis/questions/diff.h"
 
 namespace rochound::analysis {
 namespace {
@@ -29,6 +30,11 @@ constexpr Question kQuestions[] = {
     {"apis", "HIP and HSA calls by time", Sql<"apis">},
     {"copies", "copies by direction, with bandwidth", Sql<"copies">},
     {"busy", "how much of the time each GPU and queue worked", Sql<"busy">},
+    {"queues", "how many operations wait in each queue, over time", Sql<"queues">},
+    {"launch", "what a launch costs: its call, the wait in the queue, the kernel", Sql<"launch">},
+    {"stragglers", "which rank the others wait for", Sql<"stragglers">},
+    {"variability", "kernels and steps whose times differ, between calls and ranks", Sql<"variability">},
+    {"diff", "what changed between two traces, and whether that is chance", AskDiff},
 };
 
 // A part of a question's file: what follows a `-- table:` line, or what stands before the first.
