@@ -18,8 +18,12 @@ std::string SessionOf(const TraceTable& table) {
   return duck::Identifier(table.session) + " >> 32";
 }
 
+struct Sessions {
+  int64_t first = 0, last = 0;
+};
+
 base::Result<void> WriteTable(duck::Connection& connection, const TraceTable& table,
-                              const fs::path& folder) {
+                              const Sessions& sessions, const fs::path& folder) {
   const std::string name = duck::Identifier(table.name);
   std::error_code error;
   fs::create_directories(folder, error);
@@ -28,13 +32,9 @@ base::Result<void> WriteTable(duck::Connection& connection, const TraceTable& ta
     return connection.Run("COPY (SELECT * FROM " + name + " ORDER BY " + table.key + ") TO " +
                           duck::Literal((folder / "all.parquet").string()) + " " + kFormat + ")");
   }
-  ROCHOUND_TRY(const int64_t first,
-               connection.Number("SELECT min(" + SessionOf(table) + ") FROM " + name));
-  ROCHOUND_TRY(const int64_t last,
-               connection.Number("SELECT max(" + SessionOf(table) + ") FROM " + name));
-  if (first == last) {
+  if (sessions.first == sessions.last) {
     // The order of the rows is kept, which a partitioned COPY does not promise.
-    const fs::path place = folder / ("session=" + std::to_string(first));
+    const fs::path place = folder / ("session=" + std::to_string(sessions.first));
     fs::create_directories(place, error);
     return connection.Run("COPY " + name + " TO " +
                           duck::Literal((place / "data_0.parquet").string()) + " " + kFormat + ")");
@@ -53,8 +53,11 @@ base::Result<void> ExportParquet(TraceDatabase& trace, const fs::path& folder) {
   }
   const fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
   ROCHOUND_TRY(base::TempDir partial, base::TempDir::Create(parent, ".rochound-parquet-"));
+  Sessions sessions;
+  ROCHOUND_TRY(sessions.first, trace.connection().Number("SELECT min(session) FROM rochound_process"));
+  ROCHOUND_TRY(sessions.last, trace.connection().Number("SELECT max(session) FROM rochound_process"));
   for (const TraceTable& table : TraceTables()) {
-    if (auto written = WriteTable(trace.connection(), table, partial.path() / table.name);
+    if (auto written = WriteTable(trace.connection(), table, sessions, partial.path() / table.name);
         !written.ok())
       return written.error().In("cannot write " + std::string(table.name));
   }
