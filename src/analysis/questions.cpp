@@ -33,7 +33,8 @@ constexpr Question kQuestions[] = {
     {"queues", "how many operations wait in each queue, over time", Sql<"queues">},
     {"launch", "what a launch costs: its call, the wait in the queue, the kernel", Sql<"launch">},
     {"stragglers", "which rank the others wait for", Sql<"stragglers">},
-    {"variability", "kernels and steps whose times differ, between calls and ranks", Sql<"variability">},
+    {"variability", "kernels and steps whose times differ, between calls and ranks",
+     Sql<"variability">},
     {"diff", "what changed between two traces, and whether that is chance", AskDiff},
 };
 

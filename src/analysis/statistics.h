@@ -15,8 +15,8 @@ struct Sample {
   double variance = 0;  // of the sample: divided by count - 1
 };
 
-// Welch's test: how likely means that differ as much as these are if nothing differs. 1 when nothing
-// can be said (fewer than two values on a side).
+// Welch's test: how likely means that differ as much as these are if nothing differs. 1 when
+// nothing can be said (fewer than two values on a side).
 double WelchP(const Sample& a, const Sample& b);
 
 // Probability that Student's t with these degrees of freedom is at least |t| away from zero.

@@ -47,6 +47,12 @@ std::string Grouped(int64_t number) {
   return text;
 }
 
+// Ids are names, not amounts.
+bool IsNumberOfSomething(const std::string& name) {
+  return name == "pid" || name == "tid" || name == "id" || name.ends_with("_id") ||
+         name.ends_with("_pid") || name == "gpu" || name.ends_with("rank");
+}
+
 // A character is what does not continue one in UTF-8.
 size_t Width(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
@@ -134,7 +140,8 @@ std::string HumanValue(const Column& column, const Value& value) {
     case Unit::kNone:
       break;
   }
-  if (const auto* integer = std::get_if<int64_t>(&value)) return Grouped(*integer);
+  if (const auto* integer = std::get_if<int64_t>(&value))
+    return IsNumberOfSomething(column.name) ? std::to_string(*integer) : Grouped(*integer);
   return fmt::format("{:.4g}", number);
 }
 

@@ -409,6 +409,16 @@ base::Result<void> Connection::State::Execute(duckdb_prepared_statement statemen
 }
 
 base::Result<void> Connection::Run(const std::string& sql) {
+  if (!state_->progress) {  // half the work: a prepared statement is bound twice
+    duckdb_result result{};
+    base::Result<void> outcome;
+    if (duckdb_query(state_->connection, sql.c_str(), &result) == DuckDBError) {
+      const char* error = duckdb_result_error(&result);
+      outcome = base::Error{error != nullptr ? error : "DuckDB refuses the statement"};
+    }
+    duckdb_destroy_result(&result);
+    return outcome;
+  }
   duckdb_extracted_statements statements = nullptr;
   const idx_t count = duckdb_extract_statements(state_->connection, sql.c_str(), &statements);
   base::Result<void> outcome;

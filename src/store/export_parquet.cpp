@@ -54,8 +54,10 @@ base::Result<void> ExportParquet(TraceDatabase& trace, const fs::path& folder) {
   const fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
   ROCHOUND_TRY(base::TempDir partial, base::TempDir::Create(parent, ".rochound-parquet-"));
   Sessions sessions;
-  ROCHOUND_TRY(sessions.first, trace.connection().Number("SELECT min(session) FROM rochound_process"));
-  ROCHOUND_TRY(sessions.last, trace.connection().Number("SELECT max(session) FROM rochound_process"));
+  ROCHOUND_TRY(sessions.first,
+               trace.connection().Number("SELECT min(session) FROM rochound_process"));
+  ROCHOUND_TRY(sessions.last,
+               trace.connection().Number("SELECT max(session) FROM rochound_process"));
   for (const TraceTable& table : TraceTables()) {
     if (auto written = WriteTable(trace.connection(), table, sessions, partial.path() / table.name);
         !written.ok())

@@ -89,17 +89,19 @@ base::Result<SourceFormat> DetectFormat(const fs::path& path) {
 
 base::Result<SourceFacts> FactsOf(duck::Connection& connection, const std::string& schema) {
   SourceFacts facts;
-  const std::string from = " FROM " + duck::Identifier(schema) + ".";
-  ROCHOUND_TRY(const int64_t session,
-               connection.Number("SELECT max(session)" + from + "rochound_process"));
-  facts.sessions = session + 1;
-  ROCHOUND_TRY(const int64_t pid, connection.Number("SELECT max(pid)" + from + "rochound_process"));
-  facts.nodes = pid / kPidStride + 1;
-  ROCHOUND_TRY(facts.host, connection.Text("SELECT min(host)" + from + "rochound_process"));
-  ROCHOUND_TRY(const std::string offset,
-               connection.Text("SELECT value" + from +
-                               "rocpd_metadata WHERE tag = 'rochound_realtime_offset_ns'"));
-  if (!offset.empty()) facts.realtime_offset_ns = strtoll(offset.c_str(), nullptr, 10);
+  const std::string in = duck::Identifier(schema) + ".";
+  ROCHOUND_TRY(
+      duck::Rows rows,
+      connection.Query("SELECT max(session), max(pid), min(host), (SELECT max(value) FROM " + in +
+                       "rocpd_metadata WHERE tag = 'rochound_realtime_offset_ns') FROM " + in +
+                       "rochound_process"));
+  ROCHOUND_TRY(const bool any, rows.Next());
+  if (!any) return facts;
+  facts.sessions = rows.Int(0) + 1;
+  facts.nodes = rows.Int(1) / kPidStride + 1;
+  facts.host = rows.Text(2);
+  if (const std::string offset(rows.Text(3)); !offset.empty())
+    facts.realtime_offset_ns = strtoll(offset.c_str(), nullptr, 10);
   return facts;
 }
 

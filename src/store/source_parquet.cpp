@@ -32,7 +32,7 @@ base::Result<std::vector<std::string>> ParquetFiles(const fs::path& folder) {
 
 base::Result<SourceFacts> AttachParquet(duck::Connection& connection, const fs::path& path,
                                         const std::string& schema) {
-  ROCHOUND_CHECK(connection.Run("CREATE SCHEMA " + duck::Identifier(schema)));
+  ROCHOUND_CHECK(connection.Run("CREATE SCHEMA IF NOT EXISTS " + duck::Identifier(schema)));
   for (const TraceTable& table : TraceTables()) {
     ROCHOUND_TRY(const std::vector<std::string> files, ParquetFiles(path / table.name));
     if (files.empty()) {

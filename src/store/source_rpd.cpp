@@ -58,7 +58,7 @@ base::Result<SourceFacts> AttachRpd(duck::Connection& connection, const std::fil
   }
   ROCHOUND_CHECK(connection.Run("ATTACH " + duck::Literal(name) + " AS " + duck::Identifier(file) +
                                 " (TYPE sqlite, READ_ONLY)"));
-  ROCHOUND_CHECK(connection.Run("CREATE SCHEMA " + duck::Identifier(schema)));
+  ROCHOUND_CHECK(connection.Run("CREATE SCHEMA IF NOT EXISTS " + duck::Identifier(schema)));
   for (const TraceTable& table : TraceTables()) {
     const auto found = columns.find(table.name);
     if (found == columns.end()) {

@@ -132,11 +132,14 @@ base::Result<TraceDatabase> TraceDatabase::Open(const std::vector<std::filesyste
   TraceDatabase trace(std::move(connection));
   std::vector<SourceFacts> facts;
   for (const std::filesystem::path& path : sources) {
-    ROCHOUND_TRY(SourceFacts one, trace.Attach(path, SourceSchema(facts.size()), options));
+    // A single source's tables are the trace's own.
+    const std::string schema = sources.size() == 1 ? "main" : SourceSchema(facts.size());
+    ROCHOUND_TRY(SourceFacts one, trace.Attach(path, schema, options));
     facts.push_back(std::move(one));
     trace.sources_.push_back(path);
   }
-  ROCHOUND_CHECK(trace.Join(facts));
+  if (facts.size() > 1) ROCHOUND_CHECK(trace.Join(facts));
+  ROCHOUND_CHECK(trace.connection_.Run(kRpdViews));
   if (options.progress) {
     trace.connection_.set_progress([show = options.progress](double percent) {
       return show("working", percent < 0 ? 0 : percent / 100);
@@ -168,7 +171,7 @@ base::Result<void> TraceDatabase::Join(const std::vector<SourceFacts>& facts) {
   }
   std::string sql;
   for (const TraceTable& table : TraceTables()) {
-    if (facts.size() > 1 && std::string_view(table.name) == "rocpd_metadata") {
+    if (std::string_view(table.name) == "rocpd_metadata") {
       sql += MetadataView(facts, next.session);
       continue;
     }
@@ -183,8 +186,7 @@ base::Result<void> TraceDatabase::Join(const std::vector<SourceFacts>& facts) {
     if (std::string_view(table.name) == "rochound_lost") sql += doubts;
     sql += ";\n";
   }
-  ROCHOUND_CHECK(connection_.Run(sql));
-  return connection_.Run(kRpdViews);
+  return connection_.Run(sql);
 }
 
 }  // namespace rochound::store

@@ -5,7 +5,7 @@
 // works on all of them. Nothing is copied where the format allows reading in place. Used by
 // everything that explains, converts or merges; one thread.
 //
-//   schema source0, source1, ...   each source's tables as they are
+//   schema source0, source1, ...   each source's tables as they are, where there are several
 //   schema main                    the tables of all sources together, and RPD's views
 //
 // Several sources become one trace as RPD's multi-node files do it: ids are moved by whole

@@ -31,7 +31,8 @@ struct Pair {
 };
 
 base::Result<void> Read(store::duck::Connection& connection, const Group& group,
-                        const std::string& schema, Sample Pair::*side, std::map<Key, Pair>& pairs) {
+                        const std::string& schema, Sample Pair::* side,
+                        std::map<Key, Pair>& pairs) {
   std::string keys, from = group.sql;
   for (const std::string& key : group.keys) keys += key + ", ";
   for (size_t at = 0; (at = from.find('@', at)) != std::string::npos; at += schema.size())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The question `diff`: what changed between two traces, and whether it is more than chance. The trace
-// has exactly two sources; the first is the one before.
+// The question `diff`: what changed between two traces, and whether it is more than chance. The
+// trace has exactly two sources; the first is the one before.
 #pragma once
 
 #include "analysis/questions.h"
