@@ -5,8 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/call_stacks.h"
+#include "analysis/critical_path.h"
 #include "analysis/health.h"
 #include "analysis/questions/diff.h"
+#include "analysis/idle.h"
+#include "analysis/overlap.h"
 
 namespace rochound::analysis {
 namespace {
@@ -36,6 +40,13 @@ constexpr Question kQuestions[] = {
     {"variability", "kernels and steps whose times differ, between calls and ranks",
      Sql<"variability">},
     {"diff", "what changed between two traces, and whether that is chance", AskDiff},
+    {"callstack", "CPU and GPU time of calls and ranges, with and without what they called",
+     AskCallStack},
+    {"idle", "why queues stood still, and which call ran meanwhile", AskIdle},
+    {"overlap", "how much computing, copying and communication went on at the same time",
+     AskOverlap},
+    {"critical-path", "what the whole time was spent on, one thing after the other, and slack",
+     AskCriticalPath},
 };
 
 // A part of a question's file: what follows a `-- table:` line, or what stands before the first.

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+//
+// The critical path of a trace over compact arrays: which chain of kernels, host work and waiting
+// led from the first event to the last, and how much later every operation could have ended without
+// moving the end. Filled by the question `critical-path` (and by tests), solved once, then read. One
+// thread; cannot fail. About 40 bytes per operation and as much per launch.
+//
+// A node is an operation of a GPU, or a stretch of a host thread between two points at which it
+// deals with GPUs: a submission ends a stretch, a blocking call ends one where it begins and starts
+// one where it returns. A thread's first stretch begins with the window; it is nobody's successor.
+//
+//   an operation follows   the stretch that submitted it, the operation with the latest end before
+//                          its start in the same queue, and what it waited for (stream_order.h)
+//   a stretch follows      the one before it on its thread; behind a blocking call also the
+//                          operations that the call waited for
+//
+// Of a node's predecessors the one that ended last is binding. The time from there to the node's
+// start is latency, and would stay if any of them ended later, so
+//   slack(p) = min over followers f of slack(f) + (end of f's binding predecessor - end of p)
+// and no node's slack is more than what is left to the end of the window.
+//
+// Predecessors that cannot have been any by their times (clocks differ, records are odd) are left
+// out: an operation must be over when another that follows it starts, and must have started before a
+// blocking call returns; it then counts as over at that return at the latest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/idle_sweep.h"
+
+namespace rochound::analysis {
+
+inline constexpr uint32_t kNoNode = UINT32_MAX;
+
+class PathGraph {
+ public:
+  explicit PathGraph(Window window) : window_(window) {}
+
+  // --- filling, in this order
+
+  // In the order of gpu, queue, start, end, id: gpu and queue are given as one number. Returns its
+  // number, which counts from 0.
+  uint32_t AddOp(uint32_t queue, int64_t start, int64_t end);
+  // Threads count from 0. `end` is that of its last event.
+  uint32_t AddThread(int64_t end);
+  // op was submitted by this thread at this time; its start if that is earlier.
+  void AddSubmit(uint32_t thread, int64_t time, uint32_t op);
+  // op waited for before.
+  void AddDependency(uint32_t op, uint32_t before);
+  // A blocking call of a thread. Those of a thread come in order and do not overlap. Returns its
+  // number, which counts from 0.
+  uint32_t AddBlocking(uint32_t thread, int64_t start, int64_t end);
+  void AddBlockingFor(uint32_t call, uint32_t op);
+
+  void Solve();
+
+  // --- reading
+
+  size_t ops() const { return op_count_; }
+  int64_t Slack(uint32_t op) const { return slack_[op]; }
+
+  enum class PieceKind : uint8_t {
+    kOp,             // of `op`
+    kHost,           // of `thread`
+    kLaunchLatency,  // from submission to the start of `op`
+    kOrderLatency,   // from the end of what it waited for to the start of `op`
+    kSyncLatency,    // from the end of what it waited for to the return of blocking call `call`
+    kBlocked,        // in blocking call `call`, which had nothing to wait for
+    kUnknown,        // before `op`, which has no known cause
+  };
+  struct Piece {
+    PieceKind kind = PieceKind::kOp;
+    int64_t begin = 0, end = 0;
+    uint32_t op = kNoNode;
+    uint32_t thread = kNoThread;
+    uint32_t call = kNoNode;
+  };
+  // First to last without holes: from the window's begin to its end, if anything ends there. Pieces
+  // without length are left out; of_op tells all operations that are on the path.
+  const std::vector<Piece>& path() const { return path_; }
+  const std::vector<uint32_t>& path_ops() const { return path_ops_; }
+
+ private:
+  struct Point {
+    int64_t time;
+    uint32_t thread;
+    uint32_t sequence;
+    uint32_t what;  // op or call
+    enum Kind : uint8_t { kBlockBegin, kBlockEnd, kSubmit } kind;
+  };
+  struct Edge {
+    uint32_t node, before;
+  };
+  struct Call {
+    uint32_t thread;
+    int64_t start, end;
+  };
+
+  void FollowQueues();
+  void MakeStretches();
+  void SortEdges();
+  void Order();
+  void WalkBack();
+  bool Before(uint32_t a, uint32_t b) const;
+  // Visits visit(before, its end as far as the node is concerned) for what the node follows.
+  template <typename Visit>
+  void ForBefore(uint32_t node, const Visit& visit) const;
+  void AddPiece(const Piece& piece);
+
+  Window window_;
+  size_t op_count_ = 0;
+  // By node: operations first, then stretches, thread by thread.
+  std::vector<int64_t> start_, end_;
+  std::vector<int64_t> slack_;
+  std::vector<int64_t> bound_;     // the latest end of what it follows; kNever: it follows nothing
+  std::vector<uint32_t> binding_;  // and whose end that is
+  std::vector<uint32_t> queue_;    // by op, until Solve
+  std::vector<uint32_t> ahead_;    // by op: the one before it in its queue
+  std::vector<uint32_t> stretch_;  // by op: that submitted it
+  std::vector<uint32_t> stretch_thread_, stretch_call_;  // by stretch; the call it begins behind
+  std::vector<int64_t> thread_end_;
+  std::vector<Call> calls_;
+  std::vector<Point> points_;
+  std::vector<Edge> edges_;       // between operations, by node
+  std::vector<Edge> call_edges_;  // from operations to stretches, by node; first by call
+  std::vector<uint32_t> order_;
+  std::vector<Piece> path_;
+  std::vector<uint32_t> path_ops_;
+};
+
+}  // namespace rochound::analysis

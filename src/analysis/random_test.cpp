@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+//
+// What the questions find in random traces, against what the slow reference finds. A failure names
+// the trace's seed.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/call_stacks.h"
+#include "analysis/critical_path.h"
+#include "analysis/idle.h"
+#include "analysis/overlap.h"
+#include "analysis/test_random.h"
+#include "analysis/test_reference.h"
+
+namespace rochound::analysis {
+namespace {
+
+constexpr uint32_t kTraces = 1000;
+
+class RandomTest : public testing::Test {
+ protected:
+  RandomTest() : database_(TestTrace().Open()) {}
+
+  store::duck::Connection& Load(const TestTrace& trace) {
+    trace.Fill(database_);
+    return database_.connection();
+  }
+
+  store::TraceDatabase database_;
+};
+
+auto Figures(const CallCost& cost) {
+  return std::tuple(cost.parent, cost.depth, cost.cpu_inclusive, cost.cpu_exclusive,
+                    cost.gpu_inclusive, cost.gpu_exclusive);
+}
+
+auto Figures(const CallTotals& totals) {
+  return std::tuple(totals.calls, totals.cpu_inclusive, totals.cpu_exclusive, totals.gpu_inclusive,
+                    totals.gpu_exclusive);
+}
+
+TEST_F(RandomTest, CallStacks) {
+  int64_t deep = 0;
+  for (uint32_t seed = 1; seed <= kTraces && !HasFailure(); seed += RandomTraces::kAtOnce) {
+    SCOPED_TRACE("seeds from " + std::to_string(seed));
+    const RandomTraces traces(seed, seed % 4 == 0);
+    std::map<int64_t, CallCost> calls;
+    auto stacks =
+        LoadCallStacks(Load(traces.all), [&](const CallCost& call) { calls[call.id] = call; });
+    ASSERT_TRUE(stacks.ok()) << stacks.error().message;
+
+    std::map<std::string, CallTotals> names, paths;
+    std::vector<Reference::Cost> expected;
+    for (const TestTrace& trace : traces.each)
+      for (const Reference::Cost& one : Reference(trace).CallStacks()) expected.push_back(one);
+    for (const Reference::Cost& one : expected) {
+      ASSERT_TRUE(calls.count(one.cost.id)) << one.cost.id;
+      EXPECT_EQ(Figures(calls[one.cost.id]), Figures(one.cost)) << one.path << " " << one.cost.id;
+      paths[one.path].Add(one.cost);
+      CallCost by_name = one.cost;
+      if (one.within_itself) by_name.cpu_inclusive = by_name.gpu_inclusive = 0;
+      names[one.name].Add(by_name);
+      deep += one.cost.depth;
+    }
+    EXPECT_EQ(calls.size(), expected.size());
+    for (uint32_t i = 0; i < stacks.value().names.size(); ++i) {
+      if (stacks.value().names[i].calls == 0) continue;
+      const std::string& name = stacks.value().texts[i];
+      EXPECT_EQ(Figures(stacks.value().names[i]), Figures(names[name])) << name;
+      names.erase(name);
+    }
+    EXPECT_TRUE(names.empty());
+    const auto& nodes = stacks.value().tree.nodes();
+    for (uint32_t i = 1; i < nodes.size(); ++i) {
+      std::string path = stacks.value().NameOf(nodes[i].name);
+      for (uint32_t up = nodes[i].parent; up != 0; up = nodes[up].parent)
+        path = stacks.value().NameOf(nodes[up].name) + " > " + path;
+      EXPECT_EQ(Figures(nodes[i].totals), Figures(paths[path])) << path;
+      paths.erase(path);
+    }
+    EXPECT_TRUE(paths.empty());
+  }
+  EXPECT_GT(deep, kTraces);  // or there is nothing to compare
+}
+
+TEST_F(RandomTest, Idle) {
+  std::map<IdleCause, int64_t> seen;
+  for (uint32_t seed = 1; seed <= kTraces && !HasFailure(); seed += RandomTraces::kAtOnce) {
+    SCOPED_TRACE("seeds from " + std::to_string(seed));
+    const RandomTraces traces(seed, false);
+    const Window window = Reference::WindowOf(traces.all);
+    const auto idle = AnalyzeIdle(Load(traces.all), 1000);
+    ASSERT_TRUE(idle.ok()) << idle.error().message;
+    const IdleSweep& sweep = *idle.value().sweep;
+
+    EXPECT_EQ(idle.value().window.begin, window.begin);
+    EXPECT_EQ(idle.value().window.end, window.end);
+    std::map<std::pair<int64_t, int64_t>, IdleSweep::Queue> queues;
+    std::map<std::pair<IdleCause, std::string>, std::pair<int64_t, int64_t>> by_call;
+    struct Main {
+      int64_t ns = 0, all = 0;
+      IdleCause cause{};
+      std::string call;
+    };
+    std::map<std::tuple<int64_t, int64_t, int64_t>, Main> gaps;
+    for (const TestTrace& trace : traces.each) {
+      const Reference reference(trace, window);
+      for (const auto& [key, piece] : reference.Idle()) {
+        const auto& [gpu, queue, begin, phase, cause] = key;
+        IdleSweep::Queue& sums = queues[{gpu, queue}];
+        if (cause < 0) {
+          sums.busy += piece.ns;
+          continue;
+        }
+        sums.idle[static_cast<size_t>(cause)] += piece.ns;
+        const std::string call = reference.MainCall(piece);
+        auto& total = by_call[{static_cast<IdleCause>(cause), call}];
+        total.first += piece.ns;
+        ++total.second;
+        seen[static_cast<IdleCause>(cause)] += piece.ns;
+        Main& gap = gaps[{gpu, queue, begin}];
+        gap.all += piece.ns;
+        if (piece.ns > gap.ns) {
+          gap.ns = piece.ns;
+          gap.cause = static_cast<IdleCause>(cause);
+          gap.call = call;
+        }
+      }
+    }
+    for (const IdleSweep::Queue& queue : sweep.queues()) {
+      const IdleSweep::Queue& expected = queues[{queue.gpu, queue.queue}];
+      EXPECT_EQ(queue.busy, expected.busy) << queue.gpu << " " << queue.queue;
+      int64_t sum = queue.busy;
+      for (size_t i = 0; i < kIdleCauses; ++i) {
+        EXPECT_EQ(queue.idle[i], expected.idle[i])
+            << queue.gpu << " " << queue.queue << " " << IdleCauseName(static_cast<IdleCause>(i));
+        sum += queue.idle[i];
+      }
+      EXPECT_EQ(sum, window.length());
+    }
+    for (const auto& [key, total] : sweep.by_call()) {
+      const auto expected = by_call.find({key.first, idle.value().names.text(key.second)});
+      ASSERT_TRUE(expected != by_call.end())
+          << IdleCauseName(key.first) << " " << idle.value().names.text(key.second);
+      EXPECT_EQ(std::pair(total.ns, total.pieces), expected->second) << IdleCauseName(key.first);
+    }
+    EXPECT_EQ(sweep.by_call().size(), by_call.size());
+    EXPECT_EQ(sweep.longest().size(), gaps.size());
+    int64_t last = INT64_MAX;
+    for (const IdleGap& gap : sweep.longest()) {
+      EXPECT_LE(gap.end - gap.begin, last);
+      last = gap.end - gap.begin;
+      const Main& expected = gaps[{gap.gpu, gap.queue, gap.begin}];
+      EXPECT_EQ(last, expected.all);
+      EXPECT_EQ(gap.main.cause, expected.cause);
+      EXPECT_EQ(idle.value().names.text(gap.main.call), expected.call);
+    }
+  }
+  for (const IdleCause cause :
+       {IdleCause::kHostNotSubmitting, IdleCause::kSyncDrained, IdleCause::kLaunchLatency,
+        IdleCause::kDependency, IdleCause::kKernelTooShort})
+    EXPECT_GT(seen[cause], kTraces / 4) << IdleCauseName(cause);
+}
+
+TEST_F(RandomTest, Overlap) {
+  std::array<int64_t, 8> seen{};
+  for (uint32_t seed = 1; seed <= kTraces && !HasFailure(); seed += RandomTraces::kAtOnce) {
+    SCOPED_TRACE("seeds from " + std::to_string(seed));
+    const RandomTraces traces(seed, false);
+    const Window window = Reference::WindowOf(traces.all);
+    const auto overlap = AnalyzeOverlap(Load(traces.all));
+    ASSERT_TRUE(overlap.ok()) << overlap.error().message;
+    std::map<int64_t, std::array<int64_t, 8>> expected;
+    for (const TestOp& each : traces.all.ops) expected[each.gpu];
+    for (auto& [gpu, ns] : expected) {
+      for (int64_t now = window.begin; now < window.end; ++now) {
+        size_t state = 0;
+        for (const TestOp& op : traces.all.ops) {
+          if (op.gpu != gpu || now < op.start || now >= op.end) continue;
+          state |= op.is_copy ? 2 : op.name.substr(0, 4) == "nccl" ? 4 : 1;
+        }
+        ++ns[state];
+        ++seen[state];
+      }
+    }
+    ASSERT_EQ(overlap.value().gpus.size(), expected.size());
+    for (const OverlapSweep::Gpu& gpu : overlap.value().gpus) EXPECT_EQ(gpu.ns, expected[gpu.gpu]);
+  }
+  for (const int64_t ns : seen) EXPECT_GT(ns, 0);
+}
+
+}  // namespace
+}  // namespace rochound::analysis

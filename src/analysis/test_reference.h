@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+//
+// The same answers as call_stack.h, idle_sweep.h, path_graph.h and overlap.h give, found slowly and
+// in the most obvious way from a TestTrace: every call is compared with every other, every nanosecond
+// is looked at, every operation is delayed to see what happens. For comparison in tests.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/call_stack.h"
+#include "analysis/idle_sweep.h"
+#include "analysis/test_trace.h"
+
+namespace rochound::analysis {
+
+class Reference {
+ public:
+  explicit Reference(const TestTrace& trace) : Reference(trace, WindowOf(trace)) {}
+  // As part of a bigger trace with this window.
+  Reference(const TestTrace& trace, Window window) : trace_(trace), window_(window) {}
+
+  static Window WindowOf(const TestTrace& trace) {
+    Window window;
+    bool any = false;
+    const auto see = [&](int64_t start, int64_t end) {
+      window.begin = any ? std::min(window.begin, start) : start;
+      window.end = any ? std::max(window.end, end) : end;
+      any = true;
+    };
+    for (const TestCall& call : trace.calls)
+      if (call.domain != "rochound") see(call.start, call.end);
+    for (const TestOp& op : trace.ops) see(op.start, op.end);
+    return window;
+  }
+
+  Window window() const { return window_; }
+
+  static std::string NameOf(const TestCall& call) {
+    return call.domain == "roctx" ? call.args.substr(0, call.args.find(", seq")) : call.name;
+  }
+
+  // --- call stacks
+
+  struct Cost {
+    CallCost cost;
+    std::string name, path;
+    bool within_itself = false;  // it or one above it has the same name
+  };
+
+  std::vector<Cost> CallStacks() const {
+    std::vector<const TestCall*> calls;
+    for (const TestCall& call : trace_.calls)
+      if (call.domain != "rochound" && call.name != "UserRange") calls.push_back(&call);
+    const auto earlier = [](const TestCall& a, const TestCall& b) {
+      return std::tuple(a.start, -a.end, a.id) < std::tuple(b.start, -b.end, b.id);
+    };
+    std::map<int64_t, const TestCall*> parents;
+    for (const TestCall* call : calls) {
+      const TestCall* parent = nullptr;
+      for (const TestCall* other : calls) {
+        if (other->pid != call->pid || other->tid != call->tid || !earlier(*other, *call)) continue;
+        if (other->end <= call->start) continue;
+        if (parent == nullptr || earlier(*parent, *other)) parent = other;
+      }
+      parents[call->id] = parent;
+    }
+    std::vector<Cost> costs;
+    for (const TestCall* call : calls) {
+      Cost one;
+      one.cost.id = call->id;
+      one.name = one.path = NameOf(*call);
+      one.cost.cpu_inclusive = one.cost.cpu_exclusive = call->end - call->start;
+      one.cost.gpu_exclusive = GpuOf(call->id);
+      if (parents[call->id] != nullptr) one.cost.parent = parents[call->id]->id;
+      for (const TestCall* above = parents[call->id]; above != nullptr; above = parents[above->id]) {
+        ++one.cost.depth;
+        one.path = NameOf(*above) + " > " + one.path;
+        if (NameOf(*above) == one.name) one.within_itself = true;
+      }
+      for (const TestCall* other : calls) {
+        if (parents[other->id] == call)
+          one.cost.cpu_exclusive -= std::min(other->end, call->end) - other->start;
+        for (const TestCall* above = other; above != nullptr; above = parents[above->id])
+          if (above == call) one.cost.gpu_inclusive += GpuOf(other->id);
+      }
+      costs.push_back(one);
+    }
+    return costs;
+  }
+
+  // --- what operations and blocking calls waited for
+
+  using Ops = std::set<int64_t>;  // ids
+
+  Ops BeforeOp(const TestOp& op) const {
+    const TestCall* const call = trace_.FindCall(op.call);
+    if (call == nullptr) return {};
+    return Before(StreamOf(op), op.gpu, PlaceOf(op));
+  }
+
+  Ops BlockedBy(const TestCall& call) const {
+    const Place place = PlaceOf(call);
+    if (call.name == "hipEventSynchronize")
+      return EventOps(call.pid, Argument(call.args, "event"), place);
+    if (call.name == "hipStreamSynchronize" || call.name == "hipMemcpy") {
+      const std::string stream = call.name == "hipMemcpy" ? "" : Argument(call.args, "stream");
+      const int64_t gpu = LastGpu(call, place);
+      return Before(Normal(stream, gpu, call.tid), gpu, place);
+    }
+    // The last of each stream; not if it had ended before an earlier device synchronization began
+    // that came after it.
+    Ops ops;
+    std::map<std::string, const TestOp*> last;
+    for (const TestOp& op : trace_.ops) {
+      const TestCall* const launch = trace_.FindCall(op.call);
+      if (launch == nullptr || launch->pid != call.pid || !(PlaceOf(op) < place)) continue;
+      const TestOp*& known = last[StreamOf(op)];
+      if (known == nullptr || PlaceOf(*known) < PlaceOf(op)) known = &op;
+    }
+    for (const auto& [stream, op] : last) {
+      bool seen = false;
+      for (const TestCall& other : trace_.calls) {
+        if (other.pid != call.pid || other.name != "hipDeviceSynchronize" || !IsOutermost(other))
+          continue;
+        const Place then = PlaceOf(other);
+        if (then < place && PlaceOf(*op) < then && op->end <= other.start) seen = true;
+      }
+      if (!seen && !Recreated(call.pid, stream, PlaceOf(*op), place)) ops.insert(op->id);
+    }
+    return ops;
+  }
+
+  bool IsBlocking(const TestCall& call) const {
+    return call.domain == "hip" && (call.name.find("Synchronize") != std::string::npos ||
+                                    call.name == "hipMemcpy");
+  }
+
+  static bool IsRuntime(const TestCall& call) {
+    return call.domain != "roctx" && call.domain != "rochound";
+  }
+
+  bool IsOutermost(const TestCall& call) const {
+    if (!IsRuntime(call)) return false;
+    for (const TestCall& other : trace_.calls) {
+      if (!IsRuntime(other) || other.pid != call.pid || other.tid != call.tid) continue;
+      const bool earlier = std::tuple(other.start, -other.end, other.id) <
+                           std::tuple(call.start, -call.end, call.id);
+      if (earlier && other.end > call.start) return false;
+    }
+    return true;
+  }
+
+  // --- idle
+
+  struct Piece {
+    int64_t ns = 0;
+    std::map<std::pair<int64_t, int64_t>, int64_t> calls;  // by start and id: ns meanwhile
+  };
+  // By gpu, queue, begin of the gap, phase within it, cause; cause -1 is busy time.
+  using Pieces = std::map<std::tuple<int64_t, int64_t, int64_t, int, int>, Piece>;
+
+  Pieces Idle() const {
+    Pieces pieces;
+    std::set<std::pair<int64_t, int64_t>> queues;
+    for (const TestOp& op : trace_.ops) queues.insert({op.gpu, op.queue});
+    for (const auto& [gpu, queue] : queues) {
+      std::vector<const TestOp*> ops;
+      for (const TestOp& op : trace_.ops)
+        if (op.gpu == gpu && op.queue == queue) ops.push_back(&op);
+      std::sort(ops.begin(), ops.end(), [](const TestOp* a, const TestOp* b) {
+        return std::tuple(a->start, a->end, a->id) < std::tuple(b->start, b->end, b->id);
+      });
+      for (int64_t now = window_.begin; now < window_.end; ++now) {
+        int64_t since = window_.begin;
+        bool busy = false;
+        const TestOp* next = nullptr;
+        for (const TestOp* op : ops) {
+          if (op->start <= now && now < op->end) busy = true;
+          if (op->start <= now) since = std::max(since, op->end);
+          if (op->start > now && next == nullptr) next = op;
+        }
+        if (busy) {
+          ++pieces[{gpu, queue, 0, 0, -1}].ns;
+          continue;
+        }
+        const auto [phase, cause] = CauseOf(now, since, next, *ops.back());
+        Piece& piece = pieces[{gpu, queue, since, phase, static_cast<int>(cause)}];
+        ++piece.ns;
+        const TestCall* const launch =
+            trace_.FindCall(next != nullptr ? next->call : ops.back()->call);
+        if (launch == nullptr) continue;
+        for (const TestCall& call : trace_.calls) {
+          if (call.pid == launch->pid && call.tid == launch->tid && IsOutermost(call) &&
+              call.start <= now && now < call.end)
+            ++piece.calls[{call.start, call.id}];
+        }
+      }
+    }
+    return pieces;
+  }
+
+  std::string MainCall(const Piece& piece) const {
+    std::string name;
+    int64_t most = 0;
+    for (const auto& [key, ns] : piece.calls) {
+      if (ns <= most) continue;
+      most = ns;
+      name = trace_.FindCall(key.second)->name;
+    }
+    return name;
+  }
+
+  const TestTrace& trace() const { return trace_; }
+
+ private:
+  using Place = std::tuple<int64_t, int64_t, int, int64_t, int64_t>;  // start, call, kind, submit, op
+
+  Place PlaceOf(const TestOp& op) const {
+    const TestCall* const call = trace_.FindCall(op.call);
+    return {call->start, call->id, 0, trace_.SubmitOf(op), op.id};
+  }
+  static Place PlaceOf(const TestCall& call) { return {call.start, call.id, 1, 0, 0}; }
+
+  int64_t GpuOf(int64_t call) const {
+    int64_t ns = 0;
+    for (const TestOp& op : trace_.ops)
+      if (op.call == call) ns += op.end - op.start;
+    return ns;
+  }
+
+  static std::string Argument(const std::string& args, const std::string& name) {
+    const size_t at = ("|" + args).find("|" + name + "=");
+    if (at == std::string::npos) return "";
+    const std::string rest = args.substr(at + name.size() + 1);
+    return rest.substr(0, rest.find('|'));
+  }
+
+  static std::string Normal(const std::string& stream, int64_t gpu, int64_t /*tid*/) {
+    return stream.empty() || stream == "0x0" ? "default of " + std::to_string(gpu) : stream;
+  }
+
+  std::string StreamOf(const TestOp& op) const {
+    const TestCall* const call = trace_.FindCall(op.call);
+    // The first operation of a call decides whether the call is one of kernels or of copies.
+    if (call->stream && !(call->stream->empty() && !op.is_copy))
+      return Normal(*call->stream, op.gpu, call->tid);
+    if (call->name == "hipMemsetAsync")
+      return Normal(Argument(call->args, "stream"), op.gpu, call->tid);
+    return "queue " + std::to_string(op.gpu) + " " + std::to_string(op.queue);
+  }
+
+  // The GPU of the last operation that the thread launched before; the first one if it did not.
+  int64_t LastGpu(const TestCall& call, const Place& place) const {
+    const TestOp* last = nullptr;
+    for (const TestOp& op : trace_.ops) {
+      const TestCall* const launch = trace_.FindCall(op.call);
+      if (launch == nullptr || launch->pid != call.pid || launch->tid != call.tid) continue;
+      if (PlaceOf(op) < place && (last == nullptr || PlaceOf(*last) < PlaceOf(op))) last = &op;
+    }
+    return last != nullptr ? last->gpu : 0;
+  }
+
+  const TestOp* LastOn(int64_t pid, const std::string& stream, const Place& place) const {
+    const TestOp* last = nullptr;
+    for (const TestOp& op : trace_.ops) {
+      const TestCall* const launch = trace_.FindCall(op.call);
+      if (launch == nullptr || launch->pid != pid || StreamOf(op) != stream) continue;
+      if (PlaceOf(op) < place && (last == nullptr || PlaceOf(*last) < PlaceOf(op))) last = &op;
+    }
+    if (last != nullptr && Recreated(pid, stream, PlaceOf(*last), place)) return nullptr;
+    return last;
+  }
+
+  // Whether the stream was created between these places, so that what was before is another's.
+  bool Recreated(int64_t pid, const std::string& stream, const Place& from, const Place& to) const {
+    for (const TestCall& call : trace_.calls)
+      if (call.pid == pid && call.name.find("StreamCreate") != std::string::npos &&
+          Argument(call.args, "*stream") == stream && from < PlaceOf(call) && PlaceOf(call) < to)
+        return true;
+    return false;
+  }
+
+  bool IsBlockingStream(int64_t pid, const std::string& stream, const Place& place) const {
+    for (const TestCall& call : trace_.calls)
+      if (call.pid == pid && call.name.find("StreamCreate") != std::string::npos &&
+          Argument(call.args, "*stream") == stream && PlaceOf(call) < place)
+        return Argument(call.args, "flags") == "0";
+    return false;
+  }
+
+  // What an operation on this stream at this place would wait for.
+  Ops Before(const std::string& stream, int64_t gpu, const Place& place) const {
+    const int64_t pid = trace_.FindCall(std::get<1>(place))->pid;
+    Ops ops;
+    const TestOp* const last = LastOn(pid, stream, place);
+    if (last != nullptr) ops.insert(last->id);
+    for (const TestCall& call : trace_.calls) {
+      if (call.pid != pid || call.name != "hipStreamWaitEvent") continue;
+      const Place then = PlaceOf(call);
+      if (!(then < place) || (last != nullptr && then < PlaceOf(*last))) continue;
+      if (Normal(Argument(call.args, "stream"), LastGpu(call, then), call.tid) != stream) continue;
+      if (Recreated(pid, stream, then, place)) continue;
+      const Ops more = EventOps(pid, Argument(call.args, "event"), then);
+      ops.insert(more.begin(), more.end());
+    }
+    if (stream.substr(0, 7) == "default") {
+      const TestOp* const normal = LastOn(pid, stream, place);
+      std::set<std::string> others;
+      for (const TestOp& op : trace_.ops)
+        if (const TestCall* const launch = trace_.FindCall(op.call);
+            launch != nullptr && launch->pid == pid)
+          others.insert(StreamOf(op));
+      for (const std::string& other : others) {
+        const TestOp* const there = LastOn(pid, other, place);
+        if (there == nullptr || !IsBlockingStream(pid, other, place)) continue;
+        if (Normal("", there->gpu, 0) != stream) continue;
+        if (normal == nullptr || PlaceOf(*normal) < PlaceOf(*there)) ops.insert(there->id);
+      }
+    } else if (IsBlockingStream(pid, stream, place)) {
+      const TestOp* const normal = LastOn(pid, Normal("", gpu, 0), place);
+      if (normal != nullptr) ops.insert(normal->id);
+    }
+    return ops;
+  }
+
+  Ops EventOps(int64_t pid, const std::string& event, const Place& place) const {
+    const TestCall* last = nullptr;
+    for (const TestCall& call : trace_.calls) {
+      if (call.pid != pid || call.name != "hipEventRecord" || Argument(call.args, "event") != event)
+        continue;
+      if (PlaceOf(call) < place && (last == nullptr || PlaceOf(*last) < PlaceOf(call))) last = &call;
+    }
+    if (last == nullptr) return {};
+    const Place then = PlaceOf(*last);
+    const int64_t gpu = LastGpu(*last, then);
+    return Before(Normal(Argument(last->args, "stream"), gpu, last->tid), gpu, then);
+  }
+
+  std::pair<int, IdleCause> CauseOf(int64_t now, int64_t since, const TestOp* next,
+                                    const TestOp& last) const {
+    const TestCall* const launch = trace_.FindCall(next != nullptr ? next->call : last.call);
+    if (next == nullptr || now < (launch != nullptr ? launch->start : trace_.SubmitOf(*next))) {
+      if (launch == nullptr) return {1, IdleCause::kHostNotSubmitting};
+      for (const TestCall& call : trace_.calls) {
+        if (call.pid != launch->pid || call.tid != launch->tid || !IsBlocking(call)) continue;
+        if (IsOutermost(call) && call.start <= since && since < call.end && now < call.end)
+          return {0, IdleCause::kSyncDrained};
+      }
+      return {1, IdleCause::kHostNotSubmitting};
+    }
+    const int64_t submit = trace_.SubmitOf(*next);
+    if (now < submit)
+      return {2, launch->start <= since ? IdleCause::kKernelTooShort : IdleCause::kLaunchLatency};
+    for (const int64_t id : BeforeOp(*next)) {
+      for (const TestOp& op : trace_.ops) {
+        if (op.id != id || (op.gpu == next->gpu && op.queue == next->queue)) continue;
+        if (op.end <= next->start && now < op.end) return {3, IdleCause::kDependency};
+      }
+    }
+    return {4, IdleCause::kLaunchLatency};
+  }
+
+  const TestTrace& trace_;
+  Window window_{};
+};
+
+}  // namespace rochound::analysis

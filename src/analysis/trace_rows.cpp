@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/trace_rows.h"
+
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace rochound::analysis {
+namespace {
+
+using base::Result;
+using store::duck::Connection;
+using store::duck::Rows;
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool StartsWith(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+// hipEventRecord -> EventRecord, cudaEventRecord and cuEventRecord likewise; others: nothing.
+std::string_view WithoutPrefix(std::string_view name) {
+  for (const std::string_view start : {"hip", "cuda", "cu"})
+    if (StartsWith(name, start)) return name.substr(start.size());
+  return {};
+}
+
+std::optional<StepKind> StepOf(std::string_view name) {
+  const std::string_view rest = WithoutPrefix(name);
+  if (StartsWith(rest, "EventRecord")) return StepKind::kRecord;
+  if (StartsWith(rest, "StreamWaitEvent")) return StepKind::kWait;
+  if (StartsWith(rest, "StreamBeginCapture")) return StepKind::kBeginCapture;
+  if (StartsWith(rest, "StreamEndCapture")) return StepKind::kEndCapture;
+  if (StartsWith(rest, "StreamCreate")) return StepKind::kCreateStream;
+  switch (BlockingOf(name)) {
+    case Blocking::kDevice:
+      return StepKind::kSyncDevice;
+    case Blocking::kStream:
+      return StepKind::kSyncStream;
+    case Blocking::kEvent:
+      return StepKind::kSyncEvent;
+    case Blocking::kNot:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool IsBlocking(StepKind kind) { return kind >= StepKind::kSyncDevice; }
+
+// What is not a call into a runtime: marks of the program, operators of frameworks.
+bool IsMarkDomain(const std::string& domain) {
+  return domain == "roctx" || domain == "torch" || domain == "python";
+}
+bool IsOurDomain(const std::string& domain) { return domain == "rochound"; }
+
+// Which call launched an operation, and when it was submitted.
+constexpr const char* kLaunches =
+    "(SELECT op_id, api_id, submit FROM rochound_dispatch UNION ALL"
+    " SELECT op_id, api_id, submit FROM rochound_copy)";
+
+}  // namespace
+
+Result<Names> Names::Load(Connection& connection) {
+  Names names;
+  std::unordered_map<std::string, uint32_t> known;
+  ROCHOUND_TRY(Rows rows, connection.Query("SELECT id, string FROM rocpd_string ORDER BY id"));
+  for (;;) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) break;
+    const auto [at, is_new] = known.emplace(rows.Text(1), static_cast<uint32_t>(known.size()));
+    if (is_new) names.texts_.push_back(at->first);
+    names.numbers_.emplace(rows.Int(0), at->second);
+  }
+  return names;
+}
+
+const std::string& Names::text(uint32_t name) const {
+  static const std::string* const nothing = new std::string;
+  return name < texts_.size() ? texts_[name] : *nothing;
+}
+
+std::string Names::IdsWhere(const std::function<bool(const std::string& text)>& fits) const {
+  std::string ids;
+  std::vector<bool> chosen(texts_.size());
+  for (size_t i = 0; i < texts_.size(); ++i) chosen[i] = fits(texts_[i]);
+  for (const auto& [id, name] : numbers_) {
+    if (!chosen[name]) continue;
+    if (!ids.empty()) ids += ", ";
+    ids += std::to_string(id);
+  }
+  return ids.empty() ? "NULL" : ids;
+}
+
+Result<Window> LoadWindow(Connection& connection, const Names& names) {
+  const std::string ours = names.IdsWhere(IsOurDomain);
+  ROCHOUND_TRY(Rows rows,
+               connection.Query("SELECT min(start), max(\"end\") FROM ("
+                                " SELECT min(start) AS start, max(\"end\") AS \"end\" FROM rocpd_api"
+                                "  WHERE (domain_id IN (" +
+                                ours +
+                                ")) IS NOT true"
+                                " UNION ALL SELECT min(start), max(\"end\") FROM rocpd_op)"));
+  Window window;
+  ROCHOUND_TRY(const bool any, rows.Next());
+  if (any && !rows.IsNull(0)) window = {.begin = rows.Int(0), .end = rows.Int(1)};
+  while (true) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) break;
+  }
+  return window;
+}
+
+Result<HostThreads> LoadHostThreads(Connection& connection, const Names& names) {
+  HostThreads threads;
+  const std::string ours = names.IdsWhere(IsOurDomain);
+  const std::string marks = names.IdsWhere(IsMarkDomain);
+  ROCHOUND_TRY(Rows rows, connection.Query("SELECT pid, tid, start, \"end\", apiName_id,"
+                                           " (domain_id IN (" +
+                                           marks +
+                                           ")) IS true"
+                                           " FROM rocpd_api WHERE (domain_id IN (" +
+                                           ours +
+                                           ")) IS NOT true"
+                                           " ORDER BY pid, tid, start, \"end\" DESC, id"));
+  for (;;) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) return threads;
+    threads.Add(rows.Int(0), rows.Int(1), rows.Int(2), rows.Int(3),
+                rows.Int(5) != 0 ? kNoName : names.Of(rows.Int(4)));
+  }
+}
+
+std::vector<bool> BlockingNames(const Names& names) {
+  std::vector<bool> blocking(names.size());
+  for (uint32_t i = 0; i < names.size(); ++i)
+    blocking[i] = BlockingOf(names.text(i)) != Blocking::kNot;
+  return blocking;
+}
+
+Result<void> ForEachQueuedOp(Connection& connection, const Names& names, const HostThreads& threads,
+                             const std::function<void(const QueuedOp&, uint32_t type)>& visit) {
+  ROCHOUND_TRY(Rows rows,
+               connection.Query(std::string("SELECT o.id, o.gpuId, o.queueId, o.start, o.\"end\","
+                                            " o.description_id, o.opType_id, l.submit,"
+                                            " a.id, a.pid, a.tid, a.start, a.\"end\""
+                                            " FROM rocpd_op o LEFT JOIN ") +
+                                kLaunches +
+                                " l ON l.op_id = o.id LEFT JOIN rocpd_api a ON a.id = l.api_id"
+                                " ORDER BY o.gpuId, o.queueId, o.start, o.\"end\", o.id"));
+  for (;;) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) return {};
+    QueuedOp op{.id = rows.Int(0),
+                .gpu = rows.Int(1),
+                .queue = rows.Int(2),
+                .start = rows.Int(3),
+                .end = rows.Int(4),
+                .name = names.Of(rows.Int(5))};
+    const uint32_t type = names.Of(rows.Int(6));
+    if (names.text(op.name).empty()) op.name = type;
+    if (!rows.IsNull(7)) op.submit = rows.Int(7);
+    if (!rows.IsNull(8)) {
+      op.has_launch = true;
+      op.thread = threads.Find(rows.Int(9), rows.Int(10));
+      op.launch = rows.Int(11);
+      if (op.submit == kNever) op.submit = rows.Int(12);
+    }
+    visit(op, type);
+  }
+}
+
+namespace {
+
+// Operations with a known launch call, by process and call.
+class OpSteps {
+ public:
+  static Result<OpSteps> Open(Connection& connection, const Names& names) {
+    ROCHOUND_CHECK(connection.Run(
+        "CREATE OR REPLACE TEMP TABLE analysis_stream AS"
+        " SELECT stream, row_number() OVER (ORDER BY stream) - 1 AS number FROM ("
+        " SELECT stream FROM rocpd_kernelapi UNION SELECT stream FROM rocpd_copyapi)"));
+    std::vector<std::string> streams;
+    {
+      ROCHOUND_TRY(Rows rows, connection.Query("SELECT stream FROM analysis_stream ORDER BY number"));
+      for (;;) {
+        ROCHOUND_TRY(const bool more, rows.Next());
+        if (!more) break;
+        streams.emplace_back(rows.Text(0));
+      }
+    }
+    // Fills have no row with their stream; it is in the call's arguments.
+    const std::string fills =
+        names.IdsWhere([](const std::string& text) { return Contains(text, "Memset"); });
+    const std::string fill_args =
+        fills == "NULL"
+            ? "(SELECT NULL::BIGINT AS id, NULL::VARCHAR AS string WHERE false)"
+            : "(SELECT f.id, u.string FROM rocpd_api f JOIN rocpd_ustring u ON u.id = f.args_id"
+              " WHERE f.apiName_id IN (" +
+                  fills + "))";
+    ROCHOUND_TRY(Rows rows,
+                 connection.Query(
+                     std::string("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, o.id, o.start,"
+                                 " o.\"end\", o.gpuId, o.queueId, s.number, t.number, f.string"
+                                 " FROM rocpd_op o JOIN ") +
+                     kLaunches +
+                     " l ON l.op_id = o.id JOIN rocpd_api a ON a.id = l.api_id"
+                     " LEFT JOIN rocpd_kernelapi k ON k.api_ptr_id = a.id"
+                     " LEFT JOIN rocpd_copyapi c ON c.api_ptr_id = a.id"
+                     " LEFT JOIN analysis_stream s ON s.stream = k.stream AND k.stream <> ''"
+                     " LEFT JOIN analysis_stream t ON t.stream = c.stream"
+                     " LEFT JOIN " +
+                     fill_args +
+                     " f ON f.id = a.id"
+                     " ORDER BY a.pid, a.start, a.id, l.submit, o.id"));
+    return OpSteps(std::move(rows), std::move(streams));
+  }
+
+  Result<bool> Next() {
+    ROCHOUND_TRY(const bool more, rows_.Next());
+    if (!more) return false;
+    step_.kind = StepKind::kOp;
+    step_.pid = rows_.Int(0);
+    step_.tid = rows_.Int(1);
+    step_.start = rows_.Int(2);
+    step_.end = rows_.Int(3);
+    step_.call = rows_.Int(4);
+    step_.op = {.id = rows_.Int(5),
+                .start = rows_.Int(6),
+                .end = rows_.Int(7),
+                .gpu = rows_.Int(8),
+                .queue = rows_.Int(9)};
+    const int known = !rows_.IsNull(10) ? 10 : !rows_.IsNull(11) ? 11 : 0;
+    if (known != 0) {
+      step_.stream = StreamHandle(streams_[static_cast<size_t>(rows_.Int(known))], step_.tid);
+    } else if (!rows_.IsNull(12)) {
+      step_.stream = StreamHandle(ArgumentOf(rows_.Text(12), "stream"), step_.tid);
+    } else {
+      // As good as a stream: what its queue does in order.
+      step_.stream = StreamHandle("queue " + std::to_string(step_.op.gpu) + " " +
+                                      std::to_string(step_.op.queue),
+                                  step_.tid);
+    }
+    return true;
+  }
+
+  const Step& step() const { return step_; }
+
+ private:
+  OpSteps(Rows rows, std::vector<std::string> streams)
+      : rows_(std::move(rows)), streams_(std::move(streams)) {}
+
+  Rows rows_;
+  std::vector<std::string> streams_;
+  Step step_{};
+};
+
+// Calls that order streams or wait for them.
+class CallSteps {
+ public:
+  static Result<CallSteps> Open(Connection& connection, const Names& names,
+                                const HostThreads& threads, bool blocking) {
+    const std::string wanted = names.IdsWhere([&](const std::string& text) {
+      const std::optional<StepKind> kind = StepOf(text);
+      return kind && (blocking || !IsBlocking(*kind));
+    });
+    ROCHOUND_TRY(Rows rows,
+                 connection.Query("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, a.apiName_id,"
+                                  " u.string FROM rocpd_api a"
+                                  " LEFT JOIN rocpd_ustring u ON u.id = a.args_id"
+                                  " WHERE a.apiName_id IN (" +
+                                  wanted + ") ORDER BY a.pid, a.start, a.id"));
+    return CallSteps(std::move(rows), names, threads);
+  }
+
+  Result<bool> Next() {
+    for (;;) {
+      ROCHOUND_TRY(const bool more, rows_.Next());
+      if (!more) return false;
+      const uint32_t name = names_.Of(rows_.Int(5));
+      step_ = {.kind = *StepOf(names_.text(name)),
+               .pid = rows_.Int(0),
+               .tid = rows_.Int(1),
+               .start = rows_.Int(2),
+               .end = rows_.Int(3),
+               .call = rows_.Int(4),
+               .name = name};
+      if (IsBlocking(step_.kind) && !IsOutermost(name)) continue;
+      const std::string_view args = rows_.Text(6);
+      const bool creates = step_.kind == StepKind::kCreateStream;
+      step_.stream = StreamHandle(ArgumentOf(args, creates ? "*stream" : "stream"), step_.tid);
+      step_.event = StreamHandle(ArgumentOf(args, "event"), step_.tid);
+      const std::string_view flags = ArgumentOf(args, "flags");
+      step_.blocking = flags.empty() || flags == "0";
+      // A handle that was not seen says nothing about any stream.
+      if (creates && step_.stream == kDefaultStream) continue;
+      return true;
+    }
+  }
+
+  const Step& step() const { return step_; }
+
+ private:
+  CallSteps(Rows rows, const Names& names, const HostThreads& threads)
+      : rows_(std::move(rows)), names_(names), threads_(threads), next_(threads.threads().size()) {}
+
+  // A call within another one with the same times and name is found second.
+  bool IsOutermost(uint32_t name) {
+    const uint32_t thread = threads_.Find(step_.pid, step_.tid);
+    if (thread == kNoThread) return false;
+    const size_t call = threads_.FindCall(thread, step_.start, step_.end, name, next_[thread]);
+    if (call == threads_.size()) return false;
+    next_[thread] = call + 1;
+    return true;
+  }
+
+  Rows rows_;
+  const Names& names_;
+  const HostThreads& threads_;
+  std::vector<size_t> next_;  // by thread: calls before this one have been told
+  Step step_{};
+};
+
+}  // namespace
+
+Result<void> ForEachStep(Connection& connection, const Names& names, const HostThreads& threads,
+                         bool blocking, const std::function<void(const Step&)>& visit) {
+  ROCHOUND_TRY(Connection other, connection.Sibling());
+  ROCHOUND_TRY(CallSteps calls, CallSteps::Open(other, names, threads, blocking));
+  ROCHOUND_TRY(OpSteps ops, OpSteps::Open(connection, names));
+  ROCHOUND_TRY(bool has_op, ops.Next());
+  ROCHOUND_TRY(bool has_call, calls.Next());
+  while (has_op || has_call) {
+    const auto key = [](const Step& step) { return std::tuple(step.pid, step.start, step.call); };
+    const bool op_first = has_op && (!has_call || key(ops.step()) <= key(calls.step()));
+    visit(op_first ? ops.step() : calls.step());
+    ROCHOUND_TRY(const bool more, op_first ? ops.Next() : calls.Next());
+    (op_first ? has_op : has_call) = more;
+  }
+  return {};
+}
+
+}  // namespace rochound::analysis

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// Rows of an open trace in the order that sweeps need them, streamed from DuckDB: names, host
+// threads, operations by queue, and what the host asked of streams. Used by `callstack`, `idle` and
+// `critical-path`; one thread. A query reads until it is done or the visitor's error stops it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/host_threads.h"
+#include "analysis/idle_sweep.h"
+#include "analysis/stream_order.h"
+#include "base/result.h"
+#include "store/duck.h"
+
+namespace rochound::analysis {
+
+// The trace's strings by small numbers; equal texts have equal numbers.
+class Names {
+ public:
+  static base::Result<Names> Load(store::duck::Connection& connection);
+
+  // kNoName: there is no such row.
+  uint32_t Of(int64_t string_id) const {
+    const auto found = numbers_.find(string_id);
+    return found == numbers_.end() ? kNoName : found->second;
+  }
+  size_t size() const { return texts_.size(); }
+  // Empty for kNoName.
+  const std::string& text(uint32_t name) const;
+
+  // Ids of strings whose text fits, as "1, 2, 3"; "NULL" if there is none, which is IN nothing.
+  std::string IdsWhere(const std::function<bool(const std::string& text)>& fits) const;
+
+ private:
+  std::unordered_map<int64_t, uint32_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
+// From the first event of the program to its last: calls and operations, not the recorder's own work.
+base::Result<Window> LoadWindow(store::duck::Connection& connection, const Names& names);
+
+base::Result<HostThreads> LoadHostThreads(store::duck::Connection& connection, const Names& names);
+
+// Whether a call by this name waits for the GPU.
+std::vector<bool> BlockingNames(const Names& names);
+
+// By gpu, queue, start, end, id. `ready` is left out.
+base::Result<void> ForEachQueuedOp(store::duck::Connection& connection, const Names& names,
+                                   const HostThreads& threads,
+                                   const std::function<void(const QueuedOp&, uint32_t type)>& visit);
+
+// As StreamOrder wants them. Blocking calls are told if they are outermost ones of their thread, and
+// only if asked for.
+base::Result<void> ForEachStep(store::duck::Connection& connection, const Names& names,
+                               const HostThreads& threads, bool blocking,
+                               const std::function<void(const Step&)>& visit);
+
+}  // namespace rochound::analysis
