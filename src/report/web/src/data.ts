@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//
+// What the C++ side embeds: one JSON with everything small, and the timeline as packed columns.
+// src/report/report.cpp writes it; docs/decisions/report-data.md says why it has this shape.
+
+export type Unit = 'none' | 'id' | 'ns' | 'time' | 'bytes' | 'bytes_per_second' | 'per_second' | 'percent' | 'ratio';
+export type Cell = string | number | null;
+
+export interface Column {
+  name: string;
+  unit: Unit;
+}
+
+export interface Table {
+  id: string;
+  title: string;
+  columns: Column[];
+  rows: Cell[][];
+  left_out: number;  // rows of the answer that are not in the report
+}
+
+export interface Answer {
+  question: string;
+  notes: string[];
+  tables: Table[];
+  error?: string;
+}
+
+export interface Track {
+  group: string;
+  title: string;
+  kind: 'queue' | 'thread';
+  gpu: number;
+  rows: number[];  // events of each row
+}
+
+export interface TimelineHeader {
+  events: number;
+  all_events: number;  // before thinning
+  quantum: number;     // neighbours closer than this were merged; 0: nothing was
+  length: number;
+  names: string[];
+  tracks: Track[];
+}
+
+export interface FlameNodes {
+  parent: number[];
+  name: number[];
+  calls: number[];
+  cpu: number[];
+  gpu: number[];
+  folded: number;  // calls that were put into "(other)" because there were too many paths
+}
+
+export interface Report {
+  version: number;
+  title: string;
+  sources: string[];
+  generator: string;
+  health: string[];  // what is not clean, in words
+  facts: {length: number; calls: number; ops: number; processes: number; gpus: number};
+  answers: Answer[];
+  timeline: TimelineHeader;
+  flame: FlameNodes;
+}
+
+function embedded(id: string): string {
+  const element = document.getElementById(id);
+  const text = element?.textContent ?? '';
+  element?.remove();  // megabytes that nobody needs twice
+  return text;
+}
+
+export const readReport = (): Report => JSON.parse(embedded('report-data')) as Report;
+
+export async function readTimelineBytes(): Promise<Uint8Array> {
+  const text = embedded('report-timeline').trim();
+  const packed = fromBase64(text);
+  const stream = new Blob([packed as BlobPart]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+function fromBase64(text: string): Uint8Array {
+  const modern = (Uint8Array as unknown as {fromBase64?: (text: string) => Uint8Array}).fromBase64;
+  if (modern) return modern.call(Uint8Array, text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; ++i) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+export const answerOf = (report: Report, question: string): Answer | undefined =>
+    report.answers.find((answer) => answer.question === question);
+
+export function tableOf(report: Report, question: string, id?: string): Table | undefined {
+  const answer = answerOf(report, question);
+  return id === undefined ? answer?.tables[0] : answer?.tables.find((table) => table.id === id);
+}
+
+// The place of the first of these columns that the table has, or -1.
+export function columnOf(table: Table, ...names: string[]): number {
+  for (const name of names) {
+    const place = table.columns.findIndex((column) => column.name.toLowerCase() === name);
+    if (place >= 0) return place;
+  }
+  return -1;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+//
+// The pages that are made of answers: the overview, and one page per question. Tables are shown as
+// they are; questions that the page knows also get a plot.
+
+import {BUSY, causeColor, kernelColor} from './colors';
+import type {Answer, Cell, Report, Table} from './data';
+import {columnOf, tableOf} from './data';
+import {h} from './dom';
+import type {Events} from './events';
+import {count, ns, percent, quantity, show} from './format';
+import {bars, overTime, stacks, type Stack} from './plots';
+import {TableView} from './table';
+
+// What pages ask of the frame around them.
+export interface Frame {
+  report: Report;
+  events: Promise<Events>;
+  openRow: (question: string, value: string) => void;
+  openPage: (page: string) => void;
+  highlight: (name: string) => void;
+  goTo: (begin: number, end: number) => void;
+}
+
+export const TITLES: Record<string, [string, string]> = {
+  health: ['Health', 'What the trace is missing and what in it is doubtful.'],
+  top: ['Kernels', 'Where the GPU spent its time.'],
+  apis: ['Calls', 'Where the host spent its time: HIP and HSA calls, and the program’s own ranges.'],
+  copies: ['Copies', 'What was moved, in which direction, and how fast.'],
+  busy: ['Busy', 'How much of the time each GPU and each queue worked.'],
+  callstack: ['Call stack totals', 'Time of calls with and without the calls inside them, on the CPU and on the GPU.'],
+  graphs: ['Graphs', 'HIP graphs: launches, and the kernels in them.'],
+  autograd: ['Autograd', 'Kernels by the operator of the model that caused them.'],
+  idle: ['Idle causes', 'Why queues had nothing to do, gap by gap. Busy and idle add up to the whole time.'],
+  overlap: ['Overlap', 'Computing, copying and communicating: at once, or one after the other.'],
+  queues: ['Queue depth', 'How much submitted work was waiting.'],
+  launch: ['Launches', 'From the call to the kernel: time in the call, waiting in the queue, running.'],
+  'critical-path': ['Critical path', 'The chain of work that decides how long the program takes; what is not on it has slack.'],
+  stragglers: ['Stragglers', 'Ranks that keep the others waiting.'],
+  variability: ['Variability', 'Kernels and steps whose times differ from one to the next.'],
+};
+
+export const titleOf = (question: string): string => TITLES[question]?.[0] ?? question;
+
+const number = (cell: Cell | undefined): number => typeof cell === 'number' ? cell : 0;
+
+export function healthBox(report: Report): HTMLElement {
+  if (report.health.length === 0) return h('div', {class: 'clean', text: 'Complete: nothing is known to be missing from this trace.'});
+  return h('section', {class: 'health', 'aria-label': 'Health'}, h('h2', {text: 'Read this first: the trace is not clean'}),
+      h('ul', {}, ...report.health.map((text) => h('li', {text}))));
+}
+
+function card(title: string, span: number, content: Node | null, note = '', link?: {text: string; page: string}): HTMLElement | null {
+  if (content === null) return null;
+  return h('section', {class: `card span-${span}`, 'aria-label': title},
+      h('div', {class: 'title'}, h('h2', {text: title}), note !== '' && h('span', {class: 'note', text: note}),
+          link && h('a', {href: `#${link.page}`, text: link.text})), content);
+}
+
+function tile(label: string, value: number, unit: 'ns' | 'percent' | 'none', more = ''): HTMLElement {
+  const {number: text, unit: suffix} = quantity(value, unit);
+  return h('div', {class: 'tile'}, h('div', {class: 'label', text: label}),
+      h('div', {class: 'value'}, text, suffix !== '' && h('small', {text: suffix})), h('div', {class: 'more', text: more}));
+}
+
+// --- parts of the overview, also used on the questions' own pages
+
+function kernelBars(frame: Frame, rows: number): HTMLElement | null {
+  const table = tableOf(frame.report, 'top', 'kernels');
+  if (!table || table.rows.length === 0) return null;
+  const name = columnOf(table, 'kernel', 'name');
+  const total = columnOf(table, 'total_ns');
+  const calls = columnOf(table, 'calls');
+  const share = columnOf(table, 'share_percent');
+  const first = table.rows[0]!;
+  const whole = share >= 0 && number(first[share]) > 0 ? number(first[total]) * 100 / number(first[share])
+                                                       : table.rows.reduce((sum, row) => sum + number(row[total]), 0);
+  return bars('Time by kernel', table.rows.slice(0, rows).map((row) => ({
+    name: String(row[name]), value: number(row[total]), note: `${count(number(row[calls]))} launches`,
+    open: () => frame.openRow('top', String(row[name])),
+  })), whole);
+}
+
+function callBars(frame: Frame, rows: number): HTMLElement | null {
+  const table = tableOf(frame.report, 'apis', 'calls');
+  if (!table || table.rows.length === 0) return null;
+  const name = columnOf(table, 'call', 'name');
+  const total = columnOf(table, 'total_ns');
+  const share = columnOf(table, 'share_percent');
+  const first = table.rows[0]!;
+  const whole = share >= 0 && number(first[share]) > 0 ? number(first[total]) * 100 / number(first[share])
+                                                       : table.rows.reduce((sum, row) => sum + number(row[total]), 0);
+  return bars('Time by call', table.rows.slice(0, rows).map((row) => ({
+    name: String(row[name]), value: number(row[total]), color: '#8a93a3', open: () => frame.openRow('apis', String(row[name])),
+  })), whole);
+}
+
+const placeLabel = (table: Table, row: Cell[]): string => {
+  const gpu = columnOf(table, 'gpu');
+  const queue = columnOf(table, 'queue');
+  return [gpu >= 0 ? `GPU ${row[gpu]}` : '', queue >= 0 ? `queue ${row[queue]}` : ''].filter((text) => text !== '').join(', ');
+};
+
+// Tables with one row per place and cause, or one row per place and a column per cause.
+export function causeStacks(frame: Frame, question: string): Stack[] {
+  const answer = frame.report.answers.find((one) => one.question === question);
+  if (!answer) return [];
+  for (const table of answer.tables) {
+    const cause = columnOf(table, 'cause', 'activity', 'state', 'kind', 'what');
+    const total = columnOf(table, 'total_ns', 'time_ns', 'idle_ns', 'ns', 'length_ns');
+    if (cause >= 0 && total >= 0) {
+      const found = new Map<string, Stack>();
+      for (const row of table.rows) {
+        const label = placeLabel(table, row) || 'whole trace';
+        if (!found.has(label)) found.set(label, {label, parts: [], open: (part) => frame.openRow(question, part)});
+        const name = String(row[cause]);
+        const parts = found.get(label)!.parts;
+        const old = parts.find((part) => part.name === name);
+        if (old) old.value += number(row[total]);
+        else parts.push({name, value: number(row[total]), color: causeColor(name, parts.length)});
+      }
+      return [...found.values()];
+    }
+    const wide = table.columns.map((column, c) => ({column, c})).filter(({column}) =>
+        column.unit === 'ns' && !/^(wall|window|work|total|first|last|start|end|mean|min|max|idle)_ns$/.test(column.name));
+    if (columnOf(table, 'gpu') >= 0 && wide.length >= 2) {
+      return table.rows.map((row) => ({
+        label: placeLabel(table, row), open: () => frame.openPage(question),
+        parts: wide.map(({column, c}, i) => {
+          const name = column.name.replace(/_ns$/, '').replace(/_/g, ' ');
+          return {name, value: number(row[c]), color: causeColor(name, i)};
+        }),
+      }));
+    }
+  }
+  return [];
+}
+
+// Busy and idle of each queue, straight from `busy` where `idle` was not answered.
+function busyStacks(frame: Frame): Stack[] {
+  const table = tableOf(frame.report, 'busy', 'queues') ?? tableOf(frame.report, 'busy');
+  if (!table) return [];
+  const busy = columnOf(table, 'busy_ns');
+  const wall = columnOf(table, 'wall_ns');
+  if (busy < 0 || wall < 0) return [];
+  return table.rows.map((row) => ({
+    label: placeLabel(table, row), open: () => frame.openPage('busy'),
+    parts: [{name: 'busy', value: number(row[busy]), color: BUSY},
+            {name: 'idle', value: number(row[wall]) - number(row[busy]), color: causeColor('idle')}],
+  }));
+}
+
+function busiest(items: Stack[], limit: number): Stack[] {
+  const busy = (stack: Stack) => stack.parts.find((part) => part.name === 'busy')?.value ?? 0;
+  return [...items].sort((a, b) => busy(b) - busy(a)).slice(0, limit);
+}
+
+async function busyPlot(frame: Frame): Promise<HTMLElement | null> {
+  const events = await frame.events;
+  const {length, tracks} = events.header;
+  const gpus = [...new Set(tracks.filter((track) => track.kind === 'queue').map((track) => track.gpu))].sort((a, b) => a - b);
+  if (gpus.length === 0 || length <= 0) return null;
+  const buckets = 300;
+  const step = length / buckets;
+  const times = Array.from({length: buckets}, (_, i) => (i + 0.5) * step);
+  const series = gpus.slice(0, 6).map((gpu, g) => {
+    const rows = events.rows.filter((row) => tracks[row.track]!.kind === 'queue' && tracks[row.track]!.gpu === gpu);
+    return {
+      label: `GPU ${gpu}`, color: ['#4269d0', '#3ca951', '#efb118', '#ff725c', '#a463f2', '#6cc5b0'][g]!,
+      values: times.map((_, i) => Math.min(100, 100 / step * unionBusy(events, rows, i * step, (i + 1) * step))),
+    };
+  });
+  return overTime('GPU busy over time, in percent', times, series,
+      {format: (value) => show(value, 'percent').replace('.0%', '%'), max: 100, zoom: frame.goTo});
+}
+
+// Queues run at once: the time that any of the rows is busy.
+function unionBusy(events: Events, rows: Events['rows'], begin: number, end: number): number {
+  if (rows.length === 1) return events.busy(rows[0]!, begin, end);
+  const spans: [number, number][] = [];
+  for (const row of rows) {
+    const last = events.firstStartingAt(end, row.from, row.to);
+    for (let i = events.firstEndingAfter(begin, row.from, row.to); i < last; ++i) {
+      spans.push([Math.max(begin, events.start[i]!), Math.min(end, events.end(i))]);
+    }
+  }
+  spans.sort((a, b) => a[0] - b[0]);
+  let busy = 0;
+  let reached = begin;
+  for (const [from, to] of spans) {
+    if (to <= reached) continue;
+    busy += to - Math.max(from, reached);
+    reached = to;
+  }
+  return busy;
+}
+
+function depthPlot(frame: Frame): HTMLElement | null {
+  const answer = frame.report.answers.find((one) => one.question === 'queues');
+  for (const table of answer?.tables ?? []) {
+    const time = columnOf(table, 'at_ns', 'time_ns', 'start_ns', 'from_ns', 'begin_ns');
+    const depth = columnOf(table, 'mean_depth', 'depth', 'max_depth', 'waiting');
+    if (time < 0 || depth < 0) continue;
+    const series = new Map<string, Map<number, number>>();
+    const all = new Set<number>();
+    for (const row of table.rows) {
+      const label = placeLabel(table, row) || 'all queues';
+      if (!series.has(label)) series.set(label, new Map());
+      series.get(label)!.set(number(row[time]), number(row[depth]));
+      all.add(number(row[time]));
+    }
+    const times = [...all].sort((a, b) => a - b);
+    if (times.length < 2) continue;
+    const colors = ['#a463f2', '#4269d0', '#3ca951', '#efb118', '#ff725c', '#6cc5b0'];
+    const highest = (values: Map<number, number>) => Math.max(...values.values());
+    const lines = [...series].sort((a, b) => highest(b[1]) - highest(a[1])).slice(0, 6).map(([label, values], i) => ({
+      label, color: colors[i]!, values: times.map((at) => values.get(at) ?? 0), fill: i === 0,
+    }));
+    return overTime('Queue depth over time', times, lines,
+        {format: (value) => Number.isInteger(value) ? count(value) : value.toFixed(1), stepped: true, zoom: frame.goTo});
+  }
+  return null;
+}
+
+function pathStack(frame: Frame): HTMLElement | null {
+  const answer = frame.report.answers.find((one) => one.question === 'critical-path');
+  for (const table of answer?.tables ?? []) {
+    const kind = columnOf(table, 'what', 'kind', 'activity', 'part');
+    const total = columnOf(table, 'total_ns', 'time_ns', 'on_path_ns', 'length_ns');
+    if (kind < 0 || total < 0 || table.rows.length < 1) continue;
+    const detail = columnOf(table, 'name', 'kernel', 'call');
+    const label = (row: Cell[]) => detail >= 0 && row[detail] ? `${row[detail]}` : String(row[kind]);
+    const whole = table.rows.reduce((sum, row) => sum + number(row[total]), 0);
+    const rows = [...table.rows].sort((a, b) => number(b[total]) - number(a[total])).slice(0, 9);
+    return bars('Critical path by what it is made of', rows.map((row) => ({
+      name: label(row), value: number(row[total]), note: String(row[kind]),
+      color: kernelOr(label(row), String(row[kind])), open: () => frame.openRow('critical-path', label(row)),
+    })), whole);
+  }
+  return null;
+}
+
+function kernelOr(name: string, kind: string): string {
+  if (/kernel/i.test(kind)) return kernelColor(name);
+  if (/copy/i.test(kind)) return causeColor('copy');
+  if (/latency|launch/i.test(kind)) return causeColor('launch latency');
+  if (/host|call|program/i.test(kind)) return causeColor('host not submitting');
+  return causeColor(kind);
+}
+
+// --- pages
+
+export function overviewPage(frame: Frame): HTMLElement {
+  const {report} = frame;
+  const {facts} = report;
+  const gpus = tableOf(report, 'busy', 'gpus');
+  const kernels = tableOf(report, 'top', 'kernels');
+  const tiles: HTMLElement[] = [tile('Wall time', facts.length, 'ns', `${count(report.timeline.all_events)} events`)];
+  if (gpus && gpus.rows.length > 0) {
+    const busy = columnOf(gpus, 'busy_percent');
+    const mean = gpus.rows.reduce((sum, row) => sum + number(row[busy]), 0) / gpus.rows.length;
+    const spread = gpus.rows.map((row) => number(row[busy]));
+    tiles.push(tile(gpus.rows.length === 1 ? 'GPU busy' : 'GPUs busy, mean', mean, 'percent',
+        gpus.rows.length === 1 ? `GPU ${gpus.rows[0]![0]}` : `${show(Math.min(...spread), 'percent')} to ${show(Math.max(...spread), 'percent')} of ${gpus.rows.length} GPUs`));
+  }
+  if (kernels && kernels.rows.length > 0) {
+    const total = columnOf(kernels, 'total_ns');
+    const calls = columnOf(kernels, 'calls');
+    const sum = kernels.rows.reduce((all, row) => all + number(row[total]), 0);
+    const launches = kernels.rows.reduce((all, row) => all + number(row[calls]), 0);
+    tiles.push(tile('GPU work', sum, 'ns', `${count(kernels.rows.length + kernels.left_out)} kinds of operation`));
+    tiles.push(tile('Mean operation', launches > 0 ? sum / launches : 0, 'ns', `${count(launches)} on the GPU`));
+  }
+  tiles.push(tile('Host calls', facts.calls, 'none', `${count(facts.processes)} ${facts.processes === 1 ? 'process' : 'processes'}`));
+
+  const idle = causeStacks(frame, 'idle');
+  const stacked = idle.length > 0 ? idle : busyStacks(frame);
+  const shown = busiest(stacked, 6);
+  const busyOver = h('div', {class: 'plot', style: {'min-height': '190px'}});
+  void busyPlot(frame).then((plot) => plot !== null && busyOver.replaceChildren(plot));
+  const depth = depthPlot(frame);
+  return h('div', {class: 'page'}, h('h1', {text: 'Overview'}), healthBox(report),
+      h('section', {class: 'card tiles', 'aria-label': 'In short'}, ...tiles),
+      h('div', {class: 'columns'},
+          ...[
+            card('Time by kernel', 7, kernelBars(frame, 9), '', {text: 'All kernels', page: 'top'}),
+            h('div', {class: 'span-5', style: {display: 'grid', gap: '18px', 'align-content': 'start'}},
+                card('Busy and idle, by queue', 12, shown.length > 0 ? stacks('Busy and idle by queue', shown) : null,
+                    stacked.length > shown.length ? `the ${shown.length} busiest of ${stacked.length}` : '', {text: 'Causes', page: idle.length > 0 ? 'idle' : 'busy'}),
+                card('Time by host call', 12, callBars(frame, 5), '', {text: 'All calls', page: 'apis'})),
+            card('GPU busy over time', depth === null ? 12 : 6, busyOver, 'drag to open a span in the timeline', {text: 'Timeline', page: 'timeline'}),
+            card('Queue depth over time', 6, depth, '', {text: 'Queues', page: 'queues'}),
+            card('Critical path', 12, pathStack(frame), 'what decides how long it takes', {text: 'Path and slack', page: 'critical-path'}),
+          ].filter((part): part is HTMLElement => part !== null)));
+}
+
+function plotFor(frame: Frame, question: string): HTMLElement | null {
+  if (question === 'idle' || question === 'overlap') {
+    const items = causeStacks(frame, question);
+    return items.length > 0 ? card(question === 'idle' ? 'Busy and idle by cause' : 'By activity', 12, stacks(titleOf(question), items.slice(0, 32))) : null;
+  }
+  if (question === 'busy') {
+    const items = busyStacks(frame);
+    return items.length > 0 ? card('By queue', 12, stacks('Busy by queue', items.slice(0, 32))) : null;
+  }
+  if (question === 'queues') return card('Over time', 12, depthPlot(frame), 'drag to open a span in the timeline');
+  if (question === 'critical-path') return card('What the path is made of', 12, pathStack(frame));
+  return null;
+}
+
+export class QuestionPage {
+  readonly element: HTMLElement;
+  private readonly views: TableView[] = [];
+
+  constructor(frame: Frame, answer: Answer) {
+    const [title, lead] = TITLES[answer.question] ?? [answer.question, ''];
+    this.element = h('div', {class: 'page'}, h('h1', {text: title}), h('p', {class: 'lead', text: lead}));
+    if (answer.question === 'health' || frame.report.health.length > 0) this.element.appendChild(healthBox(frame.report));
+    if (answer.error) this.element.appendChild(h('p', {class: 'health', text: answer.error}));
+    const plot = plotFor(frame, answer.question);
+    if (plot !== null) this.element.appendChild(plot);
+    if (answer.notes.length > 0) this.element.appendChild(h('ul', {class: 'notes'}, ...answer.notes.map((text) => h('li', {text}))));
+    for (const table of answer.tables) {
+      if (table.rows.length === 0) {
+        this.element.appendChild(h('section', {class: 'card'}, h('div', {class: 'title'}, h('h2', {text: table.title})),
+            h('p', {class: 'empty', text: 'Nothing of this kind is in the trace.'})));
+        continue;
+      }
+      const name = columnOf(table, 'kernel', 'call', 'range', 'name', 'operator');
+      const start = columnOf(table, 'start_ns', 'begin_ns', 'from_ns', 'at_ns');
+      const end = columnOf(table, 'end_ns', 'to_ns');
+      const length = columnOf(table, 'length_ns', 'duration_ns', 'gap_ns', 'idle_ns', 'time_ns');
+      const view = new TableView(table, {
+        swatches: columnOf(table, 'kernel') === 0,
+        actions: (row) => {
+          const actions = [];
+          const begin = start >= 0 ? row[start] : null;
+          if (typeof begin === 'number') {
+            const stop = end >= 0 && typeof row[end] === 'number' ? row[end] as number
+                         : begin + (length >= 0 ? number(row[length]) : 1000);
+            actions.push({label: 'Show in the timeline', run: () => frame.goTo(begin, stop)});
+          }
+          if (name >= 0 && typeof row[name] === 'string') {
+            actions.push({label: 'Find in the timeline', run: () => frame.highlight(String(row[name]))});
+          }
+          return actions;
+        },
+      });
+      this.views.push(view);
+      this.element.appendChild(view.element);
+    }
+  }
+
+  reveal(value: string): void {
+    // A table may have to be laid out before it can scroll.
+    requestAnimationFrame(() => this.views.some((view) => view.reveal(value)));
+  }
+}
+
+export {ns, percent};
