@@ -11,8 +11,8 @@ export const COPY = '#6cc5b0';
 
 const CALLS: [RegExp, string][] = [
   [/^(hip|hsa|cuda|cu)\w*launch/i, '#7d93c8'],
-  [/sync|wait|query/i, '#e0a458'],
   [/memcpy|memset|copy|prefetch/i, '#7fbfb0'],
+  [/sync|wait|query/i, '#e0a458'],
   [/malloc|free|alloc|register|host/i, '#c58fa8'],
   [/^(hip|hsa|cuda|cu)[A-Z_]/, '#a3a9b4'],
 ];

@@ -84,13 +84,13 @@ export class TableView {
   }
 
   private width(column: Column, c: number): string {
-    if (this.numeric[c]) return 'minmax(108px, 148px)';
+    if (this.numeric[c]) return 'minmax(92px, 118px)';
     let most = column.name.length;
     for (const row of this.table.rows) {
       const cell = row[c];
       if (typeof cell === 'string' && cell.length > most) most = cell.length;
     }
-    return most > 26 ? 'minmax(220px, 1fr)' : `minmax(${Math.max(80, most * 8 + 32)}px, auto)`;
+    return most > 26 ? 'minmax(260px, 1fr)' : `minmax(${Math.max(80, most * 8 + 32)}px, auto)`;
   }
 
   private layout(): void {
