@@ -74,14 +74,6 @@ std::string Printable(const std::string& text) {
   return clean;
 }
 
-// Keeps the start and the end, which tell kernels of one template apart.
-std::string Shortened(const std::string& text, size_t width) {
-  if (Width(text) <= width || width < 8) return text;
-  if (Width(text) != text.size()) return text.substr(0, width);  // not worth cutting letters apart
-  const size_t tail = width / 3, head = width - tail - 3;
-  return text.substr(0, head) + "..." + text.substr(text.size() - tail);
-}
-
 ordered_json JsonValue(const Value& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return *integer;
   if (const auto* real = std::get_if<double>(&value))
@@ -123,6 +115,13 @@ std::string Heading(const Column& column) {
 }
 
 }  // namespace
+
+std::string ShortName(const std::string& text, size_t width) {
+  if (Width(text) <= width || width < 8) return text;
+  if (Width(text) != text.size()) return text.substr(0, width);  // not worth cutting letters apart
+  const size_t tail = width / 3, head = width - tail - 3;
+  return text.substr(0, head) + "..." + text.substr(text.size() - tail);
+}
 
 std::string HumanValue(const Column& column, const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return Printable(*text);
@@ -186,7 +185,7 @@ std::string TableText(const Table& table, const TextStyle& style) {
   for (const auto& line : cells) {
     std::string out;
     for (size_t i = 0; i < line.size(); ++i) {
-      const std::string cell = Shortened(line[i], widths[i]);
+      const std::string cell = ShortName(line[i], widths[i]);
       const std::string space(widths[i] - std::min(widths[i], Width(cell)), ' ');
       out += table.columns[i].number ? "  " + space + cell : "  " + cell + space;
     }

@@ -20,6 +20,9 @@ struct TextStyle {
 // A number with its unit, as people read it: 12.3 us, 4.0 MiB, 17.2%.
 std::string HumanValue(const analysis::Column& column, const analysis::Value& value);
 
+// Keeps the start and the end, which tell kernels of one template apart.
+std::string ShortName(const std::string& text, size_t width);
+
 // What is not clean comes first.
 std::string AnswerText(const analysis::Answer& answer, const TextStyle& style);
 std::string DoubtsText(const std::vector<std::string>& doubts, const TextStyle& style);

@@ -23,7 +23,6 @@ export interface Answer {
   question: string;
   notes: string[];
   tables: Table[];
-  error?: string;
 }
 
 export interface Track {
@@ -44,6 +43,7 @@ export interface TimelineHeader {
 }
 
 export interface FlameNodes {
+  names: string[];
   parent: number[];
   name: number[];
   calls: number[];

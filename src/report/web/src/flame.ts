@@ -34,8 +34,7 @@ export class FlamePage {
   private word = '';
   private boxes: Box[] = [];
 
-  constructor(private readonly nodes: FlameNodes, private readonly names: string[],
-              private readonly openRow: (name: string) => void) {
+  constructor(private readonly nodes: FlameNodes, private readonly openRow: (name: string) => void) {
     const n = nodes.parent.length;
     this.children = Array.from({length: n}, () => []);
     for (let i = 1; i < n; ++i) this.children[nodes.parent[i]!]!.push(i);
@@ -134,7 +133,7 @@ export class FlamePage {
   }
 
   private nameOf(node: number): string {
-    return node === 0 ? 'all threads' : this.names[this.nodes.name[node]!] ?? '';
+    return node === 0 ? 'all threads' : this.nodes.names[this.nodes.name[node]!] ?? '';
   }
 
   private choose(measure: Measure): void {

@@ -105,7 +105,7 @@ class App {
     sections[1]![1].push(...this.report.answers.map((answer) => answer.question).filter((question) => !known.has(question)));
     for (const [title, questions] of sections) {
       const there = questions.filter((question) => this.report.answers.some((answer) =>
-          answer.question === question && (question === 'health' || answer.error || answer.tables.some((table) => table.rows.length > 0))));
+          answer.question === question && (question === 'health' || answer.tables.some((table) => table.rows.length > 0))));
       if (there.length === 0) continue;
       nav.appendChild(h('h2', {text: title}));
       for (const question of there) {
@@ -140,7 +140,7 @@ class App {
   private make(page: string): HTMLElement {
     if (page === 'overview') return overviewPage(this.frame);
     if (page === 'flame') {
-      this.flame = new FlamePage(this.report.flame, this.report.timeline.names, (name) => this.openName(name, false));
+      this.flame = new FlamePage(this.report.flame, (name) => this.openName(name, false));
       return this.flame.element;
     }
     if (page === 'timeline') {

@@ -316,7 +316,6 @@ export class QuestionPage {
     const [title, lead] = TITLES[answer.question] ?? [answer.question, ''];
     this.element = h('div', {class: 'page'}, h('h1', {text: title}), h('p', {class: 'lead', text: lead}));
     if (answer.question === 'health' || frame.report.health.length > 0) this.element.appendChild(healthBox(frame.report));
-    if (answer.error) this.element.appendChild(h('p', {class: 'health', text: answer.error}));
     const plot = plotFor(frame, answer.question);
     if (plot !== null) this.element.appendChild(plot);
     if (answer.notes.length > 0) this.element.appendChild(h('ul', {class: 'notes'}, ...answer.notes.map((text) => h('li', {text}))));

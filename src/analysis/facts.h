@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// How large a trace is: its time from the program's first event to its last, and how many things are
+// in it. Quickly found. The recorder's own work is no part of the program and not counted.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "store/trace_database.h"
+
+namespace rochound::analysis {
+
+struct Facts {
+  int64_t begin = 0;   // ns, the trace's clock
+  int64_t length = 0;  // ns
+  int64_t calls = 0, operations = 0;
+  int64_t processes = 0, gpus = 0;
+};
+
+base::Result<Facts> ReadFacts(store::TraceDatabase& trace);
+
+}  // namespace rochound::analysis

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// The call stacks of a trace in the shape of a flame graph: a tree of paths, cut off where a path's
+// share of the time is too small to be seen. Made once per report; plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rochound::report {
+
+struct Flame {
+  struct Node {
+    uint32_t parent = 0;  // comes before its children; node 0 is the root
+    uint32_t name = 0;
+    int64_t calls = 0;
+    int64_t cpu_ns = 0, gpu_ns = 0;  // with what is below
+  };
+  std::vector<std::string> names;
+  std::vector<Node> nodes{Node{}};
+  int64_t folded = 0;  // calls on paths that were cut off
+};
+
+}  // namespace rochound::report
