@@ -393,6 +393,7 @@ base::Result<void> Connection::State::Execute(duckdb_prepared_statement statemen
     if (!progress || Clock::now() < next) continue;
     next = Clock::now() + kProgressPeriod;
     if (!progress(duckdb_query_progress(connection).percentage)) {
+      duckdb_interrupt(connection);  // its other threads would go on to the end
       duckdb_destroy_pending(&pending);
       return base::Error{"interrupted"};
     }
