@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The question `critical-path`: the chain of host work, kernels, copies and waiting that led from the
-// first event to the last (path_graph.h says what follows what), and how much slack kernels had. One
-// thread. Holds all operations and outermost calls of the trace in compact arrays.
+// The question `critical-path`: the chain of host work, kernels, copies and waiting that led from
+// the first event to the last (path_graph.h says what follows what), and how much slack kernels
+// had. One thread. Holds all operations and outermost calls of the trace in compact arrays.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct CriticalPath {
   Window window;
   HostThreads threads;
   PathGraph graph{{}};
-  std::vector<int64_t> op_ids;                // by the graph's numbers of operations
+  std::vector<int64_t> op_ids;  // by the graph's numbers of operations
   std::vector<uint32_t> op_names, op_types;
   std::vector<uint32_t> call_names;  // by the graph's numbers of blocking calls
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How large a trace is: its time from the program's first event to its last, and how many things are
-// in it. Quickly found. The recorder's own work is no part of the program and not counted.
+// How large a trace is: its time from the program's first event to its last, and how many things
+// are in it. Quickly found. The recorder's own work is no part of the program and not counted.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What each host thread was doing: its outermost runtime calls, one after the other, in compact
-// arrays (20 bytes a call). Calls within calls and marks of the program are left out, so at any time
-// at most one call is under way, and it is the one that a person would name. Filled once in order,
-// then constant; used by `idle` and `critical-path`.
+// arrays (20 bytes a call). Calls within calls and marks of the program are left out, so at any
+// time at most one call is under way, and it is the one that a person would name. Filled once in
+// order, then constant; used by `idle` and `critical-path`.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct HostThread {
 
 class HostThreads {
  public:
-  // In the order of pid, tid, start, end (descending), id. The name is any small number; kNoName: not
-  // a runtime call, but the thread was there.
+  // In the order of pid, tid, start, end (descending), id. The name is any small number; kNoName:
+  // not a runtime call, but the thread was there.
   void Add(int64_t pid, int64_t tid, int64_t start, int64_t end, uint32_t name);
 
   // kNoThread: no call of it was added.
@@ -48,7 +48,8 @@ class HostThreads {
   template <typename Visit>
   void Overlaps(uint32_t thread, int64_t begin, int64_t end, const Visit& visit) const {
     const size_t last = threads_[thread].last;
-    for (size_t call = FirstEndingAfter(thread, begin); call < last && starts_[call] < end; ++call) {
+    for (size_t call = FirstEndingAfter(thread, begin); call < last && starts_[call] < end;
+         ++call) {
       const int64_t from = starts_[call] > begin ? starts_[call] : begin;
       const int64_t to = ends_[call] < end ? ends_[call] : end;
       if (to > from) visit(call, to - from);

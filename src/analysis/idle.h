@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The question `idle`: every gap of every queue by cause (idle_sweep.h), with the host call that ran
-// meanwhile. One thread. Memory: 20 bytes per runtime call, 16 per operation that depended on
+// The question `idle`: every gap of every queue by cause (idle_sweep.h), with the host call that
+// ran meanwhile. One thread. Memory: 20 bytes per runtime call, 16 per operation that depended on
 // another queue, and what DuckDB sorts, which goes to disk beyond its limit.
 #pragma once
 

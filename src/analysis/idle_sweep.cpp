@@ -82,8 +82,8 @@ void IdleSweep::Gap(const HostThreads& threads, int64_t begin, int64_t end, cons
     const int64_t ready = std::clamp(next->ready, submit, end);
     const bool back_to_back = called <= begin;
     HostPhase(threads, next->thread, begin, launch);
-    Piece(threads, back_to_back ? IdleCause::kKernelTooShort : IdleCause::kLaunchLatency, next->thread,
-          launch, submit);
+    Piece(threads, back_to_back ? IdleCause::kKernelTooShort : IdleCause::kLaunchLatency,
+          next->thread, launch, submit);
     Piece(threads, IdleCause::kDependency, next->thread, submit, ready);
     Piece(threads, IdleCause::kLaunchLatency, next->thread, ready, end);
   }
@@ -103,12 +103,14 @@ void IdleSweep::HostPhase(const HostThreads& threads, uint32_t thread, int64_t b
   Piece(threads, IdleCause::kHostNotSubmitting, thread, returned, end);
 }
 
-void IdleSweep::Piece(const HostThreads& threads, IdleCause cause, uint32_t thread, int64_t begin, int64_t end) {
+void IdleSweep::Piece(const HostThreads& threads, IdleCause cause, uint32_t thread, int64_t begin,
+                      int64_t end) {
   if (begin >= end) return;
-  const IdlePiece piece{.cause = cause,
-                        .begin = begin,
-                        .end = end,
-                        .call = thread == kNoThread ? kNoName : threads.MainCall(thread, begin, end)};
+  const IdlePiece piece{
+      .cause = cause,
+      .begin = begin,
+      .end = end,
+      .call = thread == kNoThread ? kNoName : threads.MainCall(thread, begin, end)};
   queues_.back().idle[static_cast<size_t>(cause)] += end - begin;
   Total& total = by_call_[{cause, piece.call}];
   total.ns += end - begin;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The question `overlap`: how much of the time each GPU computed, copied and communicated, alone and
-// at the same time. Operations are swept in the order they started; for each kind of work only the
-// time until which it goes on is kept. A GPU's states add up to the window. One thread.
+// The question `overlap`: how much of the time each GPU computed, copied and communicated, alone
+// and at the same time. Operations are swept in the order they started; for each kind of work only
+// the time until which it goes on is kept. A GPU's states add up to the window. One thread.
 #pragma once
 
 #include <array>

@@ -210,7 +210,7 @@ void PathGraph::WalkBack() {
     if (node < op_count_) {
       path_ops_.push_back(node);
       AddPiece({.kind = PieceKind::kOp, .begin = start_[node], .end = until, .op = node});
-      AddPiece({.kind = before == kNoNode      ? PieceKind::kUnknown
+      AddPiece({.kind = before == kNoNode    ? PieceKind::kUnknown
                         : before < op_count_ ? PieceKind::kOrderLatency
                                              : PieceKind::kLaunchLatency,
                 .begin = from,

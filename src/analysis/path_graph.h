@@ -2,8 +2,8 @@
 //
 // The critical path of a trace over compact arrays: which chain of kernels, host work and waiting
 // led from the first event to the last, and how much later every operation could have ended without
-// moving the end. Filled by the question `critical-path` (and by tests), solved once, then read. One
-// thread; cannot fail. About 40 bytes per operation and as much per launch.
+// moving the end. Filled by the question `critical-path` (and by tests), solved once, then read.
+// One thread; cannot fail. About 40 bytes per operation and as much per launch.
 //
 // A node is an operation of a GPU, or a stretch of a host thread between two points at which it
 // deals with GPUs: a submission ends a stretch, a blocking call ends one where it begins and starts
@@ -20,8 +20,8 @@
 // and no node's slack is more than what is left to the end of the window.
 //
 // Predecessors that cannot have been any by their times (clocks differ, records are odd) are left
-// out: an operation must be over when another that follows it starts, and must have started before a
-// blocking call returns; it then counts as over at that return at the latest.
+// out: an operation must be over when another that follows it starts, and must have started before
+// a blocking call returns; it then counts as over at that return at the latest.
 #pragma once
 
 #include <cstddef>

@@ -8,9 +8,9 @@
 #include "analysis/call_stacks.h"
 #include "analysis/critical_path.h"
 #include "analysis/health.h"
-#include "analysis/questions/diff.h"
 #include "analysis/idle.h"
 #include "analysis/overlap.h"
+#include "analysis/questions/diff.h"
 
 namespace rochound::analysis {
 namespace {

@@ -68,7 +68,8 @@ TEST(QuestionsTest, TopAddsUpEqualOperationsAndTellsShapesApart) {
   // Alike in everything, at the same time: RPD's own view counts these once.
   trace.Kernel({.queue = 1, .start = 10, .end = 40, .name = "Add", .call = launch});
   trace.Kernel({.queue = 1, .start = 10, .end = 40, .name = "Add", .call = launch});
-  trace.Kernel({.queue = 1, .start = 50, .end = 60, .name = "Add", .call = launch, .grid = {128, 2, 1}});
+  trace.Kernel(
+      {.queue = 1, .start = 50, .end = 60, .name = "Add", .call = launch, .grid = {128, 2, 1}});
   trace.Copy({.queue = 2, .start = 0, .end = 30, .call = launch, .bytes = 10});
   const Answer answer = Asked(trace, "top");
   EXPECT_EQ(Rows(answer, "kernels"),
@@ -84,15 +85,17 @@ TEST(QuestionsTest, ApisSeparateCallsFromRangesAndOverhead) {
   trace.Call({.start = 0, .end = 30, .name = "hipMalloc", .category = "memory"});
   trace.Call({.start = 30, .end = 40, .name = "hipMalloc", .category = "memory"});
   trace.Call({.start = 40, .end = 50, .name = "hipFree", .category = "memory"});
-  trace.Call({.start = 0, .end = 99, .name = "drain", .domain = "rochound", .category = "overhead"});
+  trace.Call(
+      {.start = 0, .end = 99, .name = "drain", .domain = "rochound", .category = "overhead"});
   trace.Range(0, 45, "step 1");
   trace.Range(45, 50, "step 1");
   const Answer answer = Asked(trace, "apis");
-  EXPECT_EQ(Rows(answer, "calls"),
-            (Lines{"call domain category calls total_ns mean_ns min_ns max_ns share_percent",
-                   "hipMalloc hip memory 2 40 20 10 30 80", "hipFree hip memory 1 10 10 10 10 20"}));
-  EXPECT_EQ(Rows(answer, "ranges"), (Lines{"range calls total_ns mean_ns min_ns max_ns",
-                                           "step 1 2 50 25 5 45"}));
+  EXPECT_EQ(
+      Rows(answer, "calls"),
+      (Lines{"call domain category calls total_ns mean_ns min_ns max_ns share_percent",
+             "hipMalloc hip memory 2 40 20 10 30 80", "hipFree hip memory 1 10 10 10 10 20"}));
+  EXPECT_EQ(Rows(answer, "ranges"),
+            (Lines{"range calls total_ns mean_ns min_ns max_ns", "step 1 2 50 25 5 45"}));
 }
 
 TEST(QuestionsTest, CopiesHaveTheBandwidthOfThoseWithATime) {
@@ -104,15 +107,16 @@ TEST(QuestionsTest, CopiesHaveTheBandwidthOfThoseWithATime) {
   trace.Copy({.start = 800, .end = 900, .type = "CopyDeviceToHost", .call = call, .bytes = 3});
   const Answer answer = Asked(trace, "copies");
   // 2048 bytes in 400 ns.
-  EXPECT_EQ(Rows(answer, "directions"),
-            (Lines{"direction copies moved_bytes total_ns bandwidth_bytes_per_s min_bytes max_bytes",
-                   "CopyHostToDevice 3 7048 400 5.12e+09 1000 5000",
-                   "CopyDeviceToHost 1 3 100 3e+07 3 3"}));
-  EXPECT_EQ(Rows(answer, "sizes"),
-            (Lines{"direction up_to_bytes copies moved_bytes total_ns bandwidth_bytes_per_s",
-                   "CopyDeviceToHost 4 1 3 100 3e+07", "CopyHostToDevice 1024 1 1000 100 1e+10",
-                   "CopyHostToDevice 2048 1 1048 300 3.49333e+09",
-                   "CopyHostToDevice 8192 1 5000 0 -"}));
+  EXPECT_EQ(
+      Rows(answer, "directions"),
+      (Lines{"direction copies moved_bytes total_ns bandwidth_bytes_per_s min_bytes max_bytes",
+             "CopyHostToDevice 3 7048 400 5.12e+09 1000 5000",
+             "CopyDeviceToHost 1 3 100 3e+07 3 3"}));
+  EXPECT_EQ(
+      Rows(answer, "sizes"),
+      (Lines{"direction up_to_bytes copies moved_bytes total_ns bandwidth_bytes_per_s",
+             "CopyDeviceToHost 4 1 3 100 3e+07", "CopyHostToDevice 1024 1 1000 100 1e+10",
+             "CopyHostToDevice 2048 1 1048 300 3.49333e+09", "CopyHostToDevice 8192 1 5000 0 -"}));
 }
 
 TEST(QuestionsTest, BusyCountsOverlapOnce) {
@@ -160,9 +164,9 @@ TEST(QuestionsTest, LaunchIsCallWaitAndKernel) {
             (Lines{"kernel launches call_mean_ns wait_mean_ns wait_median_ns wait_95_ns "
                    "kernel_mean_ns shorter_than_call_percent",
                    "Add 2 25 15 15 20 27 50"}));
-  EXPECT_EQ(Rows(answer, "slowest"), (Lines{"kernel call op_id call_ns wait_ns kernel_ns",
-                                            "Add hipLaunchKernel 2 30 20 50",
-                                            "Add hipLaunchKernel 1 20 10 5"}));
+  EXPECT_EQ(Rows(answer, "slowest"),
+            (Lines{"kernel call op_id call_ns wait_ns kernel_ns", "Add hipLaunchKernel 2 30 20 50",
+                   "Add hipLaunchKernel 1 20 10 5"}));
 }
 
 TEST(QuestionsTest, StragglersAreThoseWhoStartLast) {
@@ -175,7 +179,12 @@ TEST(QuestionsTest, StragglersAreThoseWhoStartLast) {
       trace.Kernel({.gpu = gpu, .start = meeting[gpu], .end = meeting[gpu] + 40, .name = reduce});
   trace.Kernel({.gpu = 0, .start = 0, .end = 1000, .name = "Compute"});
   trace.Range(0, 100, "step 1");
-  trace.Call({.pid = 2, .start = 0, .end = 150, .name = "UserMarker", .args = "step 1", .domain = "roctx"});
+  trace.Call({.pid = 2,
+              .start = 0,
+              .end = 150,
+              .name = "UserMarker",
+              .args = "step 1",
+              .domain = "roctx"});
   const Answer answer = Asked(trace, "stragglers");
   EXPECT_EQ(Rows(answer, "ranks"),
             (Lines{"rank collectives times_last last_percent waited_ns caused_wait_ns",
@@ -199,16 +208,18 @@ TEST(QuestionsTest, VariabilityComparesAKernelWithItself) {
   trace.Kernel({.gpu = 0, .start = 1100, .end = 1400, .name = "Add", .call = late});
   trace.Kernel({.gpu = 1, .start = 1100, .end = 1500, .name = "Mul", .call = late});
   trace.Kernel({.gpu = 0, .start = 1500, .end = 1700, .name = "Mul", .call = late});
-  trace.Kernel({.gpu = 0, .start = 1700, .end = 1999, .name = "Mul", .call = late, .grid = {1, 1, 1}});
+  trace.Kernel(
+      {.gpu = 0, .start = 1700, .end = 1999, .name = "Mul", .call = late, .grid = {1, 1, 1}});
   const Answer answer = Asked(trace, "variability");
   EXPECT_EQ(Rows(answer, "kernels"),
             (Lines{"kernel grid calls mean_ns min_ns median_ns at_95_ns max_ns variation_percent "
                    "above_fastest_ns",
                    "Add 64x1x1 2 200 100 200 300 300 50 200",
                    "Mul 64x1x1 2 300 200 300 400 400 33.3333 200"}));
-  EXPECT_EQ(Rows(answer, "ranks"),
-            (Lines{"kernel ranks fastest_rank_mean_ns slowest_rank_mean_ns slowest_rank spread_percent",
-                   "Mul 2 200 400 1 100"}));
+  EXPECT_EQ(
+      Rows(answer, "ranks"),
+      (Lines{"kernel ranks fastest_rank_mean_ns slowest_rank_mean_ns slowest_rank spread_percent",
+             "Mul 2 200 400 1 100"}));
   EXPECT_EQ(Rows(answer, "steps"),
             (Lines{"step pid turn wall_ns kernels gpu_ns against_mean_percent",
                    "step 1 1 1 1000 1 100 -33.3333", "step 2 1 2 2000 4 1199 33.3333"}));
@@ -227,15 +238,15 @@ TEST(QuestionsTest, HealthTellsEveryLossAndEveryDoubt) {
   const Answer answer = Asked(trace, "health");
   EXPECT_EQ(answer.doubts, (Lines{"missing: records dropped (20): the disk was full"}));
   EXPECT_EQ(Rows(answer, "lost").size(), 3U);
-  EXPECT_EQ(Rows(answer, "checks"),
-            (Lines{"check found", "calls that end before they start 1",
-                   "kernels that belong to no call 1",
-                   "kernels that start before they were submitted (clocks disagree) 1",
-                   "kernels without a GPU time 1", "copies without a GPU time 0",
-                   "operations that end before they start 0",
-                   "processes that did not end in order 0"}));
-  EXPECT_EQ(Rows(answer, "cpu_only"), (Lines{"pid since_start_ns length_ns share_percent",
-                                             "1 100 900 90", "1 0 50 5"}));
+  EXPECT_EQ(
+      Rows(answer, "checks"),
+      (Lines{"check found", "calls that end before they start 1",
+             "kernels that belong to no call 1",
+             "kernels that start before they were submitted (clocks disagree) 1",
+             "kernels without a GPU time 1", "copies without a GPU time 0",
+             "operations that end before they start 0", "processes that did not end in order 0"}));
+  EXPECT_EQ(Rows(answer, "cpu_only"),
+            (Lines{"pid since_start_ns length_ns share_percent", "1 100 900 90", "1 0 50 5"}));
 }
 
 TEST(QuestionsTest, DoubtsStandBeforeEveryAnswer) {
@@ -282,8 +293,9 @@ TEST_F(DiffTest, TellsChangesFromChance) {
   ASSERT_TRUE(trace.ok()) << trace.error().message;
   const Lines lines = Rows(Asked(trace.value(), "diff"), "kernels");
   ASSERT_EQ(lines.size(), 5U);
-  EXPECT_EQ(lines[0], "kernel calls_before calls_after mean_before_ns mean_after_ns change_percent "
-                      "total_change_ns p verdict");
+  EXPECT_EQ(lines[0],
+            "kernel calls_before calls_after mean_before_ns mean_after_ns change_percent "
+            "total_change_ns p verdict");
   EXPECT_TRUE(lines[1].starts_with("Slower 20 20 100.95 200.95 99.0589 2000 ")) << lines[1];
   EXPECT_TRUE(lines[1].ends_with(" slower")) << lines[1];
   EXPECT_TRUE(lines[2].starts_with("Same 20 20 528.5 530.5 0.378")) << lines[2];

@@ -30,8 +30,8 @@ void AddOnce(std::vector<Op>& ops, const Op& op) {
     ops.push_back(op);
     return;
   }
-  const auto first =
-      std::min_element(ops.begin(), ops.end(), [](const Op& a, const Op& b) { return a.end < b.end; });
+  const auto first = std::min_element(ops.begin(), ops.end(),
+                                      [](const Op& a, const Op& b) { return a.end < b.end; });
   if (first->end < op.end) *first = op;
 }
 

@@ -12,8 +12,8 @@
 //   an event stands for      what an operation at the place of hipEventRecord would have waited for
 //   a blocking call          for its stream's, its event's or all streams' last operations
 //
-// Calls between hipStreamBeginCapture and hipStreamEndCapture put operations into a graph instead of
-// onto a stream; they are left out.
+// Calls between hipStreamBeginCapture and hipStreamEndCapture put operations into a graph instead
+// of onto a stream; they are left out.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,9 @@ using Handle = uint64_t;
 
 inline constexpr Handle kDefaultStream = 0;
 
-// The handle in a text: a number, in hexadecimal if it starts with 0x; any other text has one of its
-// own. Nothing and hipStreamLegacy are the default stream. hipStreamPerThread is the thread's own.
+// The handle in a text: a number, in hexadecimal if it starts with 0x; any other text has one of
+// its own. Nothing and hipStreamLegacy are the default stream. hipStreamPerThread is the thread's
+// own.
 Handle StreamHandle(std::string_view text, int64_t tid);
 
 // The value of `name=value|name=value`, or nothing.

@@ -34,12 +34,13 @@ class RandomTrace {
       if (Chance(60)) streams_.emplace_back("0x0");
       for (const std::string& stream : streams_) {
         if (stream == "0x0" || Chance(50)) continue;
-        trace_.Call({.pid = pid,
-                     .tid = pid * 10,
-                     .start = 0,
-                     .end = 0,
-                     .name = "hipStreamCreateWithFlags",
-                     .args = "stream=0x7f|*stream=" + stream + "|flags=" + (Chance(70) ? "0" : "1")});
+        trace_.Call(
+            {.pid = pid,
+             .tid = pid * 10,
+             .start = 0,
+             .end = 0,
+             .name = "hipStreamCreateWithFlags",
+             .args = "stream=0x7f|*stream=" + stream + "|flags=" + (Chance(70) ? "0" : "1")});
       }
       const int64_t threads = Number(1, 3);
       for (int64_t tid = pid * 10; tid < pid * 10 + threads; ++tid) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The same answers as call_stack.h, idle_sweep.h, path_graph.h and overlap.h give, found slowly and
-// in the most obvious way from a TestTrace: every call is compared with every other, every nanosecond
-// is looked at, every operation is delayed to see what happens. For comparison in tests.
+// in the most obvious way from a TestTrace: every call is compared with every other, every
+// nanosecond is looked at, every operation is delayed to see what happens. For comparison in tests.
 #pragma once
 
 #include <algorithm>
@@ -79,7 +79,8 @@ class Reference {
       one.cost.cpu_inclusive = one.cost.cpu_exclusive = call->end - call->start;
       one.cost.gpu_exclusive = GpuOf(call->id);
       if (parents[call->id] != nullptr) one.cost.parent = parents[call->id]->id;
-      for (const TestCall* above = parents[call->id]; above != nullptr; above = parents[above->id]) {
+      for (const TestCall* above = parents[call->id]; above != nullptr;
+           above = parents[above->id]) {
         ++one.cost.depth;
         one.path = NameOf(*above) + " > " + one.path;
         if (NameOf(*above) == one.name) one.within_itself = true;
@@ -138,8 +139,8 @@ class Reference {
   }
 
   bool IsBlocking(const TestCall& call) const {
-    return call.domain == "hip" && (call.name.find("Synchronize") != std::string::npos ||
-                                    call.name == "hipMemcpy");
+    return call.domain == "hip" &&
+           (call.name.find("Synchronize") != std::string::npos || call.name == "hipMemcpy");
   }
 
   static bool IsRuntime(const TestCall& call) {
@@ -220,7 +221,8 @@ class Reference {
   const TestTrace& trace() const { return trace_; }
 
  private:
-  using Place = std::tuple<int64_t, int64_t, int, int64_t, int64_t>;  // start, call, kind, submit, op
+  using Place =
+      std::tuple<int64_t, int64_t, int, int64_t, int64_t>;  // start, call, kind, submit, op
 
   Place PlaceOf(const TestOp& op) const {
     const TestCall* const call = trace_.FindCall(op.call);
@@ -335,7 +337,8 @@ class Reference {
     for (const TestCall& call : trace_.calls) {
       if (call.pid != pid || call.name != "hipEventRecord" || Argument(call.args, "event") != event)
         continue;
-      if (PlaceOf(call) < place && (last == nullptr || PlaceOf(*last) < PlaceOf(call))) last = &call;
+      if (PlaceOf(call) < place && (last == nullptr || PlaceOf(*last) < PlaceOf(call)))
+        last = &call;
     }
     if (last == nullptr) return {};
     const Place then = PlaceOf(*last);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Small traces for tests, from plain data: fill a TestTrace, then ask its Open()ed database. What is
-// left out gets values that fit: ids count from 1, a kernel's operation gets its dispatch row, its
-// call a row in rocpd_kernelapi. In what is written by hand a nanosecond is a nanosecond.
+// Small traces for tests, from plain data: fill a TestTrace, then ask its Open()ed database. What
+// is left out gets values that fit: ids count from 1, a kernel's operation gets its dispatch row,
+// its call a row in rocpd_kernelapi. In what is written by hand a nanosecond is a nanosecond.
 //
 //   TestTrace trace;
-//   const int64_t launch = trace.Call({.start = 10, .end = 20, .name = "hipLaunchKernel", .stream = "0x1a"});
-//   trace.Kernel({.start = 25, .end = 40, .name = "Add", .call = launch});
+//   const int64_t launch = trace.Call({.start = 10, .end = 20, .name = "hipLaunchKernel", .stream =
+//   "0x1a"}); trace.Kernel({.start = 25, .end = 40, .name = "Add", .call = launch});
 //   store::TraceDatabase database = trace.Open();
 #pragma once
 
@@ -158,8 +158,8 @@ struct TestTrace {
       std::map<std::string, int64_t> kernels;
       int64_t link = 0;
       for (const TestOp& op : ops) {
-        Ints(rows, {op.id, op.gpu, op.queue, op.id, op.start, op.end, string(op.name),
-                    string(op.type)});
+        Ints(rows,
+             {op.id, op.gpu, op.queue, op.id, op.start, op.end, string(op.name), string(op.type)});
         rows.EndRow();
         if (op.call != kNoTestCall) {
           Ints(links, {++link, op.call, op.id});
@@ -177,9 +177,9 @@ struct TestTrace {
             Ints(kernel, {at->second, string(op.name), string(op.name), 0, 0, 0, 1});
             kernel.EndRow();
           }
-          Ints(detail, {at->second, op.grid[0], op.grid[1], op.grid[2], op.workgroup[0],
-                        op.workgroup[1], op.workgroup[2], 0, 0, op.queue, 1, SubmitOf(op),
-                        op.timed ? 1 : 0});
+          Ints(detail,
+               {at->second, op.grid[0], op.grid[1], op.grid[2], op.workgroup[0], op.workgroup[1],
+                op.workgroup[2], 0, 0, op.queue, 1, SubmitOf(op), op.timed ? 1 : 0});
         }
         detail.EndRow();
       }

@@ -105,11 +105,14 @@ class Reader {
         first = false;
         gpu = rows.Int(0);
         queue = rows.Int(1);
-        Begin({TimelineTrack::Kind::kQueue, gpu, fmt::format("Queue {}", queue),
-               Group(GpuName(gpu), products_, gpu), {}});
+        Begin({TimelineTrack::Kind::kQueue,
+               gpu,
+               fmt::format("Queue {}", queue),
+               Group(GpuName(gpu), products_, gpu),
+               {}});
       }
-      rows_.Add({rows.Int(2) - timeline_.facts.begin, rows.Int(3) - timeline_.facts.begin, rows.Int(4),
-                 rows.Int(5), names_.Of(rows.Int(6), rows.Text(7)), 1});
+      rows_.Add({rows.Int(2) - timeline_.facts.begin, rows.Int(3) - timeline_.facts.begin,
+                 rows.Int(4), rows.Int(5), names_.Of(rows.Int(6), rows.Text(7)), 1});
     }
   }
 
@@ -134,21 +137,24 @@ class Reader {
     while (true) {
       ROCHOUND_TRY(const bool any, rows.Next());
       if (!any) break;
-      if (first || pid != rows.Int(0) || tid != rows.Int(1) ||
-          free != rows.Int(2)) {
+      if (first || pid != rows.Int(0) || tid != rows.Int(1) || free != rows.Int(2)) {
         first = false;
         pid = rows.Int(0);
         tid = rows.Int(1);
         free = rows.Int(2);
-        const std::string what =
-            free != 0 ? "Ranges of thread " : tid == pid ? "Main thread " : "Thread ";
-        Begin({TimelineTrack::Kind::kThread, -1, what + ThreadName(tid),
-               Group("process " + ThreadName(pid), executables_, pid), {}});
+        const std::string what = free != 0    ? "Ranges of thread "
+                                 : tid == pid ? "Main thread "
+                                              : "Thread ";
+        Begin({TimelineTrack::Kind::kThread,
+               -1,
+               what + ThreadName(tid),
+               Group("process " + ThreadName(pid), executables_, pid),
+               {}});
       }
       const uint32_t name =
           rows.Int(6) != 0 ? names_.Of(rows.Text(9)) : names_.Of(rows.Int(7), rows.Text(8));
-      rows_.Add({rows.Int(3) - timeline_.facts.begin, rows.Int(4) - timeline_.facts.begin, rows.Int(5),
-                 -1, name, 1});
+      rows_.Add({rows.Int(3) - timeline_.facts.begin, rows.Int(4) - timeline_.facts.begin,
+                 rows.Int(5), -1, name, 1});
     }
     return {};
   }

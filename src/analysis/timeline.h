@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Everything that happened, in the shape in which it is drawn: tracks (a queue of a GPU, a thread of
-// a process), in each track rows, in each row events that do not overlap. Made for the report from an
-// open trace, on one thread; owns its data. A trace with more events than asked for is thinned:
-// neighbours of a row become one event that says how many it stands for.
+// Everything that happened, in the shape in which it is drawn: tracks (a queue of a GPU, a thread
+// of a process), in each track rows, in each row events that do not overlap. Made for the report
+// from an open trace, on one thread; owns its data. A trace with more events than asked for is
+// thinned: neighbours of a row become one event that says how many it stands for.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ struct TimelineEvent {
 struct TimelineTrack {
   enum class Kind { kQueue, kThread };
   Kind kind = Kind::kQueue;
-  int64_t gpu = -1;   // of a queue
-  std::string title;  // "Queue 1"
-  std::string group;  // "GPU 0"
+  int64_t gpu = -1;            // of a queue
+  std::string title;           // "Queue 1"
+  std::string group;           // "GPU 0"
   std::vector<uint64_t> rows;  // how many events each row has
 };
 

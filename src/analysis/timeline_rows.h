@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Puts the events of a track into rows so that none overlap, and merges neighbours when there are too
-// many events in all. Calls of a thread come out by depth, because a call's callers hold the rows
-// above it. The part of timeline.h that needs no trace. One thread; cannot fail.
+// Puts the events of a track into rows so that none overlap, and merges neighbours when there are
+// too many events in all. Calls of a thread come out by depth, because a call's callers hold the
+// rows above it. The part of timeline.h that needs no trace. One thread; cannot fail.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ class TimelineRows {
   int64_t quantum() const { return quantum_; }
   size_t tracks() const { return tracks_.size(); }
 
-  // Moves everything into one list, and the rows' lengths into the tracks, which are as many as were
-  // begun.
+  // Moves everything into one list, and the rows' lengths into the tracks, which are as many as
+  // were begun.
   void Finish(std::vector<TimelineTrack>& tracks, std::vector<TimelineEvent>& events);
 
  private:

@@ -27,7 +27,8 @@ Result Finish(TimelineRows& rows) {
 TEST(TimelineRowsTest, CallsStandBelowTheirCallers) {
   TimelineRows rows(100);
   rows.BeginTrack();
-  for (const auto& [start, end] : {std::pair{0, 100}, {10, 40}, {20, 30}, {40, 90}, {50, 60}, {100, 120}})
+  for (const auto& [start, end] :
+       {std::pair{0, 100}, {10, 40}, {20, 30}, {40, 90}, {50, 60}, {100, 120}})
     rows.Add(Event(start, end));
   const Result result = Finish(rows);
   EXPECT_EQ(result.tracks[0].rows, (std::vector<uint64_t>{2, 2, 2}));

@@ -95,13 +95,13 @@ std::string Names::IdsWhere(const std::function<bool(const std::string& text)>& 
 
 Result<Window> LoadWindow(Connection& connection, const Names& names) {
   const std::string ours = names.IdsWhere(IsOurDomain);
-  ROCHOUND_TRY(Rows rows,
-               connection.Query("SELECT min(start), max(\"end\") FROM ("
-                                " SELECT min(start) AS start, max(\"end\") AS \"end\" FROM rocpd_api"
-                                "  WHERE (domain_id IN (" +
-                                ours +
-                                ")) IS NOT true"
-                                " UNION ALL SELECT min(start), max(\"end\") FROM rocpd_op)"));
+  ROCHOUND_TRY(Rows rows, connection.Query(
+                              "SELECT min(start), max(\"end\") FROM ("
+                              " SELECT min(start) AS start, max(\"end\") AS \"end\" FROM rocpd_api"
+                              "  WHERE (domain_id IN (" +
+                              ours +
+                              ")) IS NOT true"
+                              " UNION ALL SELECT min(start), max(\"end\") FROM rocpd_op)"));
   Window window;
   ROCHOUND_TRY(const bool any, rows.Next());
   if (any && !rows.IsNull(0)) window = {.begin = rows.Int(0), .end = rows.Int(1)};
@@ -183,7 +183,8 @@ class OpSteps {
         " SELECT stream FROM rocpd_kernelapi UNION SELECT stream FROM rocpd_copyapi)"));
     std::vector<std::string> streams;
     {
-      ROCHOUND_TRY(Rows rows, connection.Query("SELECT stream FROM analysis_stream ORDER BY number"));
+      ROCHOUND_TRY(Rows rows,
+                   connection.Query("SELECT stream FROM analysis_stream ORDER BY number"));
       for (;;) {
         ROCHOUND_TRY(const bool more, rows.Next());
         if (!more) break;
@@ -199,21 +200,21 @@ class OpSteps {
             : "(SELECT f.id, u.string FROM rocpd_api f JOIN rocpd_ustring u ON u.id = f.args_id"
               " WHERE f.apiName_id IN (" +
                   fills + "))";
-    ROCHOUND_TRY(Rows rows,
-                 connection.Query(
-                     std::string("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, o.id, o.start,"
-                                 " o.\"end\", o.gpuId, o.queueId, s.number, t.number, f.string"
-                                 " FROM rocpd_op o JOIN ") +
-                     kLaunches +
-                     " l ON l.op_id = o.id JOIN rocpd_api a ON a.id = l.api_id"
-                     " LEFT JOIN rocpd_kernelapi k ON k.api_ptr_id = a.id"
-                     " LEFT JOIN rocpd_copyapi c ON c.api_ptr_id = a.id"
-                     " LEFT JOIN analysis_stream s ON s.stream = k.stream AND k.stream <> ''"
-                     " LEFT JOIN analysis_stream t ON t.stream = c.stream"
-                     " LEFT JOIN " +
-                     fill_args +
-                     " f ON f.id = a.id"
-                     " ORDER BY a.pid, a.start, a.id, l.submit, o.id"));
+    ROCHOUND_TRY(
+        Rows rows,
+        connection.Query(std::string("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, o.id, o.start,"
+                                     " o.\"end\", o.gpuId, o.queueId, s.number, t.number, f.string"
+                                     " FROM rocpd_op o JOIN ") +
+                         kLaunches +
+                         " l ON l.op_id = o.id JOIN rocpd_api a ON a.id = l.api_id"
+                         " LEFT JOIN rocpd_kernelapi k ON k.api_ptr_id = a.id"
+                         " LEFT JOIN rocpd_copyapi c ON c.api_ptr_id = a.id"
+                         " LEFT JOIN analysis_stream s ON s.stream = k.stream AND k.stream <> ''"
+                         " LEFT JOIN analysis_stream t ON t.stream = c.stream"
+                         " LEFT JOIN " +
+                         fill_args +
+                         " f ON f.id = a.id"
+                         " ORDER BY a.pid, a.start, a.id, l.submit, o.id"));
     return OpSteps(std::move(rows), std::move(streams));
   }
 
@@ -238,9 +239,9 @@ class OpSteps {
       step_.stream = StreamHandle(ArgumentOf(rows_.Text(12), "stream"), step_.tid);
     } else {
       // As good as a stream: what its queue does in order.
-      step_.stream = StreamHandle("queue " + std::to_string(step_.op.gpu) + " " +
-                                      std::to_string(step_.op.queue),
-                                  step_.tid);
+      step_.stream = StreamHandle(
+          "queue " + std::to_string(step_.op.gpu) + " " + std::to_string(step_.op.queue),
+          step_.tid);
     }
     return true;
   }

@@ -41,7 +41,8 @@ class Names {
   std::vector<std::string> texts_;
 };
 
-// From the first event of the program to its last: calls and operations, not the recorder's own work.
+// From the first event of the program to its last: calls and operations, not the recorder's own
+// work.
 base::Result<Window> LoadWindow(store::duck::Connection& connection, const Names& names);
 
 base::Result<HostThreads> LoadHostThreads(store::duck::Connection& connection, const Names& names);
@@ -50,12 +51,12 @@ base::Result<HostThreads> LoadHostThreads(store::duck::Connection& connection, c
 std::vector<bool> BlockingNames(const Names& names);
 
 // By gpu, queue, start, end, id. `ready` is left out.
-base::Result<void> ForEachQueuedOp(store::duck::Connection& connection, const Names& names,
-                                   const HostThreads& threads,
-                                   const std::function<void(const QueuedOp&, uint32_t type)>& visit);
+base::Result<void> ForEachQueuedOp(
+    store::duck::Connection& connection, const Names& names, const HostThreads& threads,
+    const std::function<void(const QueuedOp&, uint32_t type)>& visit);
 
-// As StreamOrder wants them. Blocking calls are told if they are outermost ones of their thread, and
-// only if asked for.
+// As StreamOrder wants them. Blocking calls are told if they are outermost ones of their thread,
+// and only if asked for.
 base::Result<void> ForEachStep(store::duck::Connection& connection, const Names& names,
                                const HostThreads& threads, bool blocking,
                                const std::function<void(const Step&)>& visit);

@@ -45,10 +45,17 @@ void TraceOptions::AddTo(CLI::App& subcommand, const std::string& help) {
       ->type_name("SIZE");
 }
 
-base::Result<store::TraceDatabase> TraceOptions::Open() { return Open(traces_); }
+base::Result<store::TraceDatabase> TraceOptions::Open() { return Open(traces_, false); }
 
-base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::string>& traces) {
+base::Result<store::TraceDatabase> TraceOptions::OpenWithViews(
+    const std::vector<std::string>& traces) {
+  return Open(traces, true);
+}
+
+base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::string>& traces,
+                                                      bool views) {
   store::OpenOptions options;
+  options.views = views;
   ROCHOUND_TRY(options.limits.memory_bytes, ParseMemory(memory_));
   const char* temporary = getenv("TMPDIR");
   options.limits.spill_directory =

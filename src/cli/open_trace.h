@@ -24,12 +24,14 @@ class TraceOptions {
 
   // With a bar on the terminal whenever it or a later statement takes long.
   base::Result<store::TraceDatabase> Open();
-  // The same for some of them.
-  base::Result<store::TraceDatabase> Open(const std::vector<std::string>& traces);
+  // The same for some of them, with RPD's views, for queries by people.
+  base::Result<store::TraceDatabase> OpenWithViews(const std::vector<std::string>& traces);
 
   const std::vector<std::string>& traces() const { return traces_; }
 
  private:
+  base::Result<store::TraceDatabase> Open(const std::vector<std::string>& traces, bool views);
+
   std::vector<std::string> traces_;
   std::string memory_;
   std::shared_ptr<ProgressBar> bar_;

@@ -81,7 +81,7 @@ int QueryCommand::Run(const std::vector<std::string>& /*program*/) {
   }
   const std::string sql = traces.back();
   traces.pop_back();
-  auto trace = trace_.Open(traces);
+  auto trace = trace_.OpenWithViews(traces);
   if (!trace.ok()) return Failed(trace.error());
   PrintDoubts(trace.value());
   const Form form = json_ ? Form::kJson : csv_ ? Form::kCsv : Form::kText;
@@ -110,7 +110,7 @@ int ShellCommand::Run(const std::vector<std::string>& /*program*/) {
     base::LogError("which trace? For example: rochound shell trace.rpd");
     return kExitUsage;
   }
-  auto trace = trace_.Open();
+  auto trace = trace_.OpenWithViews(trace_.traces());
   if (!trace.ok()) return Failed(trace.error());
   PrintDoubts(trace.value());
   const bool terminal = isatty(STDIN_FILENO) == 1;

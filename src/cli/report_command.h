@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `rochound report` writes what is known about a trace into one HTML file, `rochound top` prints the
-// first page of it. Called once by main on its only thread.
+// `rochound report` writes what is known about a trace into one HTML file, `rochound top` prints
+// the first page of it. Called once by main on its only thread.
 #pragma once
 
 #include <cstdint>

@@ -67,9 +67,7 @@ class Writer {
   explicit Writer(const TextStyle& style)
       : style_(style), width_(std::max<size_t>(style.width == 0 ? kPlainWidth : style.width, 50)) {}
 
-  void Heading(const std::string& text) {
-    text_ += "\n" + Styled(kBold, text) + "\n";
-  }
+  void Heading(const std::string& text) { text_ += "\n" + Styled(kBold, text) + "\n"; }
 
   // number, share with a bar, count, and the name in what is left of the line.
   void Row(const std::string& number, double percent, const std::string& more,
@@ -119,8 +117,7 @@ void List(Writer& out, const Table* table, const std::string& heading,
 
 }  // namespace
 
-base::Result<FirstPage> AskFirstPage(store::TraceDatabase& trace,
-                                     const analysis::AskOptions& ask) {
+base::Result<FirstPage> AskFirstPage(store::TraceDatabase& trace, const analysis::AskOptions& ask) {
   FirstPage page;
   page.title = trace.sources().empty() ? "trace" : trace.sources()[0].filename().string();
   if (trace.sources().size() > 1)
@@ -142,11 +139,10 @@ std::string FirstPageText(const FirstPage& page, size_t rows, const TextStyle& s
   out.Line(DoubtsText(page.doubts, style) +
            (page.doubts.empty() ? "complete: nothing is known to be missing from this trace" : ""));
   if (!page.doubts.empty()) out.text().pop_back();
-  out.Line(fmt::format("{}  {}, {}, {}, {}, {}", out.Styled(kBold, ShortName(page.title, 60)),
-                       Time(facts.length), Counted(facts.gpus, "GPU", "GPUs"),
-                       Counted(facts.processes, "process", "processes"),
-                       Counted(facts.calls, "call", "calls"),
-                       Counted(facts.operations, "operation", "operations")));
+  out.Line(fmt::format(
+      "{}  {}, {}, {}, {}, {}", out.Styled(kBold, ShortName(page.title, 60)), Time(facts.length),
+      Counted(facts.gpus, "GPU", "GPUs"), Counted(facts.processes, "process", "processes"),
+      Counted(facts.calls, "call", "calls"), Counted(facts.operations, "operation", "operations")));
   if (const Table* gpus = Find(page, "busy", "gpus"); gpus != nullptr && !gpus->rows.empty()) {
     out.Heading("GPU busy");
     const size_t gpu = Place(*gpus, {"gpu"}), busy = Place(*gpus, {"busy_ns"}),

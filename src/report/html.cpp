@@ -164,8 +164,8 @@ Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& opti
       content.doubts = answer.value().doubts;
       content.answers.push_back(std::move(answer).value());
     } else {
-      content.failures.push_back(fmt::format("{} was not answered: {}", question.name,
-                                             answer.error().message));
+      content.failures.push_back(
+          fmt::format("{} was not answered: {}", question.name, answer.error().message));
     }
   }
   content.doubts.insert(content.doubts.end(), content.failures.begin(), content.failures.end());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The timeline's events as the report's page unpacks them (web/src/events.ts): columns one after the
-// other in numbers of seven bits per byte, deflated, in base64. Called once per report; cannot fail
-// but by running out of memory. docs/decisions/report-data.md says why this shape.
+// The timeline's events as the report's page unpacks them (web/src/events.ts): columns one after
+// the other in numbers of seven bits per byte, deflated, in base64. Called once per report; cannot
+// fail but by running out of memory. docs/decisions/report-data.md says why this shape.
 #pragma once
 
 #include <cstdint>

@@ -28,6 +28,9 @@ namespace rochound::store {
 
 struct OpenOptions {
   duck::Limits limits{};
+  // RPD's views, for queries by people; what is asked by rochound itself uses the tables. Making
+  // them takes longer than a small question.
+  bool views = true;
   // Called while a source is being read that cannot be used in place, or a statement takes long.
   std::function<bool(const std::string& what, double part)> progress{};
 };

@@ -59,7 +59,8 @@ class TraceDatabaseTest : public testing::Test {
                                        .type = writer.String("KernelExecution")});
       writer.AddApiOp(api, op);
       const int64_t kernel = writer.AddKernel({process.kernel, process.kernel, 0, 0, 0, 1});
-      writer.AddKernelApi({api, "0x0", {64, 1, 1}, {64, 1, 1}, 0, 0, writer.String(process.kernel)});
+      writer.AddKernelApi(
+          {api, "0x0", {64, 1, 1}, {64, 1, 1}, 0, 0, writer.String(process.kernel)});
       writer.AddDispatch(
           {op, api, kernel, {64, 1, 1}, {64, 1, 1}, 0, 0, 1, 1, process.start + 5, true});
       writer.AddProcess({process.pid + i, 1, "/bin/program", "program", process.host, process.start,
@@ -113,7 +114,9 @@ TEST_F(TraceDatabaseTest, TablesAreThoseOfTheSchema) {
       EXPECT_EQ(columns.value().Text(0), column.name) << table.name;
       const std::string type = columns.value().Text(1), ours = column.type;
       const bool text = type == "TEXT" || type.rfind("varchar", 0) == 0;
-      EXPECT_EQ(ours, text ? "VARCHAR" : type == "real" || type == "REAL" ? "DOUBLE" : "BIGINT")
+      EXPECT_EQ(ours, text                               ? "VARCHAR"
+                      : type == "real" || type == "REAL" ? "DOUBLE"
+                                                         : "BIGINT")
           << table.name << "." << column.name << " is " << type;
     }
     EXPECT_FALSE(columns.value().Step().value()) << table.name << " has more columns";
@@ -126,10 +129,9 @@ TEST_F(TraceDatabaseTest, TablesAreThoseOfTheSchema) {
 
 TEST_F(TraceDatabaseTest, SourcesOfDifferentHostsAreBroughtToOneClock) {
   // What the first host calls 1000 was 5000001000 in the world; the second's clock is 700 behind.
-  TraceDatabase trace = Open({Write({}, "a.rpd"),
-                              Write({.host = "two", .start = 300, .offset = "5000000700",
-                                     .kernel = "Mul"},
-                                    "b.rpd")});
+  TraceDatabase trace = Open(
+      {Write({}, "a.rpd"),
+       Write({.host = "two", .start = 300, .offset = "5000000700", .kernel = "Mul"}, "b.rpd")});
   EXPECT_EQ(Column(trace, "SELECT start FROM rocpd_api ORDER BY id"), (Values{"1000", "1000"}));
   EXPECT_EQ(Column(trace, "SELECT submit FROM rochound_dispatch ORDER BY op_id"),
             (Values{"1005", "1005"}));
@@ -155,9 +157,12 @@ TEST_F(TraceDatabaseTest, UnknownClocksAreToldOf) {
 TEST_F(TraceDatabaseTest, SixtyFourRanksBecomeOneFile) {
   std::vector<fs::path> ranks;
   for (int rank = 0; rank < 64; ++rank)
-    ranks.push_back(Write({.host = "host" + std::to_string(rank), .start = 1000 + rank, .sessions = 2},
-                          "rank" + std::to_string(rank) + ".rpd"));
-  TraceDatabase trace = Open(ranks);
+    ranks.push_back(
+        Write({.host = "host" + std::to_string(rank), .start = 1000 + rank, .sessions = 2},
+              "rank" + std::to_string(rank) + ".rpd"));
+  auto opened = TraceDatabase::Open(ranks, {.views = false});
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  TraceDatabase& trace = opened.value();
   const fs::path merged = folder_->path() / "merged.rpd";
   const auto done = ExportRpd(trace, merged);
   ASSERT_TRUE(done.ok()) << done.error().message;
@@ -205,7 +210,8 @@ TEST_F(TraceDatabaseTest, WhatIsNoTraceIsRefusedInWords) {
 
 TEST_F(TraceDatabaseTest, NamesCannotEscapeTheirQuotes) {
   const std::string name = "it's \"quoted\"; DROP TABLE rocpd_op; --.rpd";
-  TraceDatabase trace = Open({Write({.kernel = "<script>'\"</script>"}, name), Write({}, "b'.rpd")});
+  TraceDatabase trace =
+      Open({Write({.kernel = "<script>'\"</script>"}, name), Write({}, "b'.rpd")});
   EXPECT_EQ(Column(trace, "SELECT kernelName FROM kernel ORDER BY id"),
             (Values{"<script>'\"</script>", "Add"}));
 }
@@ -215,7 +221,8 @@ TEST(DuckTest, ReadsEveryKindOfColumn) {
   ASSERT_TRUE(connection.ok()) << connection.error().message;
   auto rows = connection.value().Query(
       "SELECT true, -7::TINYINT, 300::USMALLINT, 170141183460469231731687303715884105727::HUGEINT, "
-      "-1::HUGEINT, 1.5::FLOAT, 2.25::DECIMAL(9, 2), 'a text longer than twelve bytes', NULL::BIGINT, "
+      "-1::HUGEINT, 1.5::FLOAT, 2.25::DECIMAL(9, 2), 'a text longer than twelve bytes', "
+      "NULL::BIGINT, "
       "[1, 2], 18446744073709551615::UBIGINT");
   ASSERT_TRUE(rows.ok()) << rows.error().message;
   ASSERT_TRUE(rows.value().Next().value());
@@ -239,7 +246,8 @@ TEST(DuckTest, ReadsEveryKindOfColumn) {
 TEST(DuckTest, ErrorsInTheMiddleOfAnAnswerAreSeen) {
   auto connection = duck::Connection::Open();
   ASSERT_TRUE(connection.ok());
-  auto rows = connection.value().Query("SELECT if(i = 5000, error('broken'), i) FROM range(10000) t(i)");
+  auto rows =
+      connection.value().Query("SELECT if(i = 5000, error('broken'), i) FROM range(10000) t(i)");
   bool failed = !rows.ok();
   for (int64_t i = 0; !failed && i < 10001; ++i) failed = !rows.value().Next().ok();
   EXPECT_TRUE(failed);
@@ -261,7 +269,8 @@ TEST(DuckTest, AppendedRowsAndSiblingsShareADatabase) {
   auto rows = connection.value().Query("SELECT a FROM t");
   ASSERT_TRUE(rows.ok());
   ASSERT_TRUE(rows.value().Next().value());
-  EXPECT_EQ(sibling.value().Number("SELECT count(*) FROM t WHERE b = 'x''y' AND c IS NULL").value(), 5000);
+  EXPECT_EQ(sibling.value().Number("SELECT count(*) FROM t WHERE b = 'x''y' AND c IS NULL").value(),
+            5000);
   EXPECT_FALSE(connection.value().Append("main", "absent").ok());
 }
 
@@ -270,7 +279,8 @@ TEST(DuckTest, ProgressCanStopAStatement) {
   ASSERT_TRUE(connection.ok());
   connection.value().set_progress([](double) { return false; });
   const auto done = connection.value().Run(
-      "CREATE TABLE t AS SELECT count(*) FROM range(100000) a(i), range(1000000) b(j) WHERE hash(i, j) = 7");
+      "CREATE TABLE t AS SELECT count(*) FROM range(100000) a(i), range(1000000) b(j) WHERE "
+      "hash(i, j) = 7");
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().message, "interrupted");
 }

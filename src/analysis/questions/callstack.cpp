@@ -43,8 +43,9 @@ const std::string& CallStacks::NameOf(uint32_t name) const {
 
 Result<CallStacks> LoadCallStacks(store::duck::Connection& connection, CallSweep::Sink sink) {
   ROCHOUND_TRY(const Names names, Names::Load(connection));
-  const std::string marks = names.IdsWhere(
-      [](const std::string& text) { return text == "roctx" || text == "torch" || text == "python"; });
+  const std::string marks = names.IdsWhere([](const std::string& text) {
+    return text == "roctx" || text == "torch" || text == "python";
+  });
   const std::string ours =
       names.IdsWhere([](const std::string& text) { return text == "rochound"; });
   const std::string ranges =
@@ -64,8 +65,8 @@ Result<CallStacks> LoadCallStacks(store::duck::Connection& connection, CallSweep
       " row_number() OVER () - 1 AS number FROM (SELECT DISTINCT message FROM analysis_message)"));
   const size_t first_message = stacks.texts.size();
   {
-    ROCHOUND_TRY(Rows rows, connection.Query(
-                                "SELECT message FROM analysis_message_number ORDER BY number"));
+    ROCHOUND_TRY(Rows rows,
+                 connection.Query("SELECT message FROM analysis_message_number ORDER BY number"));
     for (;;) {
       ROCHOUND_TRY(const bool more, rows.Next());
       if (!more) break;
@@ -74,29 +75,27 @@ Result<CallStacks> LoadCallStacks(store::duck::Connection& connection, CallSweep
   }
   CallSweep sweep(std::move(sink));
   {
-    ROCHOUND_TRY(
-        Rows rows,
-        connection.Query(
-            "SELECT a.id, a.pid, a.tid, a.start, a.\"end\", g.ns, a.apiName_id, m.number"
-            " FROM rocpd_api a"
-            " LEFT JOIN (SELECT l.api_id, sum(o.\"end\" - o.start)::BIGINT AS ns"
-            "  FROM rocpd_api_ops l JOIN rocpd_op o ON o.id = l.op_id GROUP BY l.api_id) g"
-            "  ON g.api_id = a.id"
-            " LEFT JOIN (SELECT t.id, n.number FROM analysis_message t"
-            "  JOIN analysis_message_number n USING (message)) m"
-            "  ON m.id = CASE WHEN a.domain_id IN (" +
-            marks +
-            ") THEN a.args_id END"
-            " WHERE (a.domain_id IN (" +
-            ours + ")) IS NOT true AND (a.apiName_id IN (" + ranges +
-            ")) IS NOT true"
-            " ORDER BY a.pid, a.tid, a.start, a.\"end\" DESC, a.id"));
+    ROCHOUND_TRY(Rows rows,
+                 connection.Query(
+                     "SELECT a.id, a.pid, a.tid, a.start, a.\"end\", g.ns, a.apiName_id, m.number"
+                     " FROM rocpd_api a"
+                     " LEFT JOIN (SELECT l.api_id, sum(o.\"end\" - o.start)::BIGINT AS ns"
+                     "  FROM rocpd_api_ops l JOIN rocpd_op o ON o.id = l.op_id GROUP BY l.api_id) g"
+                     "  ON g.api_id = a.id"
+                     " LEFT JOIN (SELECT t.id, n.number FROM analysis_message t"
+                     "  JOIN analysis_message_number n USING (message)) m"
+                     "  ON m.id = CASE WHEN a.domain_id IN (" +
+                     marks +
+                     ") THEN a.args_id END"
+                     " WHERE (a.domain_id IN (" +
+                     ours + ")) IS NOT true AND (a.apiName_id IN (" + ranges +
+                     ")) IS NOT true"
+                     " ORDER BY a.pid, a.tid, a.start, a.\"end\" DESC, a.id"));
     for (;;) {
       ROCHOUND_TRY(const bool more, rows.Next());
       if (!more) break;
-      const uint32_t name = rows.IsNull(7)
-                                ? names.Of(rows.Int(6))
-                                : static_cast<uint32_t>(first_message + rows.Int(7));
+      const uint32_t name = rows.IsNull(7) ? names.Of(rows.Int(6))
+                                           : static_cast<uint32_t>(first_message + rows.Int(7));
       sweep.Add({.id = rows.Int(0),
                  .pid = rows.Int(1),
                  .tid = rows.Int(2),
@@ -107,8 +106,7 @@ Result<CallStacks> LoadCallStacks(store::duck::Connection& connection, CallSweep
     }
   }
   sweep.Finish();
-  ROCHOUND_CHECK(connection.Run(
-      "DROP TABLE analysis_message; DROP TABLE analysis_message_number"));
+  ROCHOUND_CHECK(connection.Run("DROP TABLE analysis_message; DROP TABLE analysis_message_number"));
   stacks.calls = sweep.calls();
   stacks.deepest = sweep.deepest();
   stacks.names = sweep.names();

@@ -100,8 +100,8 @@ Result<CriticalPath> AnalyzeCriticalPath(Connection& connection) {
 
   uint32_t queue = 0;
   std::pair<int64_t, int64_t> last_queue;
-  ROCHOUND_CHECK(ForEachQueuedOp(
-      connection, path.names, path.threads, [&](const QueuedOp& op, uint32_t type) {
+  ROCHOUND_CHECK(
+      ForEachQueuedOp(connection, path.names, path.threads, [&](const QueuedOp& op, uint32_t type) {
         if (!path.op_ids.empty() && last_queue != std::pair(op.gpu, op.queue)) ++queue;
         last_queue = {op.gpu, op.queue};
         const uint32_t number = graph.AddOp(queue, op.start, op.end);
@@ -181,7 +181,8 @@ Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& op
   std::vector<uint32_t> order(graph.ops());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return std::tuple(path.op_names[a], graph.Slack(a)) < std::tuple(path.op_names[b], graph.Slack(b));
+    return std::tuple(path.op_names[a], graph.Slack(a)) <
+           std::tuple(path.op_names[b], graph.Slack(b));
   });
   struct Slack {
     uint32_t name;
@@ -243,8 +244,8 @@ Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& op
   const auto length = [&](uint32_t i) { return graph.path()[i].end - graph.path()[i].begin; };
   std::stable_sort(longest.begin(), longest.end(),
                    [&](uint32_t a, uint32_t b) { return length(a) > length(b); });
-  TableBuilder pieces("longest", "Longest pieces of the path", {"#at_ns", "#piece_ns", "what", "name"},
-                      options.limit);
+  TableBuilder pieces("longest", "Longest pieces of the path",
+                      {"#at_ns", "#piece_ns", "what", "name"}, options.limit);
   TableBuilder in_order("path", "The path, first to last", {"#at_ns", "#piece_ns", "what", "name"},
                         options.limit);
   for (size_t i = 0; i < longest.size(); ++i) {

@@ -67,33 +67,34 @@ Result<Idle> AnalyzeIdle(Connection& connection, size_t longest) {
 }
 
 Result<Answer> AskIdle(store::TraceDatabase& trace, const AskOptions& options) {
-  ROCHOUND_TRY(const Idle idle, AnalyzeIdle(trace.connection(),
-                                            options.limit == 0 ? kAllGaps : options.limit));
+  ROCHOUND_TRY(const Idle idle,
+               AnalyzeIdle(trace.connection(), options.limit == 0 ? kAllGaps : options.limit));
   const IdleSweep& sweep = *idle.sweep;
   const int64_t wall = idle.window.length();
   Answer answer;
   answer.notes = {
-      "A queue's busy time and its idle times add up to the time from the trace's first event to its "
+      "A queue's busy time and its idle times add up to the time from the trace's first event to "
+      "its "
       "last.",
       "The call is the one that ran longest meanwhile on the thread that launched what came next."};
 
   const auto cause_ns = [](const IdleSweep::Queue& queue, IdleCause cause) {
     return queue.idle[static_cast<size_t>(cause)];
   };
-  TableBuilder queues("queues", "Queues",
-                      {"#gpu", "#queue", "#operations", "#gaps", "#busy_ns",
-                       "#host_not_submitting_ns", "#sync_drained_ns", "#launch_latency_ns",
-                       "#dependency_ns", "#kernel_too_short_ns", "#unknown_launch_ns", "#wall_ns",
-                       "#idle_percent"},
-                      options.limit);
+  TableBuilder queues(
+      "queues", "Queues",
+      {"#gpu", "#queue", "#operations", "#gaps", "#busy_ns", "#host_not_submitting_ns",
+       "#sync_drained_ns", "#launch_latency_ns", "#dependency_ns", "#kernel_too_short_ns",
+       "#unknown_launch_ns", "#wall_ns", "#idle_percent"},
+      options.limit);
   IdleSweep::Queue sum;
   for (const IdleSweep::Queue& queue : sweep.queues()) {
-    queues.Row({queue.gpu, queue.queue, queue.ops, queue.gaps, queue.busy,
-                cause_ns(queue, IdleCause::kHostNotSubmitting),
-                cause_ns(queue, IdleCause::kSyncDrained), cause_ns(queue, IdleCause::kLaunchLatency),
-                cause_ns(queue, IdleCause::kDependency), cause_ns(queue, IdleCause::kKernelTooShort),
-                cause_ns(queue, IdleCause::kUnknownLaunch), wall,
-                Percent(wall - queue.busy, wall)});
+    queues.Row(
+        {queue.gpu, queue.queue, queue.ops, queue.gaps, queue.busy,
+         cause_ns(queue, IdleCause::kHostNotSubmitting), cause_ns(queue, IdleCause::kSyncDrained),
+         cause_ns(queue, IdleCause::kLaunchLatency), cause_ns(queue, IdleCause::kDependency),
+         cause_ns(queue, IdleCause::kKernelTooShort), cause_ns(queue, IdleCause::kUnknownLaunch),
+         wall, Percent(wall - queue.busy, wall)});
     sum.busy += queue.busy;
     for (size_t i = 0; i < kIdleCauses; ++i) sum.idle[i] += queue.idle[i];
   }
@@ -128,10 +129,10 @@ Result<Answer> AskIdle(store::TraceDatabase& trace, const AskOptions& options) {
   }
   answer.tables.push_back(by_call.Take());
 
-  TableBuilder gaps("gaps", "Longest gaps",
-                    {"#gpu", "#queue", "#at_ns", "#idle_ns", "cause", "#cause_ns", "call", "before",
-                     "after"},
-                    options.limit);
+  TableBuilder gaps(
+      "gaps", "Longest gaps",
+      {"#gpu", "#queue", "#at_ns", "#idle_ns", "cause", "#cause_ns", "call", "before", "after"},
+      options.limit);
   for (const IdleGap& gap : sweep.longest()) {
     gaps.Row({gap.gpu, gap.queue, gap.begin - idle.window.begin, gap.end - gap.begin,
               std::string(IdleCauseName(gap.main.cause)), gap.main.end - gap.main.begin,

@@ -43,8 +43,8 @@ Work WorkOf(std::string_view name, std::string_view type) {
     return text.find(part) != std::string_view::npos;
   };
   // RCCL has kept NCCL's names; mscclpp and rocSHMEM have their own.
-  for (const std::string_view part :
-       {"ncclDevKernel", "ncclKernel", "ncclDev", "rcclKernel", "rccl_", "mscclKernel", "rocshmem_"})
+  for (const std::string_view part : {"ncclDevKernel", "ncclKernel", "ncclDev", "rcclKernel",
+                                      "rccl_", "mscclKernel", "rocshmem_"})
     if (has(name, part)) return Work::kCommunication;
   for (const std::string_view part : {"Copy", "Fill", "Memcpy", "Memset", "memcpy", "memset"})
     if (type.substr(0, part.size()) == part) return Work::kCopy;
@@ -88,8 +88,9 @@ Result<Overlap> AnalyzeOverlap(Connection& connection) {
   ROCHOUND_TRY(overlap.window, LoadWindow(connection, names));
   OverlapSweep sweep(overlap.window);
   {
-    ROCHOUND_TRY(Rows rows, connection.Query("SELECT gpuId, start, \"end\", description_id, opType_id"
-                                             " FROM rocpd_op ORDER BY gpuId, start"));
+    ROCHOUND_TRY(Rows rows,
+                 connection.Query("SELECT gpuId, start, \"end\", description_id, opType_id"
+                                  " FROM rocpd_op ORDER BY gpuId, start"));
     for (;;) {
       ROCHOUND_TRY(const bool more, rows.Next());
       if (!more) break;
