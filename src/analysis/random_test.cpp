@@ -14,6 +14,7 @@
 #include "analysis/critical_path.h"
 #include "analysis/idle.h"
 #include "analysis/overlap.h"
+#include "analysis/test_path_reference.h"
 #include "analysis/test_random.h"
 #include "analysis/test_reference.h"
 
@@ -192,6 +193,66 @@ TEST_F(RandomTest, Overlap) {
     for (const OverlapSweep::Gpu& gpu : overlap.value().gpus) EXPECT_EQ(gpu.ns, expected[gpu.gpu]);
   }
   for (const int64_t ns : seen) EXPECT_GT(ns, 0);
+}
+
+std::vector<PathReference::Piece> PiecesOf(const CriticalPath& path) {
+  std::vector<PathReference::Piece> pieces;
+  for (const PathGraph::Piece& piece : path.graph.path()) {
+    PathReference::Piece& one = pieces.emplace_back();
+    one.kind = piece.kind;
+    one.begin = piece.begin;
+    one.end = piece.end;
+    if (piece.op != kNoNode) one.op = path.op_ids[piece.op];
+    if (piece.thread != kNoThread) {
+      one.pid = path.threads.threads()[piece.thread].pid;
+      one.tid = path.threads.threads()[piece.thread].tid;
+    }
+    if (piece.call != kNoNode) one.call = path.names.text(path.call_names[piece.call]);
+  }
+  return pieces;
+}
+
+std::string Text(const std::vector<PathReference::Piece>& pieces) {
+  std::string text;
+  for (const PathReference::Piece& piece : pieces) {
+    text += "[" + std::to_string(piece.begin) + "," + std::to_string(piece.end) + ") kind " +
+            std::to_string(static_cast<int>(piece.kind)) + " op " + std::to_string(piece.op) +
+            " thread " + std::to_string(piece.tid) + " " + piece.call + "\n";
+  }
+  return text;
+}
+
+TEST_F(RandomTest, CriticalPath) {
+  std::map<PathGraph::PieceKind, int64_t> seen;
+  int64_t slack = 0;
+  for (uint32_t seed = 1; seed <= kTraces && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const TestTrace trace = RandomTrace(seed).Make();
+    const auto path = AnalyzeCriticalPath(Load(trace));
+    ASSERT_TRUE(path.ok()) << path.error().message;
+    const PathReference reference(trace);
+    for (uint32_t op = 0; op < path.value().graph.ops(); ++op) {
+      EXPECT_EQ(path.value().graph.Slack(op), reference.Slack(path.value().op_ids[op]))
+          << "operation " << path.value().op_ids[op];
+      slack += path.value().graph.Slack(op);
+    }
+    for (const uint32_t op : path.value().graph.path_ops())
+      EXPECT_EQ(path.value().graph.Slack(op), 0) << "operation " << path.value().op_ids[op];
+    const auto pieces = PiecesOf(path.value());
+    EXPECT_EQ(Text(pieces), Text(reference.Path()));
+    int64_t at = path.value().window.begin;
+    for (const PathReference::Piece& piece : pieces) {
+      EXPECT_EQ(piece.begin, at);
+      at = piece.end;
+      seen[piece.kind] += piece.end - piece.begin;
+    }
+    EXPECT_EQ(at, path.value().window.end);
+  }
+  using Kind = PathGraph::PieceKind;
+  for (const Kind kind : {Kind::kOp, Kind::kHost, Kind::kLaunchLatency, Kind::kOrderLatency,
+                          Kind::kSyncLatency, Kind::kBlocked})
+    EXPECT_GT(seen[kind], kTraces / 4) << static_cast<int>(kind);
+  EXPECT_GT(slack, kTraces);
 }
 
 }  // namespace
