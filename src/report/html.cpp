@@ -6,8 +6,10 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
+#include "analysis/health.h"
 #include "base/files.h"
 #include "report/page.h"
 #include "report/timeline_pack.h"
@@ -22,6 +24,9 @@ using analysis::Unit;
 using analysis::Value;
 using base::Result;
 using nlohmann::ordered_json;
+
+// The question that is about two traces, not about one.
+constexpr std::string_view kTwoTraces = "diff";
 
 // Numbers beyond this are not exact in a browser.
 constexpr int64_t kLargestExact = int64_t{1} << 53;
@@ -158,10 +163,13 @@ Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& opti
     content.title += fmt::format(" and {} more", content.sources.size() - 1);
   analysis::AskOptions ask = options.ask;
   ask.limit = options.most_rows;
+  // Every answer would bring the same doubts; they are looked for once.
+  ROCHOUND_TRY(content.doubts, analysis::Doubts(trace));
   for (const analysis::Question& question : analysis::Questions()) {
-    auto answer = analysis::Ask(trace, question, ask);
+    if (question.name == kTwoTraces) continue;
+    auto answer = question.ask(trace, ask);
     if (answer.ok()) {
-      content.doubts = answer.value().doubts;
+      answer.value().question = question.name;
       content.answers.push_back(std::move(answer).value());
     } else {
       content.failures.push_back(

@@ -5,6 +5,7 @@
 // itself. --types: have the types checked, too.
 
 import {execFileSync} from 'node:child_process';
+import fs from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
 import {fileURLToPath, pathToFileURL} from 'node:url';
@@ -28,5 +29,12 @@ await esbuild.build({
 });
 
 if (options.includes('--types')) {
-  execFileSync(process.execPath, [path.join(modules, 'typescript/bin/tsc'), '-p', here], {stdio: 'inherit'});
+  // The packages do not stand above the sources, where the compiler would look for them.
+  const settings = path.resolve(output, 'tsconfig.json');
+  fs.writeFileSync(settings, JSON.stringify({
+    extends: path.join(here, 'tsconfig.json'),
+    compilerOptions: {paths: {'*': [path.resolve(modules, '*')]}},
+    include: [path.join(here, 'src')],
+  }));
+  execFileSync(process.execPath, [path.join(modules, 'typescript/bin/tsc'), '-p', settings], {stdio: 'inherit'});
 }

@@ -34,7 +34,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 // A name that may be too long for its place: its end stays in sight. The whole stands in the title.
 export function midName(text: string): HTMLElement {
-  const tail = text.length > 28 ? 14 : 0;
+  const tail = text.length > 28 ? Math.min(14, Math.floor(text.length / 3)) : 0;
   if (tail === 0) return h('span', {class: 'mid'}, h('span', {text}));
   return h('span', {class: 'mid'}, h('span', {text: text.slice(0, text.length - tail)}), h('span', {text: text.slice(-tail)}));
 }

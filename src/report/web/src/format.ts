@@ -72,6 +72,26 @@ export function middle(text: string, limit: number): string {
   return `${text.slice(0, front)}…${text.slice(text.length - (limit - 1 - front))}`;
 }
 
+// What tells one kernel from another: its name and template arguments, without `void` and without the
+// parameters. The whole name stands wherever there is room for it, and in every title.
+const briefs = new Map<string, string>();
+export function brief(name: string): string {
+  if (name.length <= 28) return name;
+  let found = briefs.get(name);
+  if (found === undefined) briefs.set(name, found = shorten(name));
+  return found;
+}
+
+function shorten(name: string): string {
+  const text = name.replace(/^void /, '').replace(/( \[clone .*\]|\.kd)$/, '');
+  if (!text.endsWith(')')) return text;
+  for (let at = text.length - 1, depth = 0; at > 0; --at) {
+    if (text[at] === ')') ++depth;
+    if (text[at] === '(' && --depth === 0) return text.slice(0, at).trimEnd() || text;
+  }
+  return text;
+}
+
 // The same for a canvas, by width. Names are measured once.
 const widths = new Map<string, number>();
 export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
@@ -86,7 +106,7 @@ export function fitText(context: CanvasRenderingContext2D, text: string, width: 
 // A column without the unit in its name; cells say their unit.
 export function columnTitle(column: Column): string {
   const plain = column.unit === 'none' ? column.name : column.name.replace(/_(ns|bytes|percent|bytes_per_s)$/, '');
-  return plain.replace(/_/g, ' ');
+  return plain.replace(/_/g, ' ') + (column.unit === 'percent' ? ' %' : '');
 }
 
 // A point in time, to the nanosecond.

@@ -8,7 +8,7 @@
 import {callColor, currentTheme, inkOn, kernelColor} from './colors';
 import {fitCanvas, h, setStyle} from './dom';
 import type {Events, Row} from './events';
-import {axisTime, fitText, niceStep} from './format';
+import {axisTime, brief, fitText, niceStep} from './format';
 
 const RULER = 30;
 const LANE_ROW = 20;
@@ -315,7 +315,7 @@ export class Lanes {
       if (this.faded(label)) continue;
       const left = Math.max((start[label]! - begin) / perPixel, 0);
       const right = Math.min((start[label]! + duration[label]! - begin) / perPixel, width);
-      const whole = merged[label]! > 1 ? `${merged[label]} events` : events.nameOf(label);
+      const whole = merged[label]! > 1 ? `${merged[label]} events` : brief(events.nameOf(label));
       const text = fitText(context, whole, right - left - 10);
       if (text === '') continue;
       context.fillStyle = merged[label]! > 1 ? currentTheme().ink : inkOn(this.colors[name[label]!]!);

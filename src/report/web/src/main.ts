@@ -21,6 +21,7 @@ interface Marks {
   painted: number;
   unpacked: number;
   frames: number[];
+  view: () => {begin: number; perPixel: number} | null;
 }
 
 class App {
@@ -32,7 +33,10 @@ class App {
   private flame: FlamePage | null = null;
   private readonly events: Promise<Events>;
   private readonly frame: Frame;
-  readonly marks: Marks = {painted: 0, unpacked: 0, frames: []};
+  readonly marks: Marks = {
+    painted: 0, unpacked: 0, frames: [],
+    view: () => this.timeline && {begin: this.timeline.lanes.begin, perPixel: this.timeline.lanes.perPixel},
+  };
 
   constructor(private readonly report: Report) {
     const kernels = tableOf(report, 'top', 'kernels');

@@ -8,7 +8,7 @@ import type {Answer, Cell, Report, Table} from './data';
 import {columnOf, tableOf} from './data';
 import {h} from './dom';
 import type {Events} from './events';
-import {count, ns, percent, quantity, show} from './format';
+import {count, quantity, show} from './format';
 import {bars, overTime, stacks, type Stack} from './plots';
 import {TableView} from './table';
 
@@ -101,39 +101,37 @@ const placeLabel = (table: Table, row: Cell[]): string => {
   return [gpu >= 0 ? `GPU ${row[gpu]}` : '', queue >= 0 ? `queue ${row[queue]}` : ''].filter((text) => text !== '').join(', ');
 };
 
-// Tables with one row per place and cause, or one row per place and a column per cause.
-export function causeStacks(frame: Frame, question: string): Stack[] {
-  const answer = frame.report.answers.find((one) => one.question === question);
-  if (!answer) return [];
-  for (const table of answer.tables) {
-    const cause = columnOf(table, 'cause', 'activity', 'state', 'kind', 'what');
-    const total = columnOf(table, 'total_ns', 'time_ns', 'idle_ns', 'ns', 'length_ns');
-    if (cause >= 0 && total >= 0) {
-      const found = new Map<string, Stack>();
-      for (const row of table.rows) {
-        const label = placeLabel(table, row) || 'whole trace';
-        if (!found.has(label)) found.set(label, {label, parts: [], open: (part) => frame.openRow(question, part)});
-        const name = String(row[cause]);
-        const parts = found.get(label)!.parts;
-        const old = parts.find((part) => part.name === name);
-        if (old) old.value += number(row[total]);
-        else parts.push({name, value: number(row[total]), color: causeColor(name, parts.length)});
-      }
-      return [...found.values()];
-    }
-    const wide = table.columns.map((column, c) => ({column, c})).filter(({column}) =>
-        column.unit === 'ns' && !/^(wall|window|work|total|first|last|start|end|mean|min|max|idle)_ns$/.test(column.name));
-    if (columnOf(table, 'gpu') >= 0 && wide.length >= 2) {
-      return table.rows.map((row) => ({
-        label: placeLabel(table, row), open: () => frame.openPage(question),
-        parts: wide.map(({column, c}, i) => {
-          const name = column.name.replace(/_ns$/, '').replace(/_/g, ' ');
-          return {name, value: number(row[c]), color: causeColor(name, i)};
-        }),
-      }));
-    }
+// Of `idle`: a row per queue, a column per cause. They add up to the whole time.
+const CAUSES: [string, string][] = [
+  ['busy_ns', 'busy'], ['host_not_submitting_ns', 'host not submitting'], ['sync_drained_ns', 'sync drained the queue'],
+  ['launch_latency_ns', 'launch latency'], ['dependency_ns', 'dependency'], ['kernel_too_short_ns', 'kernel too short'],
+  ['unknown_launch_ns', 'unknown launch'],
+];
+
+function idleStacks(frame: Frame): Stack[] {
+  const table = tableOf(frame.report, 'idle', 'queues');
+  if (!table) return [];
+  return table.rows.map((row) => ({
+    label: placeLabel(table, row),
+    open: (part) => frame.openRow('idle', part),
+    parts: CAUSES.map(([column, name]) => ({name, value: number(row[columnOf(table, column)]), color: causeColor(name)})),
+  }));
+}
+
+// Of `overlap`: a row per GPU and state.
+function overlapStacks(frame: Frame): Stack[] {
+  const table = tableOf(frame.report, 'overlap', 'states');
+  if (!table) return [];
+  const state = columnOf(table, 'state');
+  const total = columnOf(table, 'total_ns');
+  const found = new Map<string, Stack>();
+  for (const row of table.rows) {
+    const label = placeLabel(table, row);
+    if (!found.has(label)) found.set(label, {label, parts: [], open: (part) => frame.openRow('overlap', part)});
+    const name = String(row[state]);
+    found.get(label)!.parts.push({name, value: number(row[total]), color: causeColor(name)});
   }
-  return [];
+  return [...found.values()];
 }
 
 // Busy and idle of each queue, straight from `busy` where `idle` was not answered.
@@ -196,53 +194,57 @@ function unionBusy(events: Events, rows: Events['rows'], begin: number, end: num
 }
 
 function depthPlot(frame: Frame): HTMLElement | null {
-  const answer = frame.report.answers.find((one) => one.question === 'queues');
-  for (const table of answer?.tables ?? []) {
-    const time = columnOf(table, 'at_ns', 'time_ns', 'start_ns', 'from_ns', 'begin_ns');
-    const depth = columnOf(table, 'mean_depth', 'depth', 'max_depth', 'waiting');
-    if (time < 0 || depth < 0) continue;
-    const series = new Map<string, Map<number, number>>();
-    const all = new Set<number>();
-    for (const row of table.rows) {
-      const label = placeLabel(table, row) || 'all queues';
-      if (!series.has(label)) series.set(label, new Map());
-      series.get(label)!.set(number(row[time]), number(row[depth]));
-      all.add(number(row[time]));
+  const table = tableOf(frame.report, 'queues', 'over_time');
+  if (!table) return null;
+  const time = columnOf(table, 'since_start_ns', 'at_ns');
+  const depth = columnOf(table, 'max_depth', 'depth');
+  const series = new Map<string, Map<number, number>>();
+  const all = new Set<number>();
+  for (const row of table.rows) {
+    const label = placeLabel(table, row) || 'all queues';
+    if (!series.has(label)) series.set(label, new Map());
+    series.get(label)!.set(number(row[time]), number(row[depth]));
+    all.add(number(row[time]));
+  }
+  const times = [...all].sort((a, b) => a - b);
+  if (times.length < 2) return null;
+  const colors = ['#a463f2', '#4269d0', '#3ca951', '#efb118', '#ff725c', '#6cc5b0'];
+  const highest = (values: Map<number, number>) => Math.max(...values.values());
+  const lines = [...series].sort((a, b) => highest(b[1]) - highest(a[1])).slice(0, 6).map(([label, values], i) => ({
+    label, color: colors[i]!, values: times.map((at) => values.get(at) ?? 0), fill: i === 0,
+  }));
+  return overTime('Queue depth over time', times, lines, {format: (value) => count(Math.round(value * 10) / 10), stepped: true, zoom: frame.goTo});
+}
+
+// What the path is made of: its kinds as one ribbon, then the kernels and calls that stand on it.
+function pathPlot(frame: Frame, rows: number): HTMLElement | null {
+  const kinds = tableOf(frame.report, 'critical-path', 'attribution');
+  if (!kinds || kinds.rows.length === 0) return null;
+  const what = columnOf(kinds, 'what');
+  const total = columnOf(kinds, 'total_ns');
+  const whole = kinds.rows.reduce((sum, row) => sum + number(row[total]), 0);
+  const ribbon = stacks('Critical path', [{
+    label: 'whole path', open: (part) => frame.openRow('critical-path', part),
+    parts: kinds.rows.map((row) => ({name: String(row[what]), value: number(row[total]), color: pathColor(String(row[what]))})),
+  }]);
+  const items = [];
+  for (const [id, name, value] of [['kernels', 'name', 'path_ns'], ['calls', 'call', 'total_ns']] as const) {
+    const table = tableOf(frame.report, 'critical-path', id);
+    for (const row of table?.rows.slice(0, rows) ?? []) {
+      const text = String(row[columnOf(table!, name)]);
+      items.push({
+        name: text, value: number(row[columnOf(table!, value)]), color: id === 'kernels' ? kernelColor(text) : pathColor('host'),
+        open: () => frame.openRow('critical-path', text),
+      });
     }
-    const times = [...all].sort((a, b) => a - b);
-    if (times.length < 2) continue;
-    const colors = ['#a463f2', '#4269d0', '#3ca951', '#efb118', '#ff725c', '#6cc5b0'];
-    const highest = (values: Map<number, number>) => Math.max(...values.values());
-    const lines = [...series].sort((a, b) => highest(b[1]) - highest(a[1])).slice(0, 6).map(([label, values], i) => ({
-      label, color: colors[i]!, values: times.map((at) => values.get(at) ?? 0), fill: i === 0,
-    }));
-    return overTime('Queue depth over time', times, lines,
-        {format: (value) => Number.isInteger(value) ? count(value) : value.toFixed(1), stepped: true, zoom: frame.goTo});
   }
-  return null;
+  items.sort((a, b) => b.value - a.value);
+  return h('div', {style: {display: 'grid', gap: '14px'}}, ribbon, items.length > 0 ? bars('On the critical path', items.slice(0, rows), whole) : null);
 }
 
-function pathStack(frame: Frame): HTMLElement | null {
-  const answer = frame.report.answers.find((one) => one.question === 'critical-path');
-  for (const table of answer?.tables ?? []) {
-    const kind = columnOf(table, 'what', 'kind', 'activity', 'part');
-    const total = columnOf(table, 'total_ns', 'time_ns', 'on_path_ns', 'length_ns');
-    if (kind < 0 || total < 0 || table.rows.length < 1) continue;
-    const detail = columnOf(table, 'name', 'kernel', 'call');
-    const label = (row: Cell[]) => detail >= 0 && row[detail] ? `${row[detail]}` : String(row[kind]);
-    const whole = table.rows.reduce((sum, row) => sum + number(row[total]), 0);
-    const rows = [...table.rows].sort((a, b) => number(b[total]) - number(a[total])).slice(0, 9);
-    return bars('Critical path by what it is made of', rows.map((row) => ({
-      name: label(row), value: number(row[total]), note: String(row[kind]),
-      color: kernelOr(label(row), String(row[kind])), open: () => frame.openRow('critical-path', label(row)),
-    })), whole);
-  }
-  return null;
-}
-
-function kernelOr(name: string, kind: string): string {
-  if (/kernel/i.test(kind)) return kernelColor(name);
-  if (/copy/i.test(kind)) return causeColor('copy');
+function pathColor(kind: string): string {
+  if (/kernel/i.test(kind)) return BUSY;
+  if (/copy|copies/i.test(kind)) return causeColor('copy');
   if (/latency|launch/i.test(kind)) return causeColor('launch latency');
   if (/host|call|program/i.test(kind)) return causeColor('host not submitting');
   return causeColor(kind);
@@ -273,7 +275,7 @@ export function overviewPage(frame: Frame): HTMLElement {
   }
   tiles.push(tile('Host calls', facts.calls, 'none', `${count(facts.processes)} ${facts.processes === 1 ? 'process' : 'processes'}`));
 
-  const idle = causeStacks(frame, 'idle');
+  const idle = idleStacks(frame);
   const stacked = idle.length > 0 ? idle : busyStacks(frame);
   const shown = busiest(stacked, 6);
   const busyOver = h('div', {class: 'plot', style: {'min-height': '190px'}});
@@ -290,13 +292,13 @@ export function overviewPage(frame: Frame): HTMLElement {
                 card('Time by host call', 12, callBars(frame, 5), '', {text: 'All calls', page: 'apis'})),
             card('GPU busy over time', depth === null ? 12 : 6, busyOver, 'drag to open a span in the timeline', {text: 'Timeline', page: 'timeline'}),
             card('Queue depth over time', 6, depth, '', {text: 'Queues', page: 'queues'}),
-            card('Critical path', 12, pathStack(frame), 'what decides how long it takes', {text: 'Path and slack', page: 'critical-path'}),
+            card('Critical path', 12, pathPlot(frame, 5), 'what decides how long it takes', {text: 'Path and slack', page: 'critical-path'}),
           ].filter((part): part is HTMLElement => part !== null)));
 }
 
 function plotFor(frame: Frame, question: string): HTMLElement | null {
   if (question === 'idle' || question === 'overlap') {
-    const items = causeStacks(frame, question);
+    const items = question === 'idle' ? idleStacks(frame) : overlapStacks(frame);
     return items.length > 0 ? card(question === 'idle' ? 'Busy and idle by cause' : 'By activity', 12, stacks(titleOf(question), items.slice(0, 32))) : null;
   }
   if (question === 'busy') {
@@ -304,7 +306,7 @@ function plotFor(frame: Frame, question: string): HTMLElement | null {
     return items.length > 0 ? card('By queue', 12, stacks('Busy by queue', items.slice(0, 32))) : null;
   }
   if (question === 'queues') return card('Over time', 12, depthPlot(frame), 'drag to open a span in the timeline');
-  if (question === 'critical-path') return card('What the path is made of', 12, pathStack(frame));
+  if (question === 'critical-path') return card('What the path is made of', 12, pathPlot(frame, 8));
   return null;
 }
 
@@ -326,17 +328,15 @@ export class QuestionPage {
         continue;
       }
       const name = columnOf(table, 'kernel', 'call', 'range', 'name', 'operator');
-      const start = columnOf(table, 'start_ns', 'begin_ns', 'from_ns', 'at_ns');
-      const end = columnOf(table, 'end_ns', 'to_ns');
-      const length = columnOf(table, 'length_ns', 'duration_ns', 'gap_ns', 'idle_ns', 'time_ns');
+      const start = columnOf(table, 'at_ns', 'since_start_ns');  // since the trace's begin
+      const length = columnOf(table, 'idle_ns', 'piece_ns', 'length_ns', 'gap_ns');
       const view = new TableView(table, {
         swatches: columnOf(table, 'kernel') === 0,
         actions: (row) => {
           const actions = [];
           const begin = start >= 0 ? row[start] : null;
           if (typeof begin === 'number') {
-            const stop = end >= 0 && typeof row[end] === 'number' ? row[end] as number
-                         : begin + (length >= 0 ? number(row[length]) : 1000);
+            const stop = begin + (length >= 0 ? number(row[length]) : 1000);
             actions.push({label: 'Show in the timeline', run: () => frame.goTo(begin, stop)});
           }
           if (name >= 0 && typeof row[name] === 'string') {
@@ -355,5 +355,3 @@ export class QuestionPage {
     requestAnimationFrame(() => this.views.some((view) => view.reveal(value)));
   }
 }
-
-export {ns, percent};

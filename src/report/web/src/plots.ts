@@ -7,7 +7,7 @@ import uPlot from 'uplot';
 
 import {currentTheme, inkOn, kernelColor} from './colors';
 import {h, midName} from './dom';
-import {axisTime, ns, percent} from './format';
+import {axisTime, brief, ns, percent} from './format';
 
 export interface Bar {
   name: string;
@@ -25,7 +25,7 @@ export function bars(label: string, items: Bar[], total: number): HTMLElement {
       class: 'bar', type: 'button', role: 'listitem', title: item.note ? `${item.name}\n${item.note}` : item.name, on: {click: item.open},
       'aria-label': `${item.name}: ${ns(item.value)}, ${percent(item.value, total)}`,
     },
-        h('span', {class: 'what'}, h('span', {class: 'name'}, midName(item.name)),
+        h('span', {class: 'what'}, h('span', {class: 'name'}, midName(brief(item.name))),
             h('span', {class: 'meter'}, h('i', {style: {width: `${100 * item.value / most}%`, background: item.color ?? kernelColor(item.name)}}))),
         h('span', {class: 'number', text: ns(item.value)}), h('span', {class: 'share', text: percent(item.value, total)})));
   }

@@ -5,7 +5,7 @@
 
 import type {Cell, Column, Table} from './data';
 import {button, clear, h, midName, setStyle} from './dom';
-import {cellText, columnTitle, count, quantity} from './format';
+import {brief, cellText, columnTitle, count, quantity} from './format';
 import {kernelColor} from './colors';
 
 const ROW = 30;
@@ -39,9 +39,8 @@ export class TableView {
     const {columns, rows} = table;
     this.numeric = columns.map((_, c) => rows.some((row) => typeof row[c] === 'number') ||
                                          (columns[c]!.unit !== 'none' && rows.every((row) => row[c] === null)));
-    // One column shows its sizes as bars: shares, or else the first amount.
-    const place = (...units: string[]) => columns.findIndex((column) => units.includes(column.unit));
-    const measured = place('percent') >= 0 ? place('percent') : place('ns', 'bytes');
+    // Shares are shown as bars, too.
+    const measured = columns.findIndex((column) => /^(share|busy|idle)_percent$/.test(column.name));
     this.largest = columns.map((column, c) => {
       if (c !== measured) return 0;
       let most = 0;
@@ -143,7 +142,7 @@ export class TableView {
         swatch = false;
         box.appendChild(h('i', {class: 'swatch', style: {background: kernelColor(cell)}}));
       }
-      box.appendChild(midName(text));
+      box.appendChild(midName(brief(text)));
       line.appendChild(box);
     });
     return line;
