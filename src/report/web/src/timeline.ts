@@ -7,7 +7,7 @@ import {BUSY, currentTheme} from './colors';
 import type {Report} from './data';
 import {button, clear, fitCanvas, h} from './dom';
 import type {Events} from './events';
-import {count, exact, middle, ns, percent, show} from './format';
+import {brief, count, exact, middle, ns, percent, show} from './format';
 import {Lanes} from './lanes';
 import {hideTip, showTip} from './tip';
 
@@ -206,12 +206,12 @@ export class TimelinePage {
     const links = h('div', {class: 'links'});
     if (call >= 0) {
       list.appendChild(this.item('From call to start', ns(events.start[event]! - events.start[call]!)));
-      links.appendChild(this.jump(`Launched by ${middle(events.nameOf(call), 40)}`, call));
+      links.appendChild(this.jump(`Launched by ${middle(brief(events.nameOf(call)), 44)}`, call));
     }
     const operations = call < 0 ? events.operationsOf(event) : [];
     if (operations.length > 0) {
       list.appendChild(this.item('GPU time launched', ns(operations.reduce((sum, op) => sum + events.duration[op]!, 0))));
-      for (const op of operations.slice(0, 6)) links.appendChild(this.jump(`→ ${middle(events.nameOf(op), 40)}`, op));
+      for (const op of operations.slice(0, 6)) links.appendChild(this.jump(`→ ${middle(brief(events.nameOf(op)), 44)}`, op));
       if (operations.length > 6) links.appendChild(h('span', {class: 'hint', text: `and ${count(operations.length - 6)} more`}));
     }
     links.appendChild(button('Show in its table', () => this.openRow(name, track.kind === 'queue'), {class: 'chip'}));
@@ -242,7 +242,7 @@ export class TimelinePage {
     const links = h('div', {class: 'links'});
     [...totals].sort((a, b) => b[1].time - a[1].time).slice(0, 6).forEach(([name, total]) => {
       const text = events.header.names[name]!;
-      links.appendChild(button(`${middle(text, 32)} ${ns(total.time)} (${percent(total.time, end - begin)}, ${count(total.events)}×)`,
+      links.appendChild(button(`${middle(brief(text), 36)} ${ns(total.time)} (${percent(total.time, end - begin)}, ${count(total.events)}×)`,
           () => this.openRow(text, true), {class: 'chip', title: text}));
     });
     if (totals.size === 0) links.appendChild(h('span', {class: 'hint', text: 'Nothing ran on a GPU in this span.'}));
