@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// The call stacks of a trace in the shape of a flame graph: a tree of paths, cut off where a path's
-// share of the time is too small to be seen. Made once per report; plain data.
+// The call stacks of a trace in the shape of a flame graph: a tree of paths. Siblings that differ only
+// in a number, like a thousand steps, are one ("step #"), and paths are cut off where their share of
+// the time is too small to be seen. Made once per report; plain data.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "analysis/call_stacks.h"
 
 namespace rochound::report {
 
@@ -21,5 +24,7 @@ struct Flame {
   std::vector<Node> nodes{Node{}};
   int64_t folded = 0;  // calls on paths that were cut off
 };
+
+Flame MakeFlame(const analysis::CallStacks& stacks);
 
 }  // namespace rochound::report

@@ -178,6 +178,8 @@ Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& opti
   }
   content.doubts.insert(content.doubts.end(), content.failures.begin(), content.failures.end());
   ROCHOUND_TRY(content.timeline, analysis::ReadTimeline(trace, options.most_events));
+  ROCHOUND_TRY(const analysis::CallStacks stacks, analysis::LoadCallStacks(trace.connection()));
+  content.flame = MakeFlame(stacks);
   return content;
 }
 

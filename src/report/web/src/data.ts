@@ -49,7 +49,7 @@ export interface FlameNodes {
   calls: number[];
   cpu: number[];
   gpu: number[];
-  folded: number;  // calls that were put into "(other)" because there were too many paths
+  folded: number;  // calls on paths that are too small to be seen
 }
 
 export interface Report {

@@ -77,7 +77,7 @@ export class FlamePage {
         h('div', {class: 'stage-tools'}, h('h1', {text: 'Call stacks'}), measures, search,
             button('Everything', () => this.widen(0), {class: 'chip'}),
             h('span', {class: 'keys'}, h('span', {text: 'Click a box to widen it'}))),
-        nodes.folded > 0 ? h('div', {class: 'thin', text: `${count(nodes.folded)} calls on rare paths stand in “(other)”.`}) : h('div'),
+        nodes.folded > 0 ? h('div', {class: 'thin', text: `${count(nodes.folded)} calls are on paths too small to be seen and are not drawn.`}) : h('div'),
         this.box, this.path);
     this.listen();
     this.describe(0);
