@@ -87,8 +87,8 @@ async function overview({page, painted, mischief}) {
   figures.unpacked_ms = await page.evaluate(() => window.rochoundMarks.unpacked);
   assert.ok(painted < 15000, `first paint took ${painted} ms`);
   // The markup of a name is its text.
-  await page.locator('.bars .bar', {hasText: SCRIPT}).waitFor();
-  await page.locator('.bars .bar', {hasText: '</script><img src=x'}).waitFor();
+  await page.locator('.bars .bar', {hasText: SCRIPT}).first().waitFor();
+  await page.locator('.bars .bar', {hasText: '</script><img src=x'}).first().waitFor();
   assert.equal(await page.locator('img').count(), 0, 'a name became an image');
   assert.ok(await page.locator('.u-wrap canvas').count() >= 2, 'the plots over time are missing');
   await shoot(page, 'overview');
@@ -97,7 +97,7 @@ async function overview({page, painted, mischief}) {
   await shoot(page, 'overview-below');
   // A plot leads to its row.
   await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
-  await page.locator('.bars .bar', {hasText: SCRIPT}).click();
+  await page.locator('.bars .bar', {hasText: SCRIPT}).first().click();
   const chosen = page.locator('.grid .line[aria-selected="true"]');
   await chosen.waitFor();
   assert.match(await chosen.textContent(), /<script>alert\(1\)<\/script>/);

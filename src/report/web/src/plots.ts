@@ -21,13 +21,13 @@ export function bars(label: string, items: Bar[], total: number): HTMLElement {
   const most = Math.max(...items.map((item) => item.value), 1);
   const list = h('div', {class: 'bars', role: 'list', 'aria-label': label});
   for (const item of items) {
-    list.appendChild(h('button', {
-      class: 'bar', type: 'button', role: 'listitem', title: item.note ? `${item.name}\n${item.note}` : item.name, on: {click: item.open},
+    list.appendChild(h('div', {role: 'listitem'}, h('button', {
+      class: 'bar', type: 'button', title: item.note ? `${item.name}\n${item.note}` : item.name, on: {click: item.open},
       'aria-label': `${item.name}: ${ns(item.value)}, ${percent(item.value, total)}`,
     },
         h('span', {class: 'what'}, h('span', {class: 'name'}, midName(brief(item.name))),
             h('span', {class: 'meter'}, h('i', {style: {width: `${100 * item.value / most}%`, background: item.color ?? kernelColor(item.name)}}))),
-        h('span', {class: 'number', text: ns(item.value)}), h('span', {class: 'share', text: percent(item.value, total)})));
+        h('span', {class: 'number', text: ns(item.value)}), h('span', {class: 'share', text: percent(item.value, total)}))));
   }
   return list;
 }
