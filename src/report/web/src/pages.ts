@@ -164,12 +164,12 @@ async function busyPlot(frame: Frame): Promise<HTMLElement | null> {
   const series = gpus.slice(0, 6).map((gpu, g) => {
     const rows = events.rows.filter((row) => tracks[row.track]!.kind === 'queue' && tracks[row.track]!.gpu === gpu);
     return {
-      label: `GPU ${gpu}`, color: ['#4269d0', '#3ca951', '#efb118', '#ff725c', '#a463f2', '#6cc5b0'][g]!,
+      label: `GPU ${gpu}`, color: ['#4269d0', '#3ca951', '#efb118', '#ff725c', '#a463f2', '#6cc5b0'][g]!, fill: g === 0,
       values: times.map((_, i) => Math.min(100, 100 / step * unionBusy(events, rows, i * step, (i + 1) * step))),
     };
   });
   return overTime('GPU busy over time, in percent', times, series,
-      {format: (value) => show(value, 'percent').replace('.0%', '%'), max: 100, zoom: frame.goTo});
+      {format: (value) => show(value, 'percent').replace('.0%', '%'), max: 100, end: length, zoom: frame.goTo});
 }
 
 // Queues run at once: the time that any of the rows is busy.
@@ -210,10 +210,10 @@ function depthPlot(frame: Frame): HTMLElement | null {
   if (times.length < 2) return null;
   const colors = ['#a463f2', '#4269d0', '#3ca951', '#efb118', '#ff725c', '#6cc5b0'];
   const highest = (values: Map<number, number>) => Math.max(...values.values());
-  const lines = [...series].sort((a, b) => highest(b[1]) - highest(a[1])).slice(0, 6).map(([label, values], i) => ({
+  const lines = [...series].sort((a, b) => highest(b[1]) - highest(a[1])).slice(0, 4).map(([label, values], i) => ({
     label, color: colors[i]!, values: times.map((at) => values.get(at) ?? 0), fill: i === 0,
   }));
-  return overTime('Queue depth over time', times, lines, {format: (value) => count(Math.round(value * 10) / 10), stepped: true, zoom: frame.goTo});
+  return overTime('Queue depth over time', times, lines, {format: (value) => count(Math.round(value * 10) / 10), stepped: true, end: frame.report.facts.length, zoom: frame.goTo});
 }
 
 // What the path is made of: its kinds as one ribbon, then the kernels and calls that stand on it.
@@ -246,7 +246,10 @@ function pathColor(kind: string): string {
   if (/kernel/i.test(kind)) return BUSY;
   if (/copy|copies/i.test(kind)) return causeColor('copy');
   if (/latency|launch/i.test(kind)) return causeColor('launch latency');
-  if (/host|call|program/i.test(kind)) return causeColor('host not submitting');
+  if (/waiting|sync/i.test(kind)) return causeColor('sync drained the queue');
+  if (/after another|dependency|queue/i.test(kind)) return causeColor('dependency');
+  if (/program/i.test(kind)) return causeColor('host not submitting');
+  if (/host|call/i.test(kind)) return '#c58fa8';
   return causeColor(kind);
 }
 
@@ -285,7 +288,7 @@ export function overviewPage(frame: Frame): HTMLElement {
       h('section', {class: 'card tiles', 'aria-label': 'In short'}, ...tiles),
       h('div', {class: 'columns'},
           ...[
-            card('Time by kernel', 7, kernelBars(frame, 9), '', {text: 'All kernels', page: 'top'}),
+            card('Time by kernel', 7, kernelBars(frame, 11), '', {text: 'All kernels', page: 'top'}),
             h('div', {class: 'span-5', style: {display: 'grid', gap: '18px', 'align-content': 'start'}},
                 card('Busy and idle, by queue', 12, shown.length > 0 ? stacks('Busy and idle by queue', shown) : null,
                     stacked.length > shown.length ? `the ${shown.length} busiest of ${stacked.length}` : '', {text: 'Causes', page: idle.length > 0 ? 'idle' : 'busy'}),

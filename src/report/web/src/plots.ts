@@ -67,7 +67,7 @@ export function stacks(label: string, items: Stack[], withLegend = true): HTMLEl
   const box = h('div', {}, element);
   if (withLegend) {
     const whole = [...sums.values()].reduce((sum, part) => sum + part.value, 0);
-    box.appendChild(h('div', {class: 'legend'}, ...[...sums.values()].filter((part) => part.value > 0).map((part) =>
+    box.appendChild(h('div', {class: 'legend'}, ...[...sums.values()].filter((part) => part.value >= 0.0005 * whole && part.value > 0).map((part) =>
         h('span', {}, h('i', {class: 'swatch', style: {background: part.color}}), `${part.name} ${percent(part.value, whole)}`))));
   }
   return box;
@@ -85,7 +85,7 @@ export interface Series {
 
 // Values over time. Dragging chooses a span, which `zoom` is told.
 export function overTime(label: string, times: number[], series: Series[], options: {
-  format: (value: number) => string; max?: number; stepped?: boolean; height?: number; zoom?: (begin: number, end: number) => void;
+  format: (value: number) => string; max?: number; end?: number; stepped?: boolean; height?: number; zoom?: (begin: number, end: number) => void;
 }): HTMLElement {
   const readout = h('div', {class: 'readout'});
   const element = h('div', {class: 'plot', role: 'img', 'aria-label': label}, readout);
@@ -99,7 +99,7 @@ export function overTime(label: string, times: number[], series: Series[], optio
       height: options.height ?? 190,
       cursor: {points: {size: 6}, drag: {x: true, y: false, setScale: false}},
       legend: {show: false},
-      scales: {x: {time: false}, y: {range: (_, __, most) => [0, options.max ?? Math.max(most * 1.08, 1)]}},
+      scales: {x: {time: false, range: (_, low, high) => [0, Math.max(high, options.end ?? high)]}, y: {range: (_, __, most) => [0, options.max ?? Math.max(most * 1.08, 1)]}},
       axes: [
         {
           stroke: theme.muted, font: '11px "Report Sans"', grid: {show: false}, ticks: {stroke: theme.line, size: 4}, space: 90, size: 30, incrs: STEPS,
@@ -111,7 +111,7 @@ export function overTime(label: string, times: number[], series: Series[], optio
         },
       ],
       series: [{}, ...series.map((one): uPlot.Series => ({
-        label: one.label, stroke: one.color, width: 1.25, fill: one.fill === false ? undefined : `${one.color}40`,
+        label: one.label, stroke: one.color, width: 1.25, fill: one.fill === true ? `${one.color}30` : undefined,
         points: {show: false}, paths,
       }))],
       hooks: {

@@ -9,7 +9,7 @@ import {brief, cellText, columnTitle, count, quantity} from './format';
 import {kernelColor} from './colors';
 
 const ROW = 30;
-const HEAD = 33;
+const HEAD = 41;
 
 export interface TableHooks {
   // What can be done with a row: shown as buttons below the table when it is chosen.
