@@ -148,8 +148,11 @@ TEST(QuestionsTest, QueuesKnowTheirDepth) {
             (Lines{"gpu queue max_depth mean_depth empty_ns empty_percent single_ns single_percent",
                    "0 1 3 0.95 80 40 70 35"}));
   const Lines over_time = Rows(answer, "over_time");
-  ASSERT_EQ(over_time.size(), 9U);  // eight changes at different times
-  EXPECT_EQ(over_time[3], "0 1 20 3");
+  ASSERT_EQ(over_time.size(), 201U);  // a bucket is a nanosecond here
+  EXPECT_EQ(over_time[1 + 20], "0 1 20 3");
+  EXPECT_EQ(over_time[1 + 39], "0 1 39 3");
+  EXPECT_EQ(over_time[1 + 40], "0 1 40 2");
+  EXPECT_EQ(over_time[1 + 100], "0 1 100 0");
 }
 
 TEST(QuestionsTest, LaunchIsCallWaitAndKernel) {

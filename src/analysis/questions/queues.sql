@@ -20,7 +20,11 @@ FROM depth_changes
 WINDOW queue_order AS (PARTITION BY gpu, queue ORDER BY t, change DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW);
 
 CREATE OR REPLACE TEMP TABLE depth_window AS
-SELECT min(t) AS first, max(t) AS last, greatest(1, (max(t) - min(t)) / 200) AS bucket FROM queue_depth;
+SELECT first, last, begin, greatest(1, (last - begin) / 200) AS bucket
+FROM (SELECT min(t) AS first, max(t) AS last FROM queue_depth), (
+  SELECT least(
+    (SELECT min(t) FROM queue_depth),
+    (SELECT min(a.start) FROM rocpd_api a JOIN rocpd_string d ON d.id = a.domain_id WHERE d.string <> 'rochound')) AS begin);
 -- table: queues | Depth of each queue
 SELECT
   gpu,
@@ -36,7 +40,11 @@ FROM queue_depth, depth_window
 GROUP BY gpu, queue
 ORDER BY gpu, queue;
 -- table: over_time | Greatest depth of each queue over time
-SELECT gpu, queue, (t - first) / bucket * bucket AS since_start_ns, max(depth) AS max_depth
-FROM queue_depth, depth_window
+SELECT gpu, queue, place * bucket AS since_start_ns, max(depth) AS max_depth
+FROM (
+  SELECT gpu, queue, depth, bucket, unnest(range((t - begin) / bucket, (until - 1 - begin) / bucket + 1)) AS place
+  FROM queue_depth, depth_window
+  WHERE until > t
+)
 GROUP BY gpu, queue, since_start_ns
 ORDER BY gpu, queue, since_start_ns;

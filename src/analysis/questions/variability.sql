@@ -9,7 +9,7 @@ JOIN rocpd_string d ON d.id = a.domain_id AND d.string IN ('roctx', 'torch')
 JOIN rocpd_ustring u ON u.id = a.args_id
 WHERE regexp_matches(u.string, getvariable('step_pattern'));
 
-CREATE OR REPLACE TEMP VIEW run AS
+CREATE OR REPLACE TEMP TABLE run AS
 SELECT
   o.id, o.id >> 32 AS session, o."gpuId" AS rank, o.description_id,
   hash(d."gridX", d."gridY", d."gridZ", d."workgroupX", d."workgroupY", d."workgroupZ") AS shape_hash,
@@ -17,6 +17,13 @@ SELECT
 FROM rochound_dispatch d
 JOIN rocpd_op o ON o.id = d.op_id
 WHERE d.timed = 1;
+
+-- What was submitted up to a time. A step's part is the difference of two of these: joining steps with all their kernels
+-- would take steps times kernels.
+CREATE OR REPLACE TEMP TABLE submitted AS
+SELECT session, submit, sum(kernels) OVER up_to AS kernels, sum(ns) OVER up_to AS ns
+FROM (SELECT session, submit, count(*) AS kernels, sum(ns) AS ns FROM run GROUP BY session, submit)
+WINDOW up_to AS (PARTITION BY session ORDER BY submit ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW);
 -- table: kernels | Kernels whose times vary most, by the time that this costs
 SELECT
   s.string AS kernel,
@@ -51,10 +58,10 @@ ORDER BY slowest_rank_mean_ns - fastest_rank_mean_ns DESC, kernel;
 SELECT
   st.step, st.pid, st.turn,
   st."end" - st.start AS wall_ns,
-  count(r.id) AS kernels,
-  coalesce(sum(r.ns), 0)::BIGINT AS gpu_ns,
+  (coalesce(e.kernels, 0) - coalesce(b.kernels, 0))::BIGINT AS kernels,
+  (coalesce(e.ns, 0) - coalesce(b.ns, 0))::BIGINT AS gpu_ns,
   100.0 * (st."end" - st.start) / nullif(avg(st."end" - st.start) OVER (PARTITION BY st.pid), 0) - 100 AS against_mean_percent
 FROM step st
-LEFT JOIN run r ON r.session = st.session AND r.submit >= st.start AND r.submit < st."end"
-GROUP BY st.step, st.pid, st.turn, st.start, st."end"
+ASOF LEFT JOIN submitted b ON b.session = st.session AND b.submit < st.start
+ASOF LEFT JOIN submitted e ON e.session = st.session AND e.submit < st."end"
 ORDER BY st.pid, st.turn;
