@@ -134,14 +134,14 @@ struct TestTrace {
         if (work == first_op.end() || !call.stream) continue;
         const TestOp& op = *work->second;
         if (op.is_copy) {
-          copy.Int(call.id).Text(*call.stream);
+          copy.Int(call.id).Text(call.stream.value_or(""));
           Ints(copy, {op.bytes, 0, 0, 1});
           copy.Text("0x0").Text("0x0");
           const bool waits = call.name.find("Async") == std::string::npos;
           Ints(copy, {0, -1, waits ? 1 : 0, 0});
           copy.EndRow();
         } else {
-          kernel.Int(call.id).Text(*call.stream);
+          kernel.Int(call.id).Text(call.stream.value_or(""));
           Ints(kernel, {op.grid[0], op.grid[1], op.grid[2], op.workgroup[0], op.workgroup[1],
                         op.workgroup[2], 0, 0, string(op.name)});
           kernel.EndRow();

@@ -280,7 +280,9 @@ class CallSteps {
       ROCHOUND_TRY(const bool more, rows_.Next());
       if (!more) return false;
       const uint32_t name = names_.Of(rows_.Int(5));
-      step_ = {.kind = *StepOf(names_.text(name)),
+      const std::optional<StepKind> kind = StepOf(names_.text(name));
+      if (!kind.has_value()) continue;  // the query asks for no other
+      step_ = {.kind = kind.value(),
                .pid = rows_.Int(0),
                .tid = rows_.Int(1),
                .start = rows_.Int(2),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -73,7 +74,7 @@ class Writer {
   void Row(const std::string& number, double percent, const std::string& more,
            const std::string& name) {
     const double part = std::clamp(percent / 100, 0.0, 1.0);
-    const auto filled = static_cast<size_t>(part * static_cast<double>(kBar) + 0.5);
+    const auto filled = static_cast<size_t>(std::lround(part * static_cast<double>(kBar)));
     const bool bars = width_ >= 80;
     std::string line = fmt::format("  {:>10} {:>5.1f}%", number, percent);
     size_t used = line.size() + (bars ? kBar + 2 : 0) + (more.empty() ? 0 : 14) + 2;
