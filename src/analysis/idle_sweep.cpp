@@ -80,7 +80,7 @@ void IdleSweep::Gap(const HostThreads& threads, int64_t begin, int64_t end, cons
     const int64_t launch = std::clamp(called, begin, end);
     const int64_t submit = std::clamp(std::max(next->submit, called), launch, end);
     const int64_t ready = std::clamp(next->ready, submit, end);
-    const bool back_to_back = called <= begin;
+    const bool back_to_back = queue.ops > 1 && called <= begin;
     HostPhase(threads, next->thread, begin, launch);
     Piece(threads, back_to_back ? IdleCause::kKernelTooShort : IdleCause::kLaunchLatency,
           next->thread, launch, submit);

@@ -10,6 +10,8 @@
 //    sync drained,   launch latency; or kernel  dependency           launch latency
 //    then host not   too short if the call
 //    submitting      began before A's end
+//
+// Before a queue's first operation A's end is the window's begin, and no kernel was too short.
 #pragma once
 
 #include <array>

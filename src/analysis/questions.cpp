@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/autograd.h"
 #include "analysis/call_stacks.h"
 #include "analysis/critical_path.h"
+#include "analysis/graphs.h"
 #include "analysis/health.h"
 #include "analysis/idle.h"
 #include "analysis/overlap.h"
@@ -42,6 +44,8 @@ constexpr Question kQuestions[] = {
     {"diff", "what changed between two traces, and whether that is chance", AskDiff},
     {"callstack", "CPU and GPU time of calls and ranges, with and without what they called",
      AskCallStack},
+    {"graphs", "what HIP graphs are made of and what their launches cost", AskGraphs},
+    {"autograd", "kernels by PyTorch operator and tensor size", AskAutograd},
     {"idle", "why queues stood still, and which call ran meanwhile", AskIdle},
     {"overlap", "how much computing, copying and communication went on at the same time",
      AskOverlap},

@@ -359,8 +359,13 @@ class Reference {
       return {1, IdleCause::kHostNotSubmitting};
     }
     const int64_t submit = trace_.SubmitOf(*next);
-    if (now < submit)
-      return {2, launch->start <= since ? IdleCause::kKernelTooShort : IdleCause::kLaunchLatency};
+    bool first = true;
+    for (const TestOp& op : trace_.ops)
+      if (op.gpu == next->gpu && op.queue == next->queue && op.start <= now) first = false;
+    if (now < submit) {
+      return {2, launch->start <= since && !first ? IdleCause::kKernelTooShort
+                                                  : IdleCause::kLaunchLatency};
+    }
     for (const int64_t id : BeforeOp(*next)) {
       for (const TestOp& op : trace_.ops) {
         if (op.id != id || (op.gpu == next->gpu && op.queue == next->queue)) continue;

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: MIT
+//
+// The questions that walk through a trace in order, on traces small enough to be checked by hand.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "analysis/autograd.h"
+#include "analysis/call_stacks.h"
+#include "analysis/critical_path.h"
+#include "analysis/extend.h"
+#include "analysis/questions.h"
+#include "analysis/test_trace.h"
+#include "base/files.h"
+#include "store/database.h"
+#include "store/export_rpd.h"
+
+namespace rochound::analysis {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+std::string Text(const Value& value) {
+  if (std::holds_alternative<std::monostate>(value)) return "-";
+  if (const auto* number = std::get_if<int64_t>(&value)) return std::to_string(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  const std::string digits = std::to_string(std::get<double>(value));
+  return digits.substr(0, digits.find('.') + 2);
+}
+
+// A table of the answer, "a|b|c" per row.
+Lines Ask(store::TraceDatabase& database, const std::string& question, const std::string& table) {
+  const Question* const found = FindQuestion(question);
+  if (found == nullptr) return {"no question " + question};
+  const auto answer = Ask(database, *found, {});
+  if (!answer.ok()) return {answer.error().message};
+  for (const Table& one : answer.value().tables) {
+    if (one.id != table) continue;
+    Lines lines;
+    for (const std::vector<Value>& row : one.rows) {
+      std::string& line = lines.emplace_back();
+      for (const Value& value : row) line += (line.empty() ? "" : "|") + Text(value);
+      EXPECT_EQ(row.size(), one.columns.size());
+    }
+    return lines;
+  }
+  return {"no table " + table};
+}
+
+// --- callstack
+
+TestTrace Nested() {
+  TestTrace trace;
+  trace.Range(0, 100, "step");     // 1
+  trace.Range(10, 60, "forward");  // 2
+  trace.Call({.start = 20, .end = 30, .stream = "0x10"});                       // 3
+  trace.Call({.start = 40, .end = 50, .name = "hipMemcpy", .stream = ""});      // 4
+  trace.Range(70, 90, "aten::mm, seq = 1, op_id = 2");                          // 5
+  trace.Call({.start = 75, .end = 80, .stream = "0x10"});                       // 6
+  trace.Call({.start = 5, .end = 95, .name = "UserRange", .domain = "roctx"});  // 7
+  trace.Call({.start = 0, .end = 9, .name = "drain", .domain = "rochound"});    // 8
+  trace.Kernel({.start = 35, .end = 75, .name = "Add", .call = 3});
+  trace.Copy({.queue = 1, .start = 42, .end = 47, .call = 4});
+  trace.Kernel({.start = 90, .end = 110, .name = "Gemm", .call = 6});
+  return trace;
+}
+
+TEST(GoldenCallStack, NamesAndPaths) {
+  store::TraceDatabase database = Nested().Open();
+  EXPECT_EQ(Ask(database, "callstack", "names"), (Lines{
+                                                     "step|1|100|30|65|0",
+                                                     "forward|1|50|30|45|0",
+                                                     "aten::mm|1|20|15|20|0",
+                                                     "hipLaunchKernel|2|15|15|60|60",
+                                                     "hipMemcpy|1|10|10|5|5",
+                                                 }));
+  EXPECT_EQ(Ask(database, "callstack", "paths"),
+            (Lines{
+                "step|1|100|30|65|0",
+                "step > forward|1|50|30|45|0",
+                "step > aten::mm|1|20|15|20|0",
+                "step > forward > hipLaunchKernel|1|10|10|40|40",
+                "step > forward > hipMemcpy|1|10|10|5|5",
+                "step > aten::mm > hipLaunchKernel|1|5|5|20|20",
+            }));
+}
+
+TEST(GoldenCallStack, ANameThatCallsItselfCountsOnce) {
+  TestTrace trace;
+  trace.Range(0, 100, "again");
+  trace.Range(10, 50, "again");
+  trace.Range(20, 30, "again");
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Ask(database, "callstack", "names"), (Lines{"again|3|100|100|0|0"}));
+}
+
+// --- idle and critical path
+
+// One thread, two streams with a queue each; see the comments for what happens when.
+TestTrace TwoQueues() {
+  TestTrace trace;
+  const auto launch = [&](int64_t start, int64_t end, const char* stream) {
+    return trace.Call({.start = start, .end = end, .stream = stream});
+  };
+  trace.Call({.start = 0, .end = 10, .name = "hipStreamCreate"});
+  trace.Kernel({.start = 30, .end = 100, .name = "A", .call = launch(12, 20, "0x51"), .submit = 15});
+  trace.Kernel({.start = 100, .end = 130, .name = "B", .call = launch(22, 28, "0x51"), .submit = 25});
+  trace.Call({.start = 40, .end = 140, .name = "hipDeviceSynchronize"});
+  trace.Kernel(
+      {.start = 180, .end = 200, .name = "C", .call = launch(160, 170, "0x51"), .submit = 166});
+  trace.Call({.start = 171, .end = 172, .name = "hipEventRecord", .args = "event=0xe|stream=0x51"});
+  trace.Call(
+      {.start = 173, .end = 174, .name = "hipStreamWaitEvent", .args = "stream=0x52|event=0xe|flags=0"});
+  trace.Kernel({.queue = 1,
+                .start = 210,
+                .end = 230,
+                .name = "D",
+                .call = launch(175, 178, "0x52"),
+                .submit = 177});
+  trace.Kernel(
+      {.start = 200, .end = 203, .name = "E", .call = launch(182, 190, "0x51"), .submit = 188});
+  trace.Kernel(
+      {.start = 215, .end = 240, .name = "F", .call = launch(202, 212, "0x51"), .submit = 210});
+  trace.Call({.start = 235, .end = 250, .name = "hipGetLastError"});
+  trace.Call({.tid = 9, .start = 0, .end = 1000, .name = "drain", .domain = "rochound"});
+  return trace;
+}
+
+TEST(GoldenIdle, EveryGapHasItsCauses) {
+  store::TraceDatabase database = TwoQueues().Open();
+  // gpu, queue, operations, gaps, busy, host, sync, latency, dependency, too short, unknown, wall
+  EXPECT_EQ(Ask(database, "idle", "queues"), (Lines{
+                                                 "0|0|5|4|148|42|10|43|0|7|0|250|40.8",
+                                                 "0|1|1|2|20|195|0|12|23|0|0|250|92.0",
+                                             }));
+  EXPECT_EQ(Ask(database, "idle", "causes"), (Lines{
+                                                 "host not submitting|237|47.4",
+                                                 "busy|168|33.6",
+                                                 "launch latency|55|11.0",
+                                                 "dependency|23|4.6",
+                                                 "sync drained the queue|10|2.0",
+                                                 "kernel too short|7|1.4",
+                                             }));
+  const Lines calls = Ask(database, "idle", "calls");
+  ASSERT_GE(calls.size(), 4U);
+  EXPECT_EQ(calls[0], "host not submitting|hipDeviceSynchronize|1|175|52.7");
+  EXPECT_EQ(calls[1], "launch latency|hipLaunchKernel|7|55|16.5");
+  EXPECT_EQ(calls[2], "host not submitting|hipGetLastError|2|30|9.0");
+  EXPECT_EQ(Ask(database, "idle", "gaps")[0],
+            "0|1|0|210|host not submitting|175|hipDeviceSynchronize||D");
+  EXPECT_EQ(Ask(database, "idle", "gaps")[1], "0|0|130|50|host not submitting|20||B|C");
+}
+
+TEST(GoldenIdle, WithoutALaunchCall) {
+  TestTrace trace;
+  trace.Call({.start = 0, .end = 5, .name = "hipInit"});
+  trace.Kernel({.start = 20, .end = 30, .submit = 12});
+  trace.Call({.start = 40, .end = 50, .name = "hipInit"});
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Ask(database, "idle", "queues"), (Lines{"0|0|1|2|10|32|0|8|0|0|0|50|80.0"}));
+  ASSERT_TRUE(database.connection().Run("DELETE FROM rochound_dispatch").ok());
+  EXPECT_EQ(Ask(database, "idle", "queues"), (Lines{"0|0|1|2|10|20|0|0|0|0|20|50|80.0"}));
+}
+
+// What is put into a graph goes to no stream, and events in it order nothing outside.
+TEST(GoldenIdle, CapturedEventsOrderNothing) {
+  for (const bool captured : {false, true}) {
+    TestTrace trace;
+    const int64_t first = trace.Call({.start = 0, .end = 2, .stream = "0x51"});
+    trace.Kernel({.start = 5, .end = 100, .name = "A", .call = first, .submit = 1});
+    if (captured) {
+      trace.Call({.start = 3, .end = 4, .name = "hipStreamBeginCapture", .args = "stream=0x51|mode=0"});
+    }
+    trace.Call({.start = 5, .end = 6, .name = "hipEventRecord", .args = "event=0xe|stream=0x51"});
+    trace.Call({.start = 7, .end = 8, .name = "hipStreamWaitEvent", .args = "stream=0x52|event=0xe"});
+    if (captured) {
+      trace.Call({.start = 9, .end = 10, .name = "hipStreamEndCapture", .args = "stream=0x51|*pGraph=0x6"});
+    }
+    const int64_t second = trace.Call({.start = 11, .end = 12, .stream = "0x52"});
+    trace.Kernel({.queue = 1, .start = 110, .end = 120, .name = "B", .call = second, .submit = 11});
+    store::TraceDatabase database = trace.Open();
+    EXPECT_EQ(Ask(database, "idle", "queues")[1], captured ? "0|1|1|1|10|11|0|99|0|0|0|120|91.6"
+                                                           : "0|1|1|1|10|11|0|10|89|0|0|120|91.6");
+  }
+}
+
+TEST(GoldenCriticalPath, AttributionAndSlack) {
+  store::TraceDatabase database = TwoQueues().Open();
+  EXPECT_EQ(Ask(database, "critical-path", "attribution"), (Lines{
+                                                               "kernels|2|100|40.0",
+                                                               "program|6|64|25.6",
+                                                               "host calls|6|61|24.4",
+                                                               "launch latency|1|15|6.0",
+                                                               "return from waiting|1|10|4.0",
+                                                           }));
+  EXPECT_EQ(Ask(database, "critical-path", "kernels"), (Lines{"A|1|70|28.0|0", "B|1|30|12.0|0"}));
+  EXPECT_EQ(Ask(database, "critical-path", "slack"),
+            (Lines{"A|1|1|0|0", "B|1|1|0|0", "F|1|0|10|10", "C|1|0|17|17", "E|1|0|17|17",
+                   "D|1|0|20|20"}));
+  const Lines path = Ask(database, "critical-path", "path");
+  ASSERT_GE(path.size(), 6U);
+  EXPECT_EQ(Lines(path.begin(), path.begin() + 6), (Lines{
+                                                       "0|15|host|hipStreamCreate",
+                                                       "15|15|launch latency|A",
+                                                       "30|70|kernels|A",
+                                                       "100|30|kernels|B",
+                                                       "130|10|return from waiting|hipDeviceSynchronize",
+                                                       "140|26|host|hipLaunchKernel",
+                                                   }));
+  EXPECT_EQ(Ask(database, "critical-path", "longest")[0], "30|70|kernels|A");
+}
+
+// The default stream waits for streams that were created as blocking ones, and they for it.
+TEST(GoldenCriticalPath, DefaultStream) {
+  for (const bool blocking : {true, false}) {
+    TestTrace trace;
+    trace.Call({.start = 0,
+                .end = 1,
+                .name = "hipStreamCreateWithFlags",
+                .args = std::string("stream=0x7ffc|*stream=0x51|flags=") + (blocking ? "0" : "1")});
+    const int64_t first = trace.Call({.start = 2, .end = 4, .stream = "0x51"});
+    trace.Kernel({.start = 10, .end = 50, .name = "side", .call = first, .submit = 3});
+    const int64_t second = trace.Call({.start = 5, .end = 7, .stream = "0x0"});
+    trace.Kernel({.queue = 1, .start = 55, .end = 80, .name = "main", .call = second, .submit = 6});
+    store::TraceDatabase database = trace.Open();
+    EXPECT_EQ(Ask(database, "critical-path", "slack"),
+              blocking ? (Lines{"main|1|1|0|0", "side|1|1|0|0"})
+                       : (Lines{"main|1|1|0|0", "side|1|0|30|30"}));
+  }
+}
+
+// --- overlap
+
+TEST(GoldenOverlap, StatesAddUp) {
+  TestTrace trace;
+  trace.Kernel({.start = 0, .end = 10, .name = "Gemm"});
+  trace.Copy({.queue = 1, .start = 5, .end = 15});
+  trace.Kernel({.queue = 2, .start = 12, .end = 20, .name = "ncclDevKernel_AllReduce_Sum_f32"});
+  trace.Call({.start = 25, .end = 30, .name = "hipGetDevice"});
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Ask(database, "overlap", "gpus"), (Lines{"0|10|10|8|10|80.0|0.0"}));
+  EXPECT_EQ(Ask(database, "overlap", "states"), (Lines{
+                                                    "0|copy + communication|3|10.0",
+                                                    "0|communication|5|16.6",
+                                                    "0|compute + copy|5|16.6",
+                                                    "0|copy|2|6.6",
+                                                    "0|compute|5|16.6",
+                                                    "0|idle|10|33.3",
+                                                }));
+}
+
+// --- graphs
+
+// A captured graph that is launched twice; then one that was made by hand and got the same handles.
+TestTrace Graphs() {
+  TestTrace trace;
+  const auto call = [&](int64_t start, int64_t end, const char* name, const char* args) {
+    return trace.Call({.start = start, .end = end, .name = name, .args = args});
+  };
+  call(0, 10, "hipStreamBeginCapture", "stream=0x51|mode=0");
+  call(20, 30, "hipStreamEndCapture", "stream=0x51|pGraph=0x7ff|*pGraph=0x61");
+  call(40, 50, "hipGraphInstantiate", "pGraphExec=0x7fe|*pGraphExec=0x71|graph=0x61|bufferSize=0");
+  int64_t launch = call(1000, 5000, "hipGraphLaunch", "graphExec=0x71|stream=0x51");
+  trace.Kernel({.start = 7000, .end = 9000, .name = "Second", .call = launch, .submit = 1200});
+  trace.Kernel({.queue = 1, .start = 6000, .end = 10000, .name = "First", .call = launch, .submit = 1100});
+  trace.Kernel({.start = 9500,
+                .end = 11000,
+                .name = "__amd_rocclr_copyBuffer",
+                .type = "CopyDeviceToDevice",
+                .call = launch,
+                .submit = 1300});
+  launch = call(20000, 21000, "hipGraphLaunch", "graphExec=0x71|stream=0x52");
+  trace.Kernel({.start = 22000, .end = 23500, .name = "First", .call = launch, .submit = 20500});
+  call(30000, 30001, "hipGraphCreate", "pGraph=0x7ff|*pGraph=0x61|flags=0");
+  call(30010, 30020, "hipGraphInstantiate", "pGraphExec=0x7fe|*pGraphExec=0x71|graph=0x61|bufferSize=0");
+  launch = call(31000, 32000, "hipGraphLaunch", "graphExec=0x71|stream=0x51");
+  trace.Kernel({.start = 33000, .end = 34000, .name = "Third", .call = launch, .submit = 31500});
+  // Made before the recording began.
+  launch = call(41000, 42000, "hipGraphLaunch", "graphExec=0x99|stream=0x51");
+  trace.Kernel({.start = 43000, .end = 44000, .name = "Old", .call = launch, .submit = 41500});
+  return trace;
+}
+
+TEST(GoldenGraphs, LaunchesAndKernels) {
+  store::TraceDatabase database = Graphs().Open();
+  EXPECT_EQ(Ask(database, "graphs", "graphs"), (Lines{
+                                                   "1|0x71|0x61|0x51|2|2|5000|6500|9000|4500",
+                                                   "1|0x71|0x61||1|1|1000|1000|1000|1000",
+                                                   "1|0x99|||1|1|1000|1000|1000|1000",
+                                               }));
+  EXPECT_EQ(Ask(database, "graphs", "launches"),
+            (Lines{
+                "1|1|hipGraphLaunch|0x71|0x51|0|1|4000|5000|7500",
+                "1|1|hipGraphLaunch|0x71|0x52|0|0|1000|1500|1500",
+                "1|1|hipGraphLaunch|0x71|0x51|0|0|1000|1000|1000",
+                "1|1|hipGraphLaunch|0x99|0x51|0|0|1000|1000|1000",
+            }));
+  EXPECT_EQ(Ask(database, "graphs", "kernels"), (Lines{
+                                                    "0x71|1|First|64|1|1|64|1|1",
+                                                    "0x71|2|Second|64|1|1|64|1|1",
+                                                    "0x71|1|Third|64|1|1|64|1|1",
+                                                    "0x99|1|Old|64|1|1|64|1|1",
+                                                }));
+}
+
+// --- autograd
+
+TestTrace Operators() {
+  TestTrace trace;
+  trace.Range(0, 100, "aten::linear, seq = 4, op_id = 1, sizes = [[2, 3], [3]], input_op_ids = [(0,0)]");
+  trace.Range(10, 60, "aten::mm, seq = 5, sizes = [[2, 3], [3, 4]], op_id = 2");
+  trace.Range(20, 50, "a range of somebody else");
+  trace.Kernel({.start = 50, .end = 75, .name = "Gemm", .call = trace.Call({.start = 30, .end = 40})});
+  trace.Kernel({.start = 80, .end = 85, .name = "Bias", .call = trace.Call({.start = 70, .end = 80})});
+  trace.Range(110, 150, "aten::mm, seq = 6, sizes = [[2, 3], [3, 4]], op_id = 3");
+  trace.Kernel({.start = 130, .end = 140, .name = "Gemm", .call = trace.Call({.start = 120, .end = 130})});
+  trace.Range(160, 170, "aten::empty, op_id = 9");
+  trace.Kernel({.start = 190, .end = 199, .name = "Gemm", .call = trace.Call({.start = 180, .end = 185})});
+  return trace;
+}
+
+TEST(GoldenAutograd, KernelsByOperatorAndSize) {
+  store::TraceDatabase database = Operators().Open();
+  EXPECT_EQ(Ask(database, "autograd", "kernels"),
+            (Lines{
+                "aten::mm|Gemm|[[2, 3], [3, 4]]|2|17|35",
+                "aten::linear|Bias|[[2, 3], [3]]|1|5|5",
+            }));
+  EXPECT_EQ(Ask(database, "autograd", "operators"), (Lines{
+                                                        "aten::mm|2|90|35|2",
+                                                        "aten::linear|1|100|5|1",
+                                                        "aten::empty|1|10|0|0",
+                                                    }));
+}
+
+// --- what is written into an .rpd
+
+class ExtendTest : public testing::Test {
+ protected:
+  ExtendTest() {
+    auto folder = base::TempDir::Create(testing::TempDir(), "extend-");
+    EXPECT_TRUE(folder.ok());
+    if (folder.ok()) folder_ = std::make_unique<base::TempDir>(std::move(folder).value());
+  }
+
+  std::filesystem::path Write(const TestTrace& trace) {
+    const std::filesystem::path path = folder_->path() / "trace.rpd";
+    store::TraceDatabase database = trace.Open();
+    const auto written = store::ExportRpd(database, path);
+    EXPECT_TRUE(written.ok()) << written.error().message;
+    return path;
+  }
+
+  // With SQLite alone.
+  static Lines Query(const std::filesystem::path& path, const std::string& sql) {
+    auto file = store::Database::Open(path, store::Database::Mode::kRead);
+    if (!file.ok()) return {file.error().message};
+    auto query = file.value().Prepare(sql);
+    if (!query.ok()) return {query.error().message};
+    Lines lines;
+    for (;;) {
+      const auto more = query.value().Step();
+      if (!more.ok()) return {more.error().message};
+      if (!more.value()) return lines;
+      std::string& line = lines.emplace_back();
+      for (int i = 0; i < query.value().columns(); ++i)
+        line += (i == 0 ? "" : "|") + query.value().Text(i);
+    }
+  }
+
+  static void Extended(const std::filesystem::path& path, const char* question) {
+    const auto done = Extend(path, question);
+    EXPECT_TRUE(done.ok()) << done.error().message;
+  }
+
+  std::unique_ptr<base::TempDir> folder_;
+};
+
+TEST_F(ExtendTest, CallStacks) {
+  const std::filesystem::path path = Write(Nested());
+  for (int time = 0; time < 2; ++time) {
+    Extended(path, "callstack");
+    EXPECT_EQ(Query(path, "SELECT * FROM rochound_call"), (Lines{
+                                                              "1||0|100|30|65|0",
+                                                              "2|1|1|50|30|45|0",
+                                                              "3|2|2|10|10|40|40",
+                                                              "4|2|2|10|10|5|5",
+                                                              "5|1|1|20|15|20|0",
+                                                              "6|5|2|5|5|20|20",
+                                                          }));
+    EXPECT_EQ(Query(path,
+                    "SELECT parent_id, child_id, depth, cpu_time, gpu_time FROM ext_callstack"
+                    " ORDER BY child_id, depth"),
+              (Lines{"1|1|0|30|0", "2|2|0|30|0", "1|2|1|30|0", "3|3|0|10|40", "2|3|1|10|40",
+                     "1|3|2|10|40", "4|4|0|10|5", "2|4|1|10|5", "1|4|2|10|5", "5|5|0|15|0",
+                     "1|5|1|15|0", "6|6|0|5|20", "5|6|1|5|20", "1|6|2|5|20"}));
+    EXPECT_EQ(Query(path, "SELECT * FROM callStack_inclusive_name ORDER BY parent_id LIMIT 3"),
+              (Lines{"1|UserMarker|step|100|65", "2|UserMarker|forward|50|45",
+                     "3|hipLaunchKernel||10|40"}));
+    EXPECT_EQ(Query(path, "SELECT * FROM callStack_exclusive_name ORDER BY parent_id LIMIT 1"),
+              (Lines{"1|UserMarker|step|30|0"}));
+    // What RPD's own view says of the same.
+    EXPECT_EQ(Query(path, "SELECT parent_id, sum(cpu_time), sum(gpu_time) FROM ext_callstack"
+                          " GROUP BY parent_id ORDER BY parent_id"),
+              Query(path, "SELECT * FROM callStack_inclusive ORDER BY parent_id"));
+    EXPECT_EQ(Query(path, "SELECT * FROM callStack_exclusive ORDER BY parent_id")[2], "3|10|40");
+  }
+}
+
+TEST_F(ExtendTest, ReplacesWhatRpdMade) {
+  const std::filesystem::path path = Write(Nested());
+  {
+    auto file = store::Database::Open(path, store::Database::Mode::kWrite);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE(file.value()
+                    .Run("CREATE TABLE ext_callstack (id INTEGER, parent_id INTEGER);"
+                         "CREATE VIEW callStack_inclusive AS SELECT parent_id FROM ext_callstack")
+                    .ok());
+  }
+  Extended(path, "callstack");
+  EXPECT_EQ(Query(path, "SELECT count(*) FROM ext_callstack"), (Lines{"14"}));
+  // And it is a trace as before.
+  auto trace = store::TraceDatabase::Open({path});
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  EXPECT_EQ(Ask(trace.value(), "callstack", "names")[0], "step|1|100|30|65|0");
+}
+
+TEST_F(ExtendTest, Graphs) {
+  const std::filesystem::path path = Write(Graphs());
+  for (int time = 0; time < 2; ++time) {
+    Extended(path, "graphs");
+    EXPECT_EQ(Query(path, "SELECT * FROM ext_graph"),
+              (Lines{"1|0x61|0x71|0x51|0|30", "2|0x61|0x71||30000|30001", "3||0x99||41000|42000"}));
+    EXPECT_EQ(Query(path, "SELECT * FROM graphLaunch"),
+              (Lines{"1|1|hipGraphLaunch|0x71|0x51|0|1|4|5|7", "1|1|hipGraphLaunch|0x71|0x52|0|0|1|1|1",
+                     "1|1|hipGraphLaunch|0x71|0x51|0|0|1|1|1", "1|1|hipGraphLaunch|0x99|0x51|0|0|1|1|1"}));
+    EXPECT_EQ(Query(path, "SELECT graphExec, sequence, kernelName, gridX, workgroupX FROM graphKernel"),
+              (Lines{"0x71|1|First|64|64", "0x71|2|Second|64|64", "0x71|1|Third|64|64",
+                     "0x99|1|Old|64|64"}));
+  }
+}
+
+TEST_F(ExtendTest, Autograd) {
+  const std::filesystem::path path = Write(Operators());
+  const Lines strings = Query(path, "SELECT count(*) FROM rocpd_string");
+  for (int time = 0; time < 2; ++time) {
+    Extended(path, "autograd");
+    EXPECT_EQ(Query(path, "SELECT autogradName, seq, op_id, sizes, input_op_ids FROM autograd"),
+              (Lines{"aten::linear|4|1|[[2, 3], [3]]|[(0,0)]", "aten::mm|5|2|[[2, 3], [3, 4]]|",
+                     "aten::mm|6|3|[[2, 3], [3, 4]]|", "aten::empty||9||"}));
+    EXPECT_EQ(Query(path, "SELECT * FROM autogradKernel ORDER BY total_gpu DESC"),
+              (Lines{"aten::mm|Gemm|[[2, 3], [3, 4]]|2|17.5|35", "aten::linear|Bias|[[2, 3], [3]]|1|5.0|5"}));
+    EXPECT_EQ(Query(path, "SELECT count(*) FROM rocpd_metadata WHERE value LIKE '%ext_autogradapi%'"),
+              (Lines{"1"}));
+    EXPECT_EQ(Query(path, "SELECT count(*) FROM rocpd_string")[0],
+              std::to_string(std::stoi(strings[0]) + 3));
+  }
+}
+
+TEST_F(ExtendTest, Refuses) {
+  const std::filesystem::path path = Write(Nested());
+  EXPECT_FALSE(Extend(path, "top").ok());
+  EXPECT_FALSE(Extend(folder_->path() / "absent.rpd", "callstack").ok());
+  const std::filesystem::path other = folder_->path() / "other.json";
+  std::ofstream(other) << R"({"traceEvents": []})";
+  EXPECT_FALSE(Extend(other, "callstack").ok());
+}
+
+}  // namespace
+}  // namespace rochound::analysis
