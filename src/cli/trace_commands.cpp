@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/trace_commands.h"
 
+#include "cli/convert_command.h"
 #include "cli/explain_command.h"
 #include "cli/merge_command.h"
 #include "cli/query_command.h"
@@ -13,6 +14,7 @@ void AddTraceCommands(CLI::App& app, Commands& commands) {
   commands.push_back(std::make_unique<QueryCommand>(app));
   commands.push_back(std::make_unique<ShellCommand>(app));
   commands.push_back(std::make_unique<MergeCommand>(app));
+  commands.push_back(std::make_unique<ConvertCommand>(app));
   commands.push_back(std::make_unique<TopCommand>(app));
   commands.push_back(std::make_unique<ReportCommand>(app));
 }

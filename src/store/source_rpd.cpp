@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "store/database.h"
 #include "store/source.h"
+#include "store/source_rpd_foreign.h"
 #include "store/trace_tables.h"
 
 namespace rochound::store {
@@ -43,12 +44,7 @@ base::Result<SourceFacts> AttachRpd(duck::Connection& connection, const std::fil
   const std::string name = path.string();
   ROCHOUND_TRY(Database database, Database::Open(path, Database::Mode::kRead));
   ROCHOUND_TRY(const Columns columns, ReadColumns(database));
-  ROCHOUND_TRY(const int64_t version,
-               database.Number("SELECT value FROM rocpd_metadata WHERE tag = 'schema_version'"));
-  if (version != 3) {
-    return base::Error{"'" + name + "' has schema version " + std::to_string(version) +
-                       " of RPD; version 3 can be read"};
-  }
+  if (columns.count("rochound_process") == 0) return AttachForeignRpd(connection, path, schema);
 
   const std::string file = schema + "_file";
   if (auto loaded = connection.Run("LOAD sqlite_scanner"); !loaded.ok()) {

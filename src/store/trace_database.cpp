@@ -6,6 +6,8 @@
 
 #include "store/conversion.h"
 #include "store/rpd_schema.h"
+#include "store/source_kineto.h"
+#include "store/source_rocpd.h"
 #include "store/trace_tables.h"
 #include "trace/reader.h"
 
@@ -93,6 +95,8 @@ base::Result<SourceFacts> TraceDatabase::Attach(const std::filesystem::path& pat
   ROCHOUND_TRY(const SourceFormat format, DetectFormat(path));
   formats_.push_back(format);
   const std::string what = "reading " + path.string();
+  SourceProgress progress;
+  if (options.progress) progress = [&](double part) { return options.progress(what, part); };
   switch (format) {
     case SourceFormat::kRpd:
       return AttachRpd(connection_, path, schema);
@@ -119,10 +123,12 @@ base::Result<SourceFacts> TraceDatabase::Attach(const std::filesystem::path& pat
       scratch_.push_back(std::move(scratch));
       return AttachRpd(connection_, rpd, schema);
     }
-    default:
-      return base::Error{"'" + path.string() + "' is a " + FormatName(format) +
-                         " trace, which this build does not read"};
+    case SourceFormat::kRocpd:
+      return AttachRocpd(connection_, path, schema, progress);
+    case SourceFormat::kKineto:
+      return AttachKineto(connection_, path, schema, progress);
   }
+  return base::Error{"'" + path.string() + "': no reader for its format"};
 }
 
 base::Result<TraceDatabase> TraceDatabase::Open(const std::vector<std::filesystem::path>& sources,

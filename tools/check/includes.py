@@ -49,6 +49,9 @@ FOREIGN = {
     "linux/kfd_ioctl.h": ["softgpu"],
     "sqlite3": ["store"],
     "duckdb": ["store"],
+    "simdjson": ["store"],
+    "protozero/": ["store"],
+    "zlib": ["store", "report"],
     "CLI/": ["cli"],
     # base needs only the standard library and libc.
     "fmt/": [folder for folder in OURS if folder != "base"],

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "store/foreign_sqlite.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace rochound::store {
+namespace {
+
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(tolower(c)); });
+  return text;
+}
+
+const char* DuckType(ForeignColumn::Type type) {
+  return type == ForeignColumn::kInteger ? "BIGINT"
+         : type == ForeignColumn::kReal  ? "DOUBLE"
+                                         : "VARCHAR";
+}
+
+}  // namespace
+
+base::Result<ForeignSqlite> ForeignSqlite::Attach(duck::Connection& connection,
+                                                  const std::filesystem::path& path,
+                                                  const std::string& name) {
+  const std::string file = path.string();
+  ROCHOUND_TRY(Database database, Database::Open(path, Database::Mode::kRead));
+  ForeignSqlite source(std::move(database), file, name);
+  ROCHOUND_TRY(Statement statement,
+               source.database_.Prepare("SELECT m.name, c.name FROM sqlite_master m, "
+                                        "pragma_table_info(m.name) c WHERE m.type = 'table'"));
+  while (true) {
+    ROCHOUND_TRY(const bool row, statement.Step());
+    if (!row) break;
+    source.tables_[statement.Text(0)].insert(Lower(statement.Text(1)));
+  }
+  if (auto loaded = connection.Run("LOAD sqlite_scanner"); !loaded.ok()) {
+    return loaded.error().In(
+        "DuckDB's extension sqlite_scanner is needed to read '" + file +
+        "' and did not load; Debian's libduckdb has it, elsewhere: duckdb -c 'INSTALL sqlite'");
+  }
+  ROCHOUND_CHECK(connection.Run("ATTACH " + duck::Literal(file) + " AS " + duck::Identifier(name) +
+                                " (TYPE sqlite, READ_ONLY)"));
+  return source;
+}
+
+base::Result<std::string> ForeignSqlite::Select(const std::string& table,
+                                                std::span<const ForeignColumn> columns) {
+  const auto found = tables_.find(table);
+  std::string direct, converted, in_sqlite, odd, wrong;
+  const auto add = [](std::string* list, const std::string& item) {
+    *list += (list->empty() ? "" : ", ") + item;
+  };
+  for (const ForeignColumn& column : columns) {
+    const std::string name = duck::Identifier(column.name);
+    const std::string type = DuckType(column.type);
+    if (found == tables_.end() || found->second.count(Lower(column.name)) == 0) {
+      if (found != tables_.end() && column.missing == nullptr) {
+        return base::Error{"'" + file_ + "': table " + table + " has no column " + column.name};
+      }
+      const std::string value = "CAST(" +
+                                std::string(column.missing == nullptr ? "NULL" : column.missing) +
+                                " AS " + type + ") AS " + name;
+      add(&direct, value);
+      add(&converted, value);
+      continue;
+    }
+    const bool text = column.type == ForeignColumn::kText;
+    const std::string sqlite_type = text                                  ? "TEXT"
+                                    : column.type == ForeignColumn::kReal ? "REAL"
+                                                                          : "INTEGER";
+    add(&direct, "CAST(" + name + " AS " + type + ") AS " + name);
+    // What SQLite makes of a value when it has to be a number: its digits, or zero.
+    add(&in_sqlite, "CAST(" + name + " AS " + sqlite_type + ") AS " + name);
+    add(&converted, "TRY_CAST(" + name + " AS " + type + ") AS " + name);
+    const std::string good = text                                  ? "('text', 'null')"
+                             : column.type == ForeignColumn::kReal ? "('real', 'integer', 'null')"
+                                                                   : "('integer', 'null')";
+    odd += (odd.empty() ? "" : " OR ") + ("typeof(" + name + ") NOT IN " + good);
+    // RPD writes an empty text for a number that it does not have.
+    if (text) continue;
+    wrong += (wrong.empty() ? "" : " OR ") + ("typeof(" + name + ") NOT IN " + good) + " AND " +
+             name + " <> ''";
+  }
+  if (found == tables_.end()) return "(SELECT " + direct + " WHERE false)";
+  int64_t odd_rows = 0;
+  if (!odd.empty()) {
+    ROCHOUND_TRY(odd_rows, database_.Number("SELECT count(*) FROM " + duck::Identifier(table) +
+                                            " WHERE " + odd));
+  }
+  if (odd_rows == 0) {
+    return "(SELECT " + direct + " FROM " + duck::Identifier(name_) + ".main." +
+           duck::Identifier(table) + ")";
+  }
+  if (!wrong.empty()) {
+    ROCHOUND_TRY(const int64_t rows, database_.Number("SELECT count(*) FROM " +
+                                                      duck::Identifier(table) + " WHERE " + wrong));
+    wrong_rows_ += rows;
+  }
+  return "(SELECT " + converted + " FROM sqlite_query(" + duck::Literal(name_) + ", " +
+         duck::Literal("SELECT " + in_sqlite + " FROM " + duck::Identifier(table)) + "))";
+}
+
+}  // namespace rochound::store
