@@ -2,7 +2,11 @@
 #include "cli/explain_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+
+#include "analysis/extend.h"
 #include "base/log.h"
 #include "cli/exit_codes.h"
 #include "cli/usage_formatter.h"
@@ -17,6 +21,9 @@ Examples:
   rochound explain idle trace.rpd --json | jq .tables.causes
   rochound explain stragglers rank*.rpd             several traces are one, each a node
   rochound explain top chrome-trace.json.gz         PyTorch's, rocprofv3's .db, our Parquet
+
+callstack, graphs and autograd also leave RPD's tables and views in an .rpd: ext_callstack, callStack_inclusive_name,
+graphLaunch, graphKernel, autogradKernel and others, for sqlite3 and for scripts written for RPD.
 
 Exit codes: 0 answered, 2 wrong command line, 125 the trace cannot be read.
 )";
@@ -38,6 +45,8 @@ ExplainCommand::ExplainCommand(CLI::App& app)
       ->add_option("--steps", ask_.step_pattern,
                    "Regular expression of the ranges that are steps (step 1, ProfilerStep#1, ...)")
       ->type_name("REGEX");
+  subcommand_->add_flag("--no-write", no_write_,
+                        "Leave the .rpd as it is (callstack, graphs and autograd add RPD's tables)");
   examples_ = "\nQuestions:\n";
   for (const analysis::Question& question : analysis::Questions())
     examples_ += fmt::format("  {:<14} {}\n", question.name, question.summary);
@@ -60,9 +69,12 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
     return kExitUsage;
   }
   if ((json_ || csv_) && subcommand_->count("--limit") == 0) ask_.limit = 0;
-  auto trace = trace_.Open();
-  if (!trace.ok()) return Failed(trace.error());
-  const auto answer = analysis::Ask(trace.value(), *question, ask_);
+  std::string rpd;  // what the answer is to be written into
+  base::Result<analysis::Answer> answer = [&]() -> base::Result<analysis::Answer> {
+    ROCHOUND_TRY(store::TraceDatabase trace, trace_.Open());
+    if (trace.formats() == std::vector{store::SourceFormat::kRpd}) rpd = trace_.traces()[0];
+    return analysis::Ask(trace, *question, ask_);
+  }();
   if (!answer.ok()) return Failed(answer.error());
   if (json_) {
     fmt::print("{}", report::AnswerJson(answer.value()));
@@ -72,7 +84,22 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   } else {
     fmt::print("{}", report::AnswerText(answer.value(), TerminalStyle()));
   }
+  const auto written = analysis::ExtendingQuestions();
+  if (!rpd.empty() && !no_write_ &&
+      std::find(written.begin(), written.end(), question_) != written.end())
+    WriteInto(rpd);
   return kExitSuccess;
+}
+
+void ExplainCommand::WriteInto(const std::string& rpd) const {
+  if (access(rpd.c_str(), W_OK) != 0) {
+    base::LogInfo(fmt::format("'{}' cannot be written; RPD's tables of this question were not added", rpd));
+    return;
+  }
+  const auto done = analysis::Extend(rpd, question_);
+  if (!done.ok()) {
+    base::LogWarning(fmt::format("the answer was not added to '{}': {}", rpd, done.error().message));
+  }
 }
 
 }  // namespace rochound::cli

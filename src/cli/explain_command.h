@@ -21,12 +21,16 @@ class ExplainCommand final : public Command {
   int Run(const std::vector<std::string>& program) override;
 
  private:
+  // Leaves what was found in an .rpd, as RPD's own tools do.
+  void WriteInto(const std::string& rpd) const;
+
   std::string question_;
   TraceOptions trace_;
   analysis::AskOptions ask_;
   std::string examples_;
   bool json_ = false;
   bool csv_ = false;
+  bool no_write_ = false;
 };
 
 }  // namespace rochound::cli

@@ -4,6 +4,7 @@
 #include "cli/convert_command.h"
 #include "cli/explain_command.h"
 #include "cli/merge_command.h"
+#include "cli/open_command.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
 
@@ -14,6 +15,7 @@ void AddTraceCommands(CLI::App& app, Commands& commands) {
   commands.push_back(std::make_unique<QueryCommand>(app));
   commands.push_back(std::make_unique<ShellCommand>(app));
   commands.push_back(std::make_unique<MergeCommand>(app));
+  commands.push_back(std::make_unique<OpenCommand>(app));
   commands.push_back(std::make_unique<ConvertCommand>(app));
   commands.push_back(std::make_unique<TopCommand>(app));
   commands.push_back(std::make_unique<ReportCommand>(app));
