@@ -19,7 +19,8 @@ TEST(TimelineTest, TracksRowsAndLaunches) {
   TestTrace trace;
   trace.Range(1000, 2000, "step 1");
   const int64_t launch = trace.Call({.start = 1100, .end = 1200});
-  const int64_t other = trace.Call({.tid = 2, .start = 1150, .end = 1160, .name = "hipGraphLaunch"});
+  const int64_t other =
+      trace.Call({.tid = 2, .start = 1150, .end = 1160, .name = "hipGraphLaunch"});
   trace.Kernel({.gpu = 0, .queue = 1, .start = 1300, .end = 1400, .name = "Add", .call = launch});
   trace.Kernel({.gpu = 1, .queue = 1, .start = 1250, .end = 1500, .name = "A", .call = other});
   trace.Kernel({.gpu = 1, .queue = 1, .start = 1300, .end = 1350, .name = "B", .call = other});

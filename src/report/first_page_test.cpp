@@ -23,9 +23,12 @@ analysis::TestTrace Small() {
   analysis::TestTrace trace;
   const int64_t launch = trace.Call({.start = 0, .end = 100});
   trace.Call({.start = 100, .end = 1000, .name = "hipDeviceSynchronize"});
-  trace.Kernel({.queue = 1, .start = 250, .end = 1000,
-                .name = "void kernels::of_a_long_name<float, 128, 64, 32, true, false>(float const*, "
-                        "float*, int) [with many words behind it]",
+  trace.Kernel({.queue = 1,
+                .start = 250,
+                .end = 1000,
+                .name =
+                    "void kernels::of_a_long_name<float, 128, 64, 32, true, false>(float const*, "
+                    "float*, int) [with many words behind it]",
                 .call = launch});
   return trace;
 }
@@ -33,7 +36,8 @@ analysis::TestTrace Small() {
 TEST(FirstPageTest, TellsWhatMattersMost) {
   const std::string text = FirstPageText(Ask(Small()), 10, {});
   EXPECT_EQ(text.rfind("complete: ", 0), 0U) << text;
-  EXPECT_NE(text.find("1.00 us, 1 GPU, 1 process, 2 calls, 1 operation"), std::string::npos) << text;
+  EXPECT_NE(text.find("1.00 us, 1 GPU, 1 process, 2 calls, 1 operation"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("750 ns  75.0%"), std::string::npos) << text;
   EXPECT_NE(text.find("hipDeviceSynchronize"), std::string::npos) << text;
   EXPECT_EQ(text.find('\033'), std::string::npos);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The call stacks of a trace in the shape of a flame graph: a tree of paths. Siblings that differ only
-// in a number, like a thousand steps, are one ("step #"), and paths are cut off where their share of
-// the time is too small to be seen. Made once per report; plain data.
+// The call stacks of a trace in the shape of a flame graph: a tree of paths. Siblings that differ
+// only in a number, like a thousand steps, are one ("step #"), and paths are cut off where their
+// share of the time is too small to be seen. Made once per report; plain data.
 #pragma once
 
 #include <cstdint>

@@ -18,12 +18,25 @@ TEST(TimelinePackTest, ColumnsInSevenBits) {
   timeline.events = {{100, 300, 7, 2, 1, 1}, {310, 320, 6, -1, 0, 5}, {90, 95, 9, -1, 2, 1}};
   const std::string packed = PackColumns(timeline);
   const std::string expected{
-      100, 10, 90,                        // starts
-      static_cast<char>(0xC8), 1, 10, 5,  // durations: 200, 10, 5
-      1, 0, 2,                            // names
-      14, 1, 6,                           // ids: +7, -1, +3
-      0, 4, 0,                            // merged, less one
-      6, 5, 0,                            // launches: +3, -3, 0
+      100,
+      10,
+      90,  // starts
+      static_cast<char>(0xC8),
+      1,
+      10,
+      5,  // durations: 200, 10, 5
+      1,
+      0,
+      2,  // names
+      14,
+      1,
+      6,  // ids: +7, -1, +3
+      0,
+      4,
+      0,  // merged, less one
+      6,
+      5,
+      0,  // launches: +3, -3, 0
   };
   EXPECT_EQ(packed, expected);
 }
@@ -52,10 +65,8 @@ TEST(HtmlTest, NamesAreNeverMarkup) {
   content.timeline.tracks = {{TimelineTrack::Kind::kQueue, 0, evil, evil, {1}}};
   content.timeline.events = {{0, 10, 1, -1, 0, 1}};
   content.flame.names = {evil};
-  content.answers = {{evil,
-                      {},
-                      {evil},
-                      {{evil, evil, {analysis::MakeColumn(evil, false)}, {{evil}}, 0}}}};
+  content.answers = {
+      {evil, {}, {evil}, {{evil, evil, {analysis::MakeColumn(evil, false)}, {{evil}}, 0}}}};
   const std::string html = Html(content);
   EXPECT_EQ(Count(html, "<script"), Count(Html(plain), "<script"));
   EXPECT_EQ(Count(html, "</script"), Count(Html(plain), "</script"));
@@ -72,10 +83,11 @@ TEST(HtmlTest, NothingIsFetched) {
 
 TEST(HtmlTest, LargeNumbersStayExact) {
   HtmlContent content;
-  content.answers = {{"q",
-                      {},
-                      {},
-                      {{"t", "T", {analysis::MakeColumn("id", true)}, {{int64_t{1} << 60}, {7L}}, 3}}}};
+  content.answers = {
+      {"q",
+       {},
+       {},
+       {{"t", "T", {analysis::MakeColumn("id", true)}, {{int64_t{1} << 60}, {7L}}, 3}}}};
   const std::string html = Html(content);
   EXPECT_NE(html.find(R"("rows":[["1152921504606846976"],[7]],"left_out":3)"), std::string::npos);
 }
