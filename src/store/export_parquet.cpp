@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "store/export_parquet.h"
 
+#include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "store/trace_tables.h"
@@ -44,6 +50,38 @@ base::Result<void> WriteTable(duck::Connection& connection, const TraceTable& ta
                         ", PARTITION_BY (session))");
 }
 
+// DuckDB reads a SQLite file with one thread, so several tables are written at a time. The calling
+// thread works too, and shows how far it is.
+base::Result<void> WriteTables(duck::Connection& connection, const Sessions& sessions,
+                               const fs::path& folder) {
+  constexpr unsigned kMostThreads = 4;
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  base::Result<void> outcome;
+  const auto work = [&](duck::Connection& mine) {
+    for (size_t i = next++; i < TraceTables().size(); i = next++) {
+      const TraceTable& table = TraceTables()[i];
+      const auto written = WriteTable(mine, table, sessions, folder / table.name);
+      if (written.ok()) continue;
+      next = TraceTables().size();  // nobody begins another
+      const std::lock_guard lock(mutex);
+      if (outcome.ok()) outcome = written.error().In("cannot write " + std::string(table.name));
+    }
+  };
+  std::vector<duck::Connection> others;
+  for (unsigned i = 1; i < std::min(kMostThreads, std::thread::hardware_concurrency()); ++i) {
+    ROCHOUND_TRY(duck::Connection other, connection.Sibling());
+    other.set_progress(nullptr);
+    others.push_back(std::move(other));
+  }
+  {
+    std::vector<std::jthread> threads;
+    for (duck::Connection& other : others) threads.emplace_back([&] { work(other); });
+    work(connection);
+  }
+  return outcome;
+}
+
 }  // namespace
 
 base::Result<void> ExportParquet(TraceDatabase& trace, const fs::path& folder) {
@@ -58,11 +96,7 @@ base::Result<void> ExportParquet(TraceDatabase& trace, const fs::path& folder) {
                trace.connection().Number("SELECT min(session) FROM rochound_process"));
   ROCHOUND_TRY(sessions.last,
                trace.connection().Number("SELECT max(session) FROM rochound_process"));
-  for (const TraceTable& table : TraceTables()) {
-    if (auto written = WriteTable(trace.connection(), table, sessions, partial.path() / table.name);
-        !written.ok())
-      return written.error().In("cannot write " + std::string(table.name));
-  }
+  ROCHOUND_CHECK(WriteTables(trace.connection(), sessions, partial.path()));
   fs::permissions(partial.path(), fs::perms(0755), error);
   fs::rename(partial.path(), folder, error);
   if (error) return base::Error{"cannot make '" + folder.string() + "': " + error.message()};
