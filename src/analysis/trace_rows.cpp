@@ -55,6 +55,14 @@ bool IsMarkDomain(const std::string& domain) {
 }
 bool IsOurDomain(const std::string& domain) { return domain == "rochound"; }
 
+// The arguments of calls by these names. Most of a trace's text is arguments, so a join must never
+// collect all of it: it is read once past a small set of ids.
+std::string ArgumentsOf(const std::string& name_ids) {
+  return "(SELECT id, string FROM rocpd_ustring WHERE id IN (SELECT args_id FROM rocpd_api"
+         " WHERE apiName_id IN (" +
+         name_ids + ")))";
+}
+
 // Which call launched an operation, and when it was submitted.
 constexpr const char* kLaunches =
     "(SELECT op_id, api_id, submit FROM rochound_dispatch UNION ALL"
@@ -197,9 +205,8 @@ class OpSteps {
     const std::string fill_args =
         fills == "NULL"
             ? "(SELECT NULL::BIGINT AS id, NULL::VARCHAR AS string WHERE false)"
-            : "(SELECT f.id, u.string FROM rocpd_api f JOIN rocpd_ustring u ON u.id = f.args_id"
-              " WHERE f.apiName_id IN (" +
-                  fills + "))";
+            : "(SELECT f.id, u.string FROM rocpd_api f JOIN " + ArgumentsOf(fills) +
+                  " u ON u.id = f.args_id WHERE f.apiName_id IN (" + fills + "))";
     ROCHOUND_TRY(
         Rows rows,
         connection.Query(std::string("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, o.id, o.start,"
@@ -268,10 +275,10 @@ class CallSteps {
     });
     ROCHOUND_TRY(Rows rows,
                  connection.Query("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, a.apiName_id,"
-                                  " u.string FROM rocpd_api a"
-                                  " LEFT JOIN rocpd_ustring u ON u.id = a.args_id"
-                                  " WHERE a.apiName_id IN (" +
-                                  wanted + ") ORDER BY a.pid, a.start, a.id"));
+                                  " u.string FROM rocpd_api a LEFT JOIN " +
+                                  ArgumentsOf(wanted) +
+                                  " u ON u.id = a.args_id WHERE a.apiName_id IN (" + wanted +
+                                  ") ORDER BY a.pid, a.start, a.id"));
     return CallSteps(std::move(rows), names, threads);
   }
 

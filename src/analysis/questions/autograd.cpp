@@ -24,8 +24,13 @@ SELECT a.id,
   regexp_extract(u.string, '(?s), input_op_ids = (.*?)(?:, (?:seq|op_id|sizes) = |$)', 1) AS input_op_ids
 FROM rocpd_api a
 JOIN rocpd_string d ON d.id = a.domain_id AND d.string IN ('roctx', 'torch')
-JOIN rocpd_ustring u ON u.id = a.args_id
-WHERE regexp_matches(u.string, ', (seq|op_id|sizes|input_op_ids) = ');
+JOIN (
+  -- Most of a trace's text is arguments of calls: they are read past the ids of ranges, not collected.
+  SELECT id, string FROM rocpd_ustring
+  WHERE id IN (SELECT r.args_id FROM rocpd_api r JOIN rocpd_string s ON s.id = r.domain_id
+               AND s.string IN ('roctx', 'torch'))
+    AND regexp_matches(string, ', (seq|op_id|sizes|input_op_ids) = ')
+) u ON u.id = a.args_id;
 
 CREATE OR REPLACE TABLE found.autograd_call (api_id BIGINT, autograd_id BIGINT);
 )sql";

@@ -14,12 +14,18 @@ CREATE SCHEMA IF NOT EXISTS found;
 CREATE OR REPLACE TEMP MACRO graph_argument(args, pattern) AS
   regexp_extract(args, '(?i)(?:^|\|)' || pattern || '=([^|]*)', 1);
 
+-- Most of a trace's text is arguments of calls: they are read past the ids of these, not collected.
 CREATE OR REPLACE TABLE found.graph_call AS
-SELECT a.id, a.pid, a.start, a."end", n.string AS name, u.string AS args
-FROM rocpd_api a
-JOIN rocpd_string n ON n.id = a."apiName_id"
-  AND regexp_matches(n.string, '^(hip|cuda)(GraphLaunch|GraphInstantiate|GraphCreate|GraphClone|StreamBeginCapture|StreamEndCapture)')
-JOIN rocpd_ustring u ON u.id = a.args_id;
+WITH calls AS (
+  SELECT a.id, a.pid, a.start, a."end", a.args_id, n.string AS name
+  FROM rocpd_api a
+  JOIN rocpd_string n ON n.id = a."apiName_id"
+    AND regexp_matches(n.string, '^(hip|cuda)(GraphLaunch|GraphInstantiate|GraphCreate|GraphClone|StreamBeginCapture|StreamEndCapture)')
+)
+SELECT c.id, c.pid, c.start, c."end", c.name, u.string AS args
+FROM calls c
+JOIN (SELECT id, string FROM rocpd_ustring WHERE id IN (SELECT args_id FROM calls)) u ON u.id = c.args_id;
+
 
 -- Where graphs come from. A capture begins with the last hipStreamBeginCapture of its stream.
 CREATE OR REPLACE TABLE found.graph_source AS
