@@ -52,8 +52,8 @@ export class TimelinePage {
         button('Whole trace', () => this.lanes.fit(), {class: 'chip'}),
         h('span', {class: 'keys'}, key('W S', 'zoom'), key('A D', 'move'), key('Shift', 'drag: measure'), key('← →', 'step'), key('Enter', 'launch')));
     const note = header.quantum > 0 ? h('div', {class: 'thin', role: 'note', text:
-        `Thinned: ${count(header.all_events)} events do not fit. Neighbours closer than ${ns(header.quantum)} are merged into one pale block ` +
-        'that says how many it holds. All tables count every event.'}) : null;
+        `Thinned: ${count(header.all_events)} events do not fit. Short neighbours are merged into pale blocks of up to ${ns(header.quantum)} ` +
+        'that say how many they hold. Tables and flame graph count every event.'}) : null;
     const strip = h('div', {class: 'overview-strip'}, h('div', {class: 'label', text: 'GPU queues busy, whole trace'}), this.strip);
     this.element = h('div', {class: 'stage'}, h('div', {}, tools, note), strip, this.lanes.element, h('div', {}, this.details, this.said));
     this.listenStrip();
