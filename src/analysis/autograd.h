@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The question `autograd`: which operators of PyTorch ran which kernels, by tensor size. Operators
-// are ranges whose message carries what emit_nvtx() writes (", seq = 12, op_id = 3, sizes = [[..]]"),
-// in any order; a kernel belongs to the innermost operator around the call that launched it. Used by
-// the question and by extend.h. One thread.
+// are ranges whose message carries what emit_nvtx() writes (", seq = 12, op_id = 3, sizes =
+// [[..]]"), in any order; a kernel belongs to the innermost operator around the call that launched
+// it. Used by the question and by extend.h. One thread.
 #pragma once
 
 #include "analysis/questions.h"

@@ -32,8 +32,8 @@ CREATE TABLE rochound_call (
   cpu_inclusive INTEGER, cpu_exclusive INTEGER, gpu_inclusive INTEGER, gpu_exclusive INTEGER);
 )sql";
 
-// RPD's ext_callstack has a row per call and caller above it, which grows with calls times depth; as
-// a view it takes no room, and what people ask for does not go through it.
+// RPD's ext_callstack has a row per call and caller above it, which grows with calls times depth;
+// as a view it takes no room, and what people ask for does not go through it.
 constexpr const char* kCallViews = R"sql(
 CREATE VIEW ext_callstack AS
 WITH RECURSIVE up(parent_id, child_id, depth) AS (
@@ -120,12 +120,15 @@ GROUP BY g.autogradName_id, o.description_id, g.sizes;
 )sql";
 
 // Everything that is made here, or by RPD's tools in its place.
-constexpr std::string_view kCallNames[] = {
-    "callStack_inclusive_name", "callStack_exclusive_name", "callStack_inclusive",
-    "callStack_exclusive",      "ext_callstack",            "rochound_call"};
-constexpr std::string_view kGraphNames[] = {
-    "graphLaunch",           "graphKernel", "ext_graph_kernelapis", "rochound_graph_launch",
-    "rochound_graph_kernel", "ext_graph"};
+constexpr std::string_view kCallNames[] = {"callStack_inclusive_name",
+                                           "callStack_exclusive_name",
+                                           "callStack_inclusive",
+                                           "callStack_exclusive",
+                                           "ext_callstack",
+                                           "rochound_call"};
+constexpr std::string_view kGraphNames[] = {"graphLaunch",           "graphKernel",
+                                            "ext_graph_kernelapis",  "rochound_graph_launch",
+                                            "rochound_graph_kernel", "ext_graph"};
 constexpr std::string_view kAutogradNames[] = {"autogradKernel",
                                                "_autogradKernel",
                                                "_callstack_autograd_kernel_exclusive",
@@ -136,8 +139,9 @@ constexpr std::string_view kAutogradNames[] = {"autogradKernel",
 
 Result<void> Drop(Database& file, std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
-    ROCHOUND_TRY(Statement kind, file.Prepare("SELECT type FROM sqlite_master WHERE name = ? COLLATE NOCASE"
-                                              " AND type IN ('table', 'view')"));
+    ROCHOUND_TRY(Statement kind,
+                 file.Prepare("SELECT type FROM sqlite_master WHERE name = ? COLLATE NOCASE"
+                              " AND type IN ('table', 'view')"));
     kind.Bind(0, name);
     ROCHOUND_TRY(const bool there, kind.Step());
     if (!there) continue;
@@ -149,7 +153,8 @@ Result<void> Drop(Database& file, std::span<const std::string_view> names) {
 }
 
 // Copies the rows of a query, whose columns are the table's, NULL for NULL.
-Result<void> Copy(Connection& from, const std::string& sql, Database& file, const std::string& table) {
+Result<void> Copy(Connection& from, const std::string& sql, Database& file,
+                  const std::string& table) {
   ROCHOUND_TRY(Rows rows, from.Query(sql));
   std::string places = "?";
   for (size_t i = 1; i < rows.columns(); ++i) places += ", ?";
@@ -205,9 +210,10 @@ Result<void> WriteGraphs(Connection& found, Database& file) {
   ROCHOUND_CHECK(Drop(file, kGraphNames));
   ROCHOUND_CHECK(file.Run(kGraphTables));
   // Ids count from 1, as RPD's do.
-  ROCHOUND_CHECK(found.Run(
-      "CREATE OR REPLACE TABLE found.graph_number AS SELECT id, row_number() OVER (ORDER BY start, id)"
-      " AS number FROM found.graph"));
+  ROCHOUND_CHECK(
+      found.Run("CREATE OR REPLACE TABLE found.graph_number AS SELECT id, row_number() OVER (ORDER "
+                "BY start, id)"
+                " AS number FROM found.graph"));
   ROCHOUND_CHECK(Copy(found,
                       "SELECT n.number, g.graph, g.\"graphExec\", g.stream, g.start, g.\"end\" FROM"
                       " found.graph g JOIN found.graph_number n USING (id) ORDER BY n.number",
@@ -228,8 +234,7 @@ Result<void> WriteAutograd(Connection& found, Database& file) {
   ROCHOUND_CHECK(Drop(file, kAutogradNames));
   ROCHOUND_CHECK(file.Run(kAutogradTables));
   {
-    ROCHOUND_TRY(Rows names,
-                 found.Query("SELECT DISTINCT name FROM found.autograd ORDER BY name"));
+    ROCHOUND_TRY(Rows names, found.Query("SELECT DISTINCT name FROM found.autograd ORDER BY name"));
     ROCHOUND_TRY(Statement add,
                  file.Prepare("INSERT INTO rocpd_string(string) SELECT ?1 WHERE NOT EXISTS"
                               " (SELECT 1 FROM rocpd_string WHERE string = ?1)"));
@@ -282,9 +287,10 @@ std::span<const std::string_view> ExtendingQuestions() { return kQuestions; }
 Result<void> Extend(const std::filesystem::path& rpd, std::string_view question,
                     const store::OpenOptions& options) {
   if (std::find(std::begin(kQuestions), std::end(kQuestions), question) == std::end(kQuestions)) {
-    return base::Error{"'" + std::string(question) +
-                       "' is not a question whose answer is written into a trace: callstack, graphs "
-                       "and autograd are"};
+    return base::Error{
+        "'" + std::string(question) +
+        "' is not a question whose answer is written into a trace: callstack, graphs "
+        "and autograd are"};
   }
   ROCHOUND_TRY(const store::SourceFormat format, store::DetectFormat(rpd));
   if (format != store::SourceFormat::kRpd) {

@@ -56,8 +56,8 @@ Lines Ask(store::TraceDatabase& database, const std::string& question, const std
 
 TestTrace Nested() {
   TestTrace trace;
-  trace.Range(0, 100, "step");     // 1
-  trace.Range(10, 60, "forward");  // 2
+  trace.Range(0, 100, "step");                                                  // 1
+  trace.Range(10, 60, "forward");                                               // 2
   trace.Call({.start = 20, .end = 30, .stream = "0x10"});                       // 3
   trace.Call({.start = 40, .end = 50, .name = "hipMemcpy", .stream = ""});      // 4
   trace.Range(70, 90, "aten::mm, seq = 1, op_id = 2");                          // 5
@@ -108,14 +108,18 @@ TestTrace TwoQueues() {
     return trace.Call({.start = start, .end = end, .stream = stream});
   };
   trace.Call({.start = 0, .end = 10, .name = "hipStreamCreate"});
-  trace.Kernel({.start = 30, .end = 100, .name = "A", .call = launch(12, 20, "0x51"), .submit = 15});
-  trace.Kernel({.start = 100, .end = 130, .name = "B", .call = launch(22, 28, "0x51"), .submit = 25});
+  trace.Kernel(
+      {.start = 30, .end = 100, .name = "A", .call = launch(12, 20, "0x51"), .submit = 15});
+  trace.Kernel(
+      {.start = 100, .end = 130, .name = "B", .call = launch(22, 28, "0x51"), .submit = 25});
   trace.Call({.start = 40, .end = 140, .name = "hipDeviceSynchronize"});
   trace.Kernel(
       {.start = 180, .end = 200, .name = "C", .call = launch(160, 170, "0x51"), .submit = 166});
   trace.Call({.start = 171, .end = 172, .name = "hipEventRecord", .args = "event=0xe|stream=0x51"});
-  trace.Call(
-      {.start = 173, .end = 174, .name = "hipStreamWaitEvent", .args = "stream=0x52|event=0xe|flags=0"});
+  trace.Call({.start = 173,
+              .end = 174,
+              .name = "hipStreamWaitEvent",
+              .args = "stream=0x52|event=0xe|flags=0"});
   trace.Kernel({.queue = 1,
                 .start = 210,
                 .end = 230,
@@ -174,12 +178,17 @@ TEST(GoldenIdle, CapturedEventsOrderNothing) {
     const int64_t first = trace.Call({.start = 0, .end = 2, .stream = "0x51"});
     trace.Kernel({.start = 5, .end = 100, .name = "A", .call = first, .submit = 1});
     if (captured) {
-      trace.Call({.start = 3, .end = 4, .name = "hipStreamBeginCapture", .args = "stream=0x51|mode=0"});
+      trace.Call(
+          {.start = 3, .end = 4, .name = "hipStreamBeginCapture", .args = "stream=0x51|mode=0"});
     }
     trace.Call({.start = 5, .end = 6, .name = "hipEventRecord", .args = "event=0xe|stream=0x51"});
-    trace.Call({.start = 7, .end = 8, .name = "hipStreamWaitEvent", .args = "stream=0x52|event=0xe"});
+    trace.Call(
+        {.start = 7, .end = 8, .name = "hipStreamWaitEvent", .args = "stream=0x52|event=0xe"});
     if (captured) {
-      trace.Call({.start = 9, .end = 10, .name = "hipStreamEndCapture", .args = "stream=0x51|*pGraph=0x6"});
+      trace.Call({.start = 9,
+                  .end = 10,
+                  .name = "hipStreamEndCapture",
+                  .args = "stream=0x51|*pGraph=0x6"});
     }
     const int64_t second = trace.Call({.start = 11, .end = 12, .stream = "0x52"});
     trace.Kernel({.queue = 1, .start = 110, .end = 120, .name = "B", .call = second, .submit = 11});
@@ -204,14 +213,15 @@ TEST(GoldenCriticalPath, AttributionAndSlack) {
                    "D|1|0|20|20"}));
   const Lines path = Ask(database, "critical-path", "path");
   ASSERT_GE(path.size(), 6U);
-  EXPECT_EQ(Lines(path.begin(), path.begin() + 6), (Lines{
-                                                       "0|15|host|hipStreamCreate",
-                                                       "15|15|launch latency|A",
-                                                       "30|70|kernels|A",
-                                                       "100|30|kernels|B",
-                                                       "130|10|return from waiting|hipDeviceSynchronize",
-                                                       "140|26|host|hipLaunchKernel",
-                                                   }));
+  EXPECT_EQ(Lines(path.begin(), path.begin() + 6),
+            (Lines{
+                "0|15|host|hipStreamCreate",
+                "15|15|launch latency|A",
+                "30|70|kernels|A",
+                "100|30|kernels|B",
+                "130|10|return from waiting|hipDeviceSynchronize",
+                "140|26|host|hipLaunchKernel",
+            }));
   EXPECT_EQ(Ask(database, "critical-path", "longest")[0], "30|70|kernels|A");
 }
 
@@ -267,7 +277,8 @@ TestTrace Graphs() {
   call(40, 50, "hipGraphInstantiate", "pGraphExec=0x7fe|*pGraphExec=0x71|graph=0x61|bufferSize=0");
   int64_t launch = call(1000, 5000, "hipGraphLaunch", "graphExec=0x71|stream=0x51");
   trace.Kernel({.start = 7000, .end = 9000, .name = "Second", .call = launch, .submit = 1200});
-  trace.Kernel({.queue = 1, .start = 6000, .end = 10000, .name = "First", .call = launch, .submit = 1100});
+  trace.Kernel(
+      {.queue = 1, .start = 6000, .end = 10000, .name = "First", .call = launch, .submit = 1100});
   trace.Kernel({.start = 9500,
                 .end = 11000,
                 .name = "__amd_rocclr_copyBuffer",
@@ -277,7 +288,8 @@ TestTrace Graphs() {
   launch = call(20000, 21000, "hipGraphLaunch", "graphExec=0x71|stream=0x52");
   trace.Kernel({.start = 22000, .end = 23500, .name = "First", .call = launch, .submit = 20500});
   call(30000, 30001, "hipGraphCreate", "pGraph=0x7ff|*pGraph=0x61|flags=0");
-  call(30010, 30020, "hipGraphInstantiate", "pGraphExec=0x7fe|*pGraphExec=0x71|graph=0x61|bufferSize=0");
+  call(30010, 30020, "hipGraphInstantiate",
+       "pGraphExec=0x7fe|*pGraphExec=0x71|graph=0x61|bufferSize=0");
   launch = call(31000, 32000, "hipGraphLaunch", "graphExec=0x71|stream=0x51");
   trace.Kernel({.start = 33000, .end = 34000, .name = "Third", .call = launch, .submit = 31500});
   // Made before the recording began.
@@ -312,25 +324,29 @@ TEST(GoldenGraphs, LaunchesAndKernels) {
 
 TestTrace Operators() {
   TestTrace trace;
-  trace.Range(0, 100, "aten::linear, seq = 4, op_id = 1, sizes = [[2, 3], [3]], input_op_ids = [(0,0)]");
+  trace.Range(0, 100,
+              "aten::linear, seq = 4, op_id = 1, sizes = [[2, 3], [3]], input_op_ids = [(0,0)]");
   trace.Range(10, 60, "aten::mm, seq = 5, sizes = [[2, 3], [3, 4]], op_id = 2");
   trace.Range(20, 50, "a range of somebody else");
-  trace.Kernel({.start = 50, .end = 75, .name = "Gemm", .call = trace.Call({.start = 30, .end = 40})});
-  trace.Kernel({.start = 80, .end = 85, .name = "Bias", .call = trace.Call({.start = 70, .end = 80})});
+  trace.Kernel(
+      {.start = 50, .end = 75, .name = "Gemm", .call = trace.Call({.start = 30, .end = 40})});
+  trace.Kernel(
+      {.start = 80, .end = 85, .name = "Bias", .call = trace.Call({.start = 70, .end = 80})});
   trace.Range(110, 150, "aten::mm, seq = 6, sizes = [[2, 3], [3, 4]], op_id = 3");
-  trace.Kernel({.start = 130, .end = 140, .name = "Gemm", .call = trace.Call({.start = 120, .end = 130})});
+  trace.Kernel(
+      {.start = 130, .end = 140, .name = "Gemm", .call = trace.Call({.start = 120, .end = 130})});
   trace.Range(160, 170, "aten::empty, op_id = 9");
-  trace.Kernel({.start = 190, .end = 199, .name = "Gemm", .call = trace.Call({.start = 180, .end = 185})});
+  trace.Kernel(
+      {.start = 190, .end = 199, .name = "Gemm", .call = trace.Call({.start = 180, .end = 185})});
   return trace;
 }
 
 TEST(GoldenAutograd, KernelsByOperatorAndSize) {
   store::TraceDatabase database = Operators().Open();
-  EXPECT_EQ(Ask(database, "autograd", "kernels"),
-            (Lines{
-                "aten::mm|Gemm|[[2, 3], [3, 4]]|2|17|35",
-                "aten::linear|Bias|[[2, 3], [3]]|1|5|5",
-            }));
+  EXPECT_EQ(Ask(database, "autograd", "kernels"), (Lines{
+                                                      "aten::mm|Gemm|[[2, 3], [3, 4]]|2|17|35",
+                                                      "aten::linear|Bias|[[2, 3], [3]]|1|5|5",
+                                                  }));
   EXPECT_EQ(Ask(database, "autograd", "operators"), (Lines{
                                                         "aten::mm|2|90|35|2",
                                                         "aten::linear|1|100|5|1",
@@ -405,8 +421,9 @@ TEST_F(ExtendTest, CallStacks) {
     EXPECT_EQ(Query(path, "SELECT * FROM callStack_exclusive_name ORDER BY parent_id LIMIT 1"),
               (Lines{"1|UserMarker|step|30|0"}));
     // What RPD's own view says of the same.
-    EXPECT_EQ(Query(path, "SELECT parent_id, sum(cpu_time), sum(gpu_time) FROM ext_callstack"
-                          " GROUP BY parent_id ORDER BY parent_id"),
+    EXPECT_EQ(Query(path,
+                    "SELECT parent_id, sum(cpu_time), sum(gpu_time) FROM ext_callstack"
+                    " GROUP BY parent_id ORDER BY parent_id"),
               Query(path, "SELECT * FROM callStack_inclusive ORDER BY parent_id"));
     EXPECT_EQ(Query(path, "SELECT * FROM callStack_exclusive ORDER BY parent_id")[2], "3|10|40");
   }
@@ -436,12 +453,15 @@ TEST_F(ExtendTest, Graphs) {
     Extended(path, "graphs");
     EXPECT_EQ(Query(path, "SELECT * FROM ext_graph"),
               (Lines{"1|0x61|0x71|0x51|0|30", "2|0x61|0x71||30000|30001", "3||0x99||41000|42000"}));
-    EXPECT_EQ(Query(path, "SELECT * FROM graphLaunch"),
-              (Lines{"1|1|hipGraphLaunch|0x71|0x51|0|1|4|5|7", "1|1|hipGraphLaunch|0x71|0x52|0|0|1|1|1",
-                     "1|1|hipGraphLaunch|0x71|0x51|0|0|1|1|1", "1|1|hipGraphLaunch|0x99|0x51|0|0|1|1|1"}));
-    EXPECT_EQ(Query(path, "SELECT graphExec, sequence, kernelName, gridX, workgroupX FROM graphKernel"),
-              (Lines{"0x71|1|First|64|64", "0x71|2|Second|64|64", "0x71|1|Third|64|64",
-                     "0x99|1|Old|64|64"}));
+    EXPECT_EQ(
+        Query(path, "SELECT * FROM graphLaunch"),
+        (Lines{"1|1|hipGraphLaunch|0x71|0x51|0|1|4|5|7", "1|1|hipGraphLaunch|0x71|0x52|0|0|1|1|1",
+               "1|1|hipGraphLaunch|0x71|0x51|0|0|1|1|1",
+               "1|1|hipGraphLaunch|0x99|0x51|0|0|1|1|1"}));
+    EXPECT_EQ(
+        Query(path, "SELECT graphExec, sequence, kernelName, gridX, workgroupX FROM graphKernel"),
+        (Lines{"0x71|1|First|64|64", "0x71|2|Second|64|64", "0x71|1|Third|64|64",
+               "0x99|1|Old|64|64"}));
   }
 }
 
@@ -454,9 +474,11 @@ TEST_F(ExtendTest, Autograd) {
               (Lines{"aten::linear|4|1|[[2, 3], [3]]|[(0,0)]", "aten::mm|5|2|[[2, 3], [3, 4]]|",
                      "aten::mm|6|3|[[2, 3], [3, 4]]|", "aten::empty||9||"}));
     EXPECT_EQ(Query(path, "SELECT * FROM autogradKernel ORDER BY total_gpu DESC"),
-              (Lines{"aten::mm|Gemm|[[2, 3], [3, 4]]|2|17.5|35", "aten::linear|Bias|[[2, 3], [3]]|1|5.0|5"}));
-    EXPECT_EQ(Query(path, "SELECT count(*) FROM rocpd_metadata WHERE value LIKE '%ext_autogradapi%'"),
-              (Lines{"1"}));
+              (Lines{"aten::mm|Gemm|[[2, 3], [3, 4]]|2|17.5|35",
+                     "aten::linear|Bias|[[2, 3], [3]]|1|5.0|5"}));
+    EXPECT_EQ(
+        Query(path, "SELECT count(*) FROM rocpd_metadata WHERE value LIKE '%ext_autogradapi%'"),
+        (Lines{"1"}));
     EXPECT_EQ(Query(path, "SELECT count(*) FROM rocpd_string")[0],
               std::to_string(std::stoi(strings[0]) + 3));
   }

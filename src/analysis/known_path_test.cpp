@@ -54,9 +54,8 @@ class Schedule {
       int64_t host_from = 0;  // the operation that the host waited for last; 0: none
       for (const Action& action : program.threads[thread]) {
         now += action.program;
-        const std::string stream =
-            "0x" + std::to_string(100 * static_cast<int64_t>(thread + 1)) +
-            std::to_string(action.stream);
+        const std::string stream = "0x" + std::to_string(100 * static_cast<int64_t>(thread + 1)) +
+                                   std::to_string(action.stream);
         const std::string event = "0x9" + std::to_string(thread) + std::to_string(action.event);
         TestCall call{.tid = tid, .start = now, .end = now + action.call};
         switch (action.act) {
@@ -64,7 +63,7 @@ class Schedule {
             call.stream = stream;
             const int64_t id = trace.Call(call);
             int64_t ready = now + action.submit, from = -host_from - 1;
-            for (const int64_t op : before(action.stream)) Later(end[op], op, &ready, &from);
+            for (const int64_t op : before(action.stream)) Later(ends_[op], op, &ready, &from);
             TestOp op{.queue = static_cast<int64_t>(thread * kStreams + action.stream),
                       .start = ready + action.latency,
                       .call = id,
@@ -72,8 +71,8 @@ class Schedule {
             op.end = op.start + action.work + (launch == longer ? by : 0);
             ++launch;
             const int64_t number = trace.Kernel(op);
-            end[number] = op.end;
-            origin[number] = from;
+            ends_[number] = op.end;
+            origin_[number] = from;
             last[action.stream] = number;
             waits[action.stream].clear();
             Finish(op.end, number);
@@ -106,7 +105,7 @@ class Schedule {
               for (const auto& [each, op] : last) ops.push_back(op);
             }
             int64_t ready = now, from = -host_from - 1;
-            for (const int64_t op : ops) Later(end[op], op, &ready, &from);
+            for (const int64_t op : ops) Later(ends_[op], op, &ready, &from);
             call.end = ready + action.latency;
             host_from = from > 0 ? from : host_from;
             trace.Call(call);
@@ -122,10 +121,10 @@ class Schedule {
   // Operations that led to the end, first to last.
   std::vector<int64_t> Path() const {
     std::vector<int64_t> path;
-    int64_t op = last_from > 0 ? last_from : -last_from - 1;
+    int64_t op = last_from_ > 0 ? last_from_ : -last_from_ - 1;
     while (op > 0) {
       path.push_back(op);
-      const int64_t from = origin.at(op);
+      const int64_t from = origin_.at(op);
       op = from > 0 ? from : -from - 1;  // behind a host that waited for it
     }
     std::reverse(path.begin(), path.end());
@@ -147,12 +146,13 @@ class Schedule {
     if (time == last_end) unique = false;
     if (time <= last_end) return;
     last_end = time;
-    last_from = from;
+    last_from_ = from;
   }
 
-  std::map<int64_t, int64_t> end;
-  std::map<int64_t, int64_t> origin;  // what it started behind: an operation, or -1 - what the host had waited for
-  int64_t last_from = -1;
+  std::map<int64_t, int64_t> ends_;
+  // What it started behind: an operation, or -1 - what the host had waited for.
+  std::map<int64_t, int64_t> origin_;
+  int64_t last_from_ = -1;
 };
 
 Program RandomProgram(uint32_t seed) {
@@ -205,7 +205,8 @@ TEST(KnownPath, IsFoundWithItsSlack) {
     for (uint32_t op = 0; op < path.graph.ops(); ++op) {
       const int64_t launch = path.op_ids[op] - 1;
       const int64_t slack = path.graph.Slack(op);
-      EXPECT_EQ(Schedule(program, launch, slack).last_end, schedule.last_end) << "launch " << launch;
+      EXPECT_EQ(Schedule(program, launch, slack).last_end, schedule.last_end)
+          << "launch " << launch;
       EXPECT_EQ(Schedule(program, launch, slack + 1).last_end, schedule.last_end + 1)
           << "launch " << launch;
     }

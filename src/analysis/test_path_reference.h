@@ -23,9 +23,9 @@ class PathReference {
   struct Piece {
     PathGraph::PieceKind kind{};
     int64_t begin = 0, end = 0;
-    int64_t op = 0;          // id
+    int64_t op = 0;            // id
     int64_t pid = 0, tid = 0;  // of host time
-    std::string call{};      // a blocking one's name
+    std::string call{};        // a blocking one's name
 
     bool operator==(const Piece&) const = default;
   };
@@ -59,8 +59,8 @@ class PathReference {
       const Node& here = nodes_[node];
       const Edge* binding = nullptr;
       for (const Edge& edge : here.before) {
-        if (binding == nullptr || std::tuple(edge.end, Rank(edge.node)) >
-                                      std::tuple(binding->end, Rank(binding->node)))
+        if (binding == nullptr ||
+            std::tuple(edge.end, Rank(edge.node)) > std::tuple(binding->end, Rank(binding->node)))
           binding = &edge;
       }
       const int64_t from = binding == nullptr ? reference_.window().begin : binding->end;
@@ -159,9 +159,7 @@ class PathReference {
         const int64_t time = std::max(std::min(submit, op.start), reference_.window().begin);
         points[{time, true, ops_[op.id], 0}] = {&op, nullptr};
       }
-      Node stretch{.start = reference_.window().begin,
-                   .pid = thread.first,
-                   .tid = thread.second};
+      Node stretch{.start = reference_.window().begin, .pid = thread.first, .tid = thread.second};
       const TestCall* behind = nullptr;
       bool first = true;
       const auto finish = [&](int64_t until) {

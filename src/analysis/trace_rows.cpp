@@ -203,10 +203,9 @@ class OpSteps {
     const std::string fills =
         names.IdsWhere([](const std::string& text) { return Contains(text, "Memset"); });
     const std::string fill_args =
-        fills == "NULL"
-            ? "(SELECT NULL::BIGINT AS id, NULL::VARCHAR AS string WHERE false)"
-            : "(SELECT f.id, u.string FROM rocpd_api f JOIN " + ArgumentsOf(fills) +
-                  " u ON u.id = f.args_id WHERE f.apiName_id IN (" + fills + "))";
+        fills == "NULL" ? "(SELECT NULL::BIGINT AS id, NULL::VARCHAR AS string WHERE false)"
+                        : "(SELECT f.id, u.string FROM rocpd_api f JOIN " + ArgumentsOf(fills) +
+                              " u ON u.id = f.args_id WHERE f.apiName_id IN (" + fills + "))";
     ROCHOUND_TRY(
         Rows rows,
         connection.Query(std::string("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, o.id, o.start,"
@@ -273,12 +272,12 @@ class CallSteps {
       const std::optional<StepKind> kind = StepOf(text);
       return kind && (blocking || !IsBlocking(*kind));
     });
-    ROCHOUND_TRY(Rows rows,
-                 connection.Query("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, a.apiName_id,"
-                                  " u.string FROM rocpd_api a LEFT JOIN " +
-                                  ArgumentsOf(wanted) +
-                                  " u ON u.id = a.args_id WHERE a.apiName_id IN (" + wanted +
-                                  ") ORDER BY a.pid, a.start, a.id"));
+    ROCHOUND_TRY(
+        Rows rows,
+        connection.Query("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, a.apiName_id,"
+                         " u.string FROM rocpd_api a LEFT JOIN " +
+                         ArgumentsOf(wanted) + " u ON u.id = a.args_id WHERE a.apiName_id IN (" +
+                         wanted + ") ORDER BY a.pid, a.start, a.id"));
     return CallSteps(std::move(rows), names, threads);
   }
 

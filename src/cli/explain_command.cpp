@@ -45,8 +45,9 @@ ExplainCommand::ExplainCommand(CLI::App& app)
       ->add_option("--steps", ask_.step_pattern,
                    "Regular expression of the ranges that are steps (step 1, ProfilerStep#1, ...)")
       ->type_name("REGEX");
-  subcommand_->add_flag("--no-write", no_write_,
-                        "Leave the .rpd as it is (callstack, graphs and autograd add RPD's tables)");
+  subcommand_->add_flag(
+      "--no-write", no_write_,
+      "Leave the .rpd as it is (callstack, graphs and autograd add RPD's tables)");
   examples_ = "\nQuestions:\n";
   for (const analysis::Question& question : analysis::Questions())
     examples_ += fmt::format("  {:<14} {}\n", question.name, question.summary);
@@ -93,12 +94,14 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
 
 void ExplainCommand::WriteInto(const std::string& rpd) const {
   if (access(rpd.c_str(), W_OK) != 0) {
-    base::LogInfo(fmt::format("'{}' cannot be written; RPD's tables of this question were not added", rpd));
+    base::LogInfo(
+        fmt::format("'{}' cannot be written; RPD's tables of this question were not added", rpd));
     return;
   }
   const auto done = analysis::Extend(rpd, question_);
   if (!done.ok()) {
-    base::LogWarning(fmt::format("the answer was not added to '{}': {}", rpd, done.error().message));
+    base::LogWarning(
+        fmt::format("the answer was not added to '{}': {}", rpd, done.error().message));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `rochound open`: writes a trace for Perfetto's viewer and says where to put it. Called once by main
-// on its only thread.
+// `rochound open`: writes a trace for Perfetto's viewer and says where to put it. Called once by
+// main on its only thread.
 #pragma once
 
 #include <string>

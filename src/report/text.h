@@ -22,8 +22,8 @@ std::string HumanValue(const analysis::Column& column, const analysis::Value& va
 
 // Keeps the start and the end, which tell kernels of one template apart.
 std::string ShortName(const std::string& text, size_t width);
-// What tells one kernel from another where there is little room: without `void` in front and without
-// the parameters behind.
+// What tells one kernel from another where there is little room: without `void` in front and
+// without the parameters behind.
 std::string BriefName(const std::string& name);
 
 // What is not clean comes first.

@@ -298,8 +298,8 @@ void Loader::Complete(int64_t start, int64_t end) {
 void Loader::RuntimeCall(int64_t pid, int64_t start, int64_t end) {
   CallKind kind = KindOfCall(event_.name);
   if (kind.domain.empty()) kind.domain = event_.category.starts_with("cuda") ? "cuda" : "hip";
-  const int64_t id = AddApi(pid, event_.tid.value_or(0), start, end, event_.name,
-                            kind.domain, kind.category, ArgumentText());
+  const int64_t id = AddApi(pid, event_.tid.value_or(0), start, end, event_.name, kind.domain,
+                            kind.category, ArgumentText());
   const auto correlation = event_.Number("correlation");
   if (!correlation || *correlation == 0) return;
   const auto address = [&](const char* name) {

@@ -78,10 +78,10 @@ Result<Answer> AskAutograd(store::TraceDatabase& trace, const AskOptions& option
   Connection& connection = trace.connection();
   ROCHOUND_CHECK(FindAutograd(connection));
   Answer answer;
-  answer.notes = {
-      "A kernel belongs to the innermost operator around the call that launched it.",
-      "Operators are ranges as torch.autograd.profiler.emit_nvtx(record_shapes=True) makes them, or "
-      "those of a PyTorch profile."};
+  answer.notes = {"A kernel belongs to the innermost operator around the call that launched it.",
+                  "Operators are ranges as torch.autograd.profiler.emit_nvtx(record_shapes=True) "
+                  "makes them, or "
+                  "those of a PyTorch profile."};
   struct Part {
     const char *id, *title, *sql;
   };
@@ -113,8 +113,7 @@ GROUP BY operator
 ORDER BY gpu_ns DESC, cpu_ns DESC, operator)sql"},
   };
   for (const Part& part : kParts) {
-    ROCHOUND_TRY(Table table,
-                 ReadTable(connection, part.sql, part.id, part.title, options.limit));
+    ROCHOUND_TRY(Table table, ReadTable(connection, part.sql, part.id, part.title, options.limit));
     answer.tables.push_back(std::move(table));
   }
   return answer;

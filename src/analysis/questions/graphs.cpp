@@ -99,7 +99,8 @@ Result<Answer> AskGraphs(store::TraceDatabase& trace, const AskOptions& options)
   ROCHOUND_CHECK(FindGraphs(connection));
   Answer answer;
   answer.notes = {
-      "A launch's operations are its kernels and copies: op is from the first one's start to the last "
+      "A launch's operations are its kernels and copies: op is from the first one's start to the "
+      "last "
       "one's end, gpu is the sum of their times.",
       "Kernels are those of a graph's first launch."};
   struct Part {
@@ -132,8 +133,7 @@ JOIN rocpd_string n ON n.id = k."kernelName_id"
 ORDER BY g.start, g.id, k.sequence)sql"},
   };
   for (const Part& part : kParts) {
-    ROCHOUND_TRY(Table table,
-                 ReadTable(connection, part.sql, part.id, part.title, options.limit));
+    ROCHOUND_TRY(Table table, ReadTable(connection, part.sql, part.id, part.title, options.limit));
     answer.tables.push_back(std::move(table));
   }
   return answer;
