@@ -111,7 +111,7 @@ class Loader {
 base::Result<void> Loader::Create() {
   const std::string raw = duck::Identifier(raw_);
   ROCHOUND_CHECK(connection_.Run(
-      "CREATE SCHEMA " + duck::Identifier(schema_) + "; CREATE SCHEMA " + raw + ";" +
+      "CREATE SCHEMA IF NOT EXISTS " + duck::Identifier(schema_) + "; CREATE SCHEMA " + raw + ";" +
       CreateTables(schema_) + "CREATE TABLE " + raw +
       ".call (api_id BIGINT, correlation BIGINT, start BIGINT, \"end\" BIGINT, stream BIGINT, "
       "dst VARCHAR, src VARCHAR, size BIGINT, sync BIGINT, gridX BIGINT, gridY BIGINT, gridZ "

@@ -562,7 +562,7 @@ base::Result<void> Reader::TellLosses() {
 }
 
 base::Result<void> Reader::Run() {
-  ROCHOUND_CHECK(Sql("CREATE SCHEMA {0}; CREATE SCHEMA {1};"));
+  ROCHOUND_CHECK(Sql("CREATE SCHEMA IF NOT EXISTS {0}; CREATE SCHEMA {1};"));
   ROCHOUND_CHECK(connection_.Run(CreateTables(schema_name_)));
   ROCHOUND_CHECK(CopyTables());
   ROCHOUND_CHECK(Sql(kNumberThings, kPidStride, kGpuStride));

@@ -54,11 +54,12 @@ base::Result<SourceFacts> AttachRpd(duck::Connection& connection, const std::fil
   }
   ROCHOUND_CHECK(connection.Run("ATTACH " + duck::Literal(name) + " AS " + duck::Identifier(file) +
                                 " (TYPE sqlite, READ_ONLY)"));
-  ROCHOUND_CHECK(connection.Run("CREATE SCHEMA IF NOT EXISTS " + duck::Identifier(schema)));
+  // One transaction: for each, DuckDB opens the file and reads its schema anew.
+  std::string sql = "BEGIN; CREATE SCHEMA IF NOT EXISTS " + duck::Identifier(schema) + ";";
   for (const TraceTable& table : TraceTables()) {
     const auto found = columns.find(table.name);
     if (found == columns.end()) {
-      ROCHOUND_CHECK(connection.Run(CreateTable(schema, table)));
+      sql += CreateTable(schema, table);
       continue;
     }
     for (const TraceColumn& column : table.columns) {
@@ -67,11 +68,11 @@ base::Result<SourceFacts> AttachRpd(duck::Connection& connection, const std::fil
                            ", which schema version 3 of RPD has"};
       }
     }
-    ROCHOUND_CHECK(connection.Run("CREATE VIEW " + duck::Identifier(schema) + "." +
-                                  duck::Identifier(table.name) + " AS SELECT " +
-                                  ColumnNames(table) + " FROM " + duck::Identifier(file) + "." +
-                                  duck::Identifier(table.name)));
+    sql += "CREATE VIEW " + duck::Identifier(schema) + "." + duck::Identifier(table.name) +
+           " AS SELECT " + ColumnNames(table) + " FROM " + duck::Identifier(file) + "." +
+           duck::Identifier(table.name) + ";";
   }
+  ROCHOUND_CHECK(connection.Run(sql + "COMMIT;"));
   return FactsOf(connection, schema);
 }
 

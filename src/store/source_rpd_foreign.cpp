@@ -341,7 +341,7 @@ base::Result<void> Attacher::TellLosses() {
 }
 
 base::Result<void> Attacher::Run() {
-  ROCHOUND_CHECK(connection_.Run("CREATE SCHEMA " + schema_));
+  ROCHOUND_CHECK(connection_.Run("CREATE SCHEMA IF NOT EXISTS " + schema_));
   ROCHOUND_CHECK(AddMetadata());
   ROCHOUND_CHECK(AddStrings());
   ROCHOUND_CHECK(AddApi());

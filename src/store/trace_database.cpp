@@ -136,8 +136,6 @@ base::Result<TraceDatabase> TraceDatabase::Open(const std::vector<std::filesyste
   if (sources.empty()) return base::Error{"no trace was named"};
   ROCHOUND_TRY(duck::Connection connection, duck::Connection::Open(options.limits));
   TraceDatabase trace(std::move(connection));
-  // In one transaction: for each one, DuckDB opens every SQLite file and reads its schema anew.
-  ROCHOUND_CHECK(trace.connection_.Run("BEGIN"));
   std::vector<SourceFacts> facts;
   for (const std::filesystem::path& path : sources) {
     // A single source's tables are the trace's own.
@@ -146,6 +144,8 @@ base::Result<TraceDatabase> TraceDatabase::Open(const std::vector<std::filesyste
     facts.push_back(std::move(one));
     trace.sources_.push_back(path);
   }
+  // In one transaction: for each one, DuckDB opens every SQLite file and reads its schema anew.
+  ROCHOUND_CHECK(trace.connection_.Run("BEGIN"));
   if (facts.size() > 1) ROCHOUND_CHECK(trace.Join(facts));
   if (options.views) ROCHOUND_CHECK(trace.connection_.Run(kRpdViews));
   ROCHOUND_CHECK(trace.connection_.Run("COMMIT"));
