@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 namespace rochound::store::duck {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr auto kProgressPeriod = std::chrono::milliseconds(100);
 
@@ -115,6 +117,30 @@ int64_t Clamp(duckdb_hugeint value) {
   if (value.upper < -1 || (value.upper == -1 && value.lower < (1ull << 63))) return INT64_MIN;
   return static_cast<int64_t>(value.lower);
 }
+
+// Tells of progress while a statement is executed, on a thread of its own: the one that executes may be
+// in a single step for long. Ends with the object.
+class Watch {
+ public:
+  Watch(duckdb_connection connection, const std::function<bool(double)>& progress, bool* given_up) {
+    if (!progress) return;
+    thread_ = std::jthread([=, this](const std::stop_token& stop) {
+      std::unique_lock lock(mutex_);
+      while (!wake_.wait_for(lock, stop, kProgressPeriod, [&] { return stop.stop_requested(); })) {
+        if (progress(duckdb_query_progress(connection).percentage)) continue;
+        *given_up = true;
+        duckdb_interrupt(connection);
+      }
+    });
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;  // last: it uses the others
+};
 
 struct Statement {
   duckdb_prepared_statement handle = nullptr;
@@ -385,24 +411,18 @@ base::Result<void> Connection::State::Execute(duckdb_prepared_statement statemen
     return problem;
   };
   if (started == DuckDBError) return failure();
-  auto next = Clock::now() + kProgressPeriod;
-  while (true) {
-    const duckdb_pending_state state = duckdb_pending_execute_task(pending);
-    if (state == DUCKDB_PENDING_ERROR) return failure();
-    if (duckdb_pending_execution_is_finished(state)) break;
-    if (!progress || Clock::now() < next) continue;
-    next = Clock::now() + kProgressPeriod;
-    if (!progress(duckdb_query_progress(connection).percentage)) {
-      duckdb_interrupt(connection);  // its other threads would go on to the end
-      duckdb_destroy_pending(&pending);
-      return base::Error{"interrupted"};
-    }
+  bool given_up = false;
+  duckdb_state done = DuckDBError;
+  {
+    const Watch watch(connection, progress, &given_up);
+    done = duckdb_execute_pending(pending, result);
   }
-  const duckdb_state done = duckdb_execute_pending(pending, result);
   duckdb_destroy_pending(&pending);
   if (done == DuckDBError) {
     const char* error = duckdb_result_error(result);
-    base::Error problem{error != nullptr ? error : "DuckDB gave up"};
+    base::Error problem{given_up           ? "interrupted"
+                        : error != nullptr ? error
+                                           : "DuckDB gave up"};
     duckdb_destroy_result(result);
     return problem;
   }

@@ -99,8 +99,9 @@ class Connection {
   base::Result<std::string> Text(const std::string& sql);
   base::Result<Appender> Append(const std::string& schema, const std::string& table);
 
-  // Called about ten times a second while a Run takes its time, on the calling thread, with the
-  // percentage done (negative: not known). False: the statement is given up.
+  // Called about ten times a second while a statement takes its time, on another thread while the
+  // calling one waits, with the percentage done (negative: not known). False: the statement is given
+  // up.
   void set_progress(std::function<bool(double percent)> progress);
 
  private:
