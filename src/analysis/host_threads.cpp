@@ -5,6 +5,12 @@
 
 namespace rochound::analysis {
 
+void HostThreads::Reserve(size_t calls) {
+  starts_.reserve(calls);
+  ends_.reserve(calls);
+  names_.reserve(calls);
+}
+
 void HostThreads::Add(int64_t pid, int64_t tid, int64_t start, int64_t end, uint32_t name) {
   if (threads_.empty() || threads_.back().pid != pid || threads_.back().tid != tid)
     threads_.push_back({.pid = pid, .tid = tid, .first = starts_.size(), .last = starts_.size()});

@@ -25,6 +25,9 @@ struct HostThread {
 
 class HostThreads {
  public:
+  // Not more calls than this will be added; memory that is not used is not taken.
+  void Reserve(size_t calls);
+
   // In the order of pid, tid, start, end (descending), id. The name is any small number; kNoName:
   // not a runtime call, but the thread was there.
   void Add(int64_t pid, int64_t tid, int64_t start, int64_t end, uint32_t name);

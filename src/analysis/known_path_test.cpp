@@ -213,7 +213,7 @@ TEST(KnownPath, IsFoundWithItsSlack) {
     if (!schedule.unique) continue;
     ++unique;
     std::vector<int64_t> ops;
-    for (const uint32_t op : path.graph.path_ops()) ops.push_back(path.op_ids[op]);
+    for (const uint32_t op : path.graph.path().ops) ops.push_back(path.op_ids[op]);
     EXPECT_EQ(ops, schedule.Path());
     on_path += ops.size();
   }

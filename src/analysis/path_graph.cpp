@@ -188,49 +188,58 @@ void PathGraph::Solve() {
       slack_[before] = std::min(slack_[before], slack_[node] + bound - end);
     });
   }
-  WalkBack();
+  path_ = PathTo(LastNode([](uint32_t, uint32_t) { return true; }));
   Free(order_);
   Free(edges_);
   Free(call_edges_);
 }
 
-void PathGraph::AddPiece(const Piece& piece) {
-  if (piece.end > piece.begin) path_.push_back(piece);
+uint32_t PathGraph::LastNode(const std::function<bool(uint32_t op, uint32_t thread)>& among) const {
+  uint32_t last = kNoNode;
+  for (uint32_t node = 0; node < start_.size(); ++node) {
+    if (last != kNoNode && end_[node] < end_[last]) continue;
+    if (last != kNoNode && end_[node] == end_[last] && Before(node, last)) continue;
+    const bool accepted = node < op_count_ ? among(node, kNoThread)
+                                           : among(kNoNode, stretch_thread_[node - op_count_]);
+    if (accepted) last = node;
+  }
+  return last;
 }
 
-void PathGraph::WalkBack() {
-  uint32_t node = kNoNode;
-  for (const uint32_t each : order_)
-    if (node == kNoNode || end_[each] >= end_[node]) node = each;
-  if (node == kNoNode) return;
-  int64_t until = end_[node];
+PathGraph::Path PathGraph::PathTo(uint32_t node) const {
+  Path path;
+  const auto add = [&](const Piece& piece) {
+    if (piece.end > piece.begin) path.pieces.push_back(piece);
+  };
+  int64_t until = node == kNoNode ? 0 : end_[node];
   while (node != kNoNode) {
     const uint32_t before = binding_[node];
     const int64_t from = before == kNoNode ? window_.begin : bound_[node];
     if (node < op_count_) {
-      path_ops_.push_back(node);
-      AddPiece({.kind = PieceKind::kOp, .begin = start_[node], .end = until, .op = node});
-      AddPiece({.kind = before == kNoNode    ? PieceKind::kUnknown
-                        : before < op_count_ ? PieceKind::kOrderLatency
-                                             : PieceKind::kLaunchLatency,
-                .begin = from,
-                .end = start_[node],
-                .op = node});
+      path.ops.push_back(node);
+      add({.kind = PieceKind::kOp, .begin = start_[node], .end = until, .op = node});
+      add({.kind = before == kNoNode    ? PieceKind::kUnknown
+                   : before < op_count_ ? PieceKind::kOrderLatency
+                                        : PieceKind::kLaunchLatency,
+           .begin = from,
+           .end = start_[node],
+           .op = node});
     } else {
       const size_t stretch = node - op_count_;
       const uint32_t thread = stretch_thread_[stretch];
-      AddPiece({.kind = PieceKind::kHost, .begin = start_[node], .end = until, .thread = thread});
-      AddPiece({.kind = before < op_count_ ? PieceKind::kSyncLatency : PieceKind::kBlocked,
-                .begin = from,
-                .end = start_[node],
-                .thread = thread,
-                .call = stretch_call_[stretch]});
+      add({.kind = PieceKind::kHost, .begin = start_[node], .end = until, .thread = thread});
+      add({.kind = before < op_count_ ? PieceKind::kSyncLatency : PieceKind::kBlocked,
+           .begin = from,
+           .end = start_[node],
+           .thread = thread,
+           .call = stretch_call_[stretch]});
     }
     until = from;
     node = before;
   }
-  std::reverse(path_.begin(), path_.end());
-  std::reverse(path_ops_.begin(), path_ops_.end());
+  std::reverse(path.pieces.begin(), path.pieces.end());
+  std::reverse(path.ops.begin(), path.ops.end());
+  return path;
 }
 
 }  // namespace rochound::analysis

@@ -26,7 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <functional>
 #include <vector>
 
 #include "analysis/idle_sweep.h"
@@ -78,10 +78,17 @@ class PathGraph {
     uint32_t thread = kNoThread;
     uint32_t call = kNoNode;
   };
-  // First to last without holes: from the window's begin to its end, if anything ends there. Pieces
-  // without length are left out; of_op tells all operations that are on the path.
-  const std::vector<Piece>& path() const { return path_; }
-  const std::vector<uint32_t>& path_ops() const { return path_ops_; }
+  struct Path {
+    std::vector<Piece>
+        pieces;  // first to last without holes, from the window's begin; none is empty
+    std::vector<uint32_t> ops;  // all that are on it, those that took no time too
+  };
+  // The one that led to the last event of all.
+  const Path& path() const { return path_; }
+  // The one that led to this node.
+  Path PathTo(uint32_t node) const;
+  // The last node of those that `among` accepts: it is asked with an operation, or with a thread.
+  uint32_t LastNode(const std::function<bool(uint32_t op, uint32_t thread)>& among) const;
 
  private:
   struct Point {
@@ -103,12 +110,10 @@ class PathGraph {
   void MakeStretches();
   void SortEdges();
   void Order();
-  void WalkBack();
   bool Before(uint32_t a, uint32_t b) const;
   // Visits visit(before, its end as far as the node is concerned) for what the node follows.
   template <typename Visit>
   void ForBefore(uint32_t node, const Visit& visit) const;
-  void AddPiece(const Piece& piece);
 
   Window window_;
   size_t op_count_ = 0;
@@ -127,8 +132,7 @@ class PathGraph {
   std::vector<Edge> edges_;       // between operations, by node
   std::vector<Edge> call_edges_;  // from operations to stretches, by node; first by call
   std::vector<uint32_t> order_;
-  std::vector<Piece> path_;
-  std::vector<uint32_t> path_ops_;
+  Path path_;
 };
 
 }  // namespace rochound::analysis

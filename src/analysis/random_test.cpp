@@ -195,9 +195,9 @@ TEST_F(RandomTest, Overlap) {
   for (const int64_t ns : seen) EXPECT_GT(ns, 0);
 }
 
-std::vector<PathReference::Piece> PiecesOf(const CriticalPath& path) {
+std::vector<PathReference::Piece> PiecesOf(const CriticalPath& path, const PathGraph::Path& found) {
   std::vector<PathReference::Piece> pieces;
-  for (const PathGraph::Piece& piece : path.graph.path()) {
+  for (const PathGraph::Piece& piece : found.pieces) {
     PathReference::Piece& one = pieces.emplace_back();
     one.kind = piece.kind;
     one.begin = piece.begin;
@@ -225,28 +225,41 @@ std::string Text(const std::vector<PathReference::Piece>& pieces) {
 TEST_F(RandomTest, CriticalPath) {
   std::map<PathGraph::PieceKind, int64_t> seen;
   int64_t slack = 0;
-  for (uint32_t seed = 1; seed <= kTraces && !HasFailure(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    const TestTrace trace = RandomTrace(seed).Make();
-    const auto path = AnalyzeCriticalPath(Load(trace));
-    ASSERT_TRUE(path.ok()) << path.error().message;
-    const PathReference reference(trace);
-    for (uint32_t op = 0; op < path.value().graph.ops(); ++op) {
-      EXPECT_EQ(path.value().graph.Slack(op), reference.Slack(path.value().op_ids[op]))
-          << "operation " << path.value().op_ids[op];
-      slack += path.value().graph.Slack(op);
+  for (uint32_t seed = 1; seed <= kTraces && !HasFailure(); seed += RandomTraces::kAtOnce) {
+    const RandomTraces traces(seed, false);
+    const Window window = Reference::WindowOf(traces.all);
+    const auto found = AnalyzeCriticalPath(Load(traces.all));
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    const CriticalPath& path = found.value();
+    const PathGraph& graph = path.graph;
+    ASSERT_EQ(graph.ops(), traces.all.ops.size());
+    int64_t whole = 0;
+    for (const PathGraph::Piece& piece : graph.path().pieces) whole += piece.end - piece.begin;
+    EXPECT_EQ(whole, window.length());
+    for (const uint32_t op : graph.path().ops) EXPECT_EQ(graph.Slack(op), 0);
+
+    for (int64_t i = 0; i < RandomTraces::kAtOnce; ++i) {
+      SCOPED_TRACE("seed " + std::to_string(seed + i));
+      const PathReference reference(traces.each[static_cast<size_t>(i)], window);
+      for (uint32_t op = 0; op < graph.ops(); ++op) {
+        if (path.op_ids[op] / 1000 != i) continue;
+        EXPECT_EQ(graph.Slack(op), reference.Slack(path.op_ids[op]))
+            << "operation " << path.op_ids[op];
+        slack += graph.Slack(op);
+      }
+      const uint32_t last = graph.LastNode([&](uint32_t op, uint32_t thread) {
+        return op != kNoNode ? path.op_ids[op] / 1000 == i
+                             : path.threads.threads()[thread].pid / 10 == i;
+      });
+      const auto pieces = PiecesOf(path, graph.PathTo(last));
+      EXPECT_EQ(Text(pieces), Text(reference.Path()));
+      int64_t at = window.begin;
+      for (const PathReference::Piece& piece : pieces) {
+        EXPECT_EQ(piece.begin, at);
+        at = piece.end;
+        seen[piece.kind] += piece.end - piece.begin;
+      }
     }
-    for (const uint32_t op : path.value().graph.path_ops())
-      EXPECT_EQ(path.value().graph.Slack(op), 0) << "operation " << path.value().op_ids[op];
-    const auto pieces = PiecesOf(path.value());
-    EXPECT_EQ(Text(pieces), Text(reference.Path()));
-    int64_t at = path.value().window.begin;
-    for (const PathReference::Piece& piece : pieces) {
-      EXPECT_EQ(piece.begin, at);
-      at = piece.end;
-      seen[piece.kind] += piece.end - piece.begin;
-    }
-    EXPECT_EQ(at, path.value().window.end);
   }
   using Kind = PathGraph::PieceKind;
   for (const Kind kind : {Kind::kOp, Kind::kHost, Kind::kLaunchLatency, Kind::kOrderLatency,

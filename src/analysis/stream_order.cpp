@@ -96,7 +96,8 @@ void StreamOrder::Apply(const Step& given) {
     case StepKind::kRecord: {
       Event& event = events_[step.event];
       event.captured = streams_[step.stream].capturing;
-      event.ops = event.captured ? std::vector<Op>() : Before(step.stream, GpuOf(step));
+      event.ops.clear();
+      if (!event.captured) event.ops = Before(step.stream, GpuOf(step));
       break;
     }
     case StepKind::kWait: {
@@ -130,8 +131,9 @@ void StreamOrder::Apply(const Step& given) {
   }
 }
 
-std::vector<Op> StreamOrder::Before(Handle handle, int64_t gpu) {
-  std::vector<Op> before;
+const std::vector<Op>& StreamOrder::Before(Handle handle, int64_t gpu) {
+  std::vector<Op>& before = before_;
+  before.clear();
   Stream& stream = streams_[handle];
   if (stream.has_last) before.push_back(stream.last);
   for (const Op& op : stream.waiting) AddOnce(before, op);

@@ -96,7 +96,7 @@ class StreamOrder {
 
   void AddOp(const Step& step);
   // What the next operation of the stream waits for.
-  std::vector<Op> Before(Handle handle, int64_t gpu);
+  const std::vector<Op>& Before(Handle handle, int64_t gpu);
   // Each GPU has a default stream; a call's is that of the GPU its thread used last.
   int64_t GpuOf(const Step& step);
   Handle Resolve(const Step& step);
@@ -104,6 +104,7 @@ class StreamOrder {
   void Reset();
 
   Waits waits_;
+  std::vector<Op> before_;  // what Before returned last
   int64_t pid_ = -1;
   std::unordered_map<int64_t, int64_t> devices_;  // by thread
   std::unordered_map<Handle, Stream> streams_;

@@ -30,7 +30,8 @@ class PathReference {
     bool operator==(const Piece&) const = default;
   };
 
-  explicit PathReference(const TestTrace& trace) : trace_(trace), reference_(trace) {
+  // As part of a bigger trace with this window.
+  PathReference(const TestTrace& trace, Window window) : trace_(trace), reference_(trace, window) {
     AddOps();
     AddThreads();
     AddEdges();

@@ -122,6 +122,9 @@ Result<Window> LoadWindow(Connection& connection, const Names& names) {
 
 Result<HostThreads> LoadHostThreads(Connection& connection, const Names& names) {
   HostThreads threads;
+  // Growing arrays would need twice their memory for a while.
+  ROCHOUND_TRY(const int64_t calls, connection.Number("SELECT count(*) FROM rocpd_api"));
+  threads.Reserve(static_cast<size_t>(calls));
   const std::string ours = names.IdsWhere(IsOurDomain);
   const std::string marks = names.IdsWhere(IsMarkDomain);
   ROCHOUND_TRY(Rows rows, connection.Query("SELECT pid, tid, start, \"end\", apiName_id,"

@@ -63,6 +63,8 @@ std::vector<std::pair<typename Map::key_type, Share>> Sorted(const Map& map) {
 
 constexpr const char* kProgram = "program";
 
+constexpr uint64_t kMostPieces = 10'000;  // that are told one by one, even if all are asked for
+
 // What a piece is, and the name that it is told by.
 std::pair<std::string, std::string> Describe(const CriticalPath& path, const Piece& piece) {
   const auto op_name = [&] { return path.names.text(path.op_names[piece.op]); };
@@ -148,7 +150,7 @@ Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& op
 
   std::map<std::string, Share> parts, calls;
   std::map<uint32_t, Share> kernels;
-  for (const Piece& piece : graph.path()) {
+  for (const Piece& piece : graph.path().pieces) {
     const int64_t ns = piece.end - piece.begin;
     if (piece.kind == PieceKind::kHost) {
       int64_t in_calls = 0;
@@ -169,7 +171,7 @@ Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& op
       calls[name].Add(ns);
     if (piece.kind == PieceKind::kOp) kernels[path.op_names[piece.op]].ns += ns;
   }
-  for (const uint32_t op : graph.path_ops()) ++kernels[path.op_names[op]].pieces;
+  for (const uint32_t op : graph.path().ops) ++kernels[path.op_names[op]].pieces;
 
   TableBuilder attribution("attribution", "Where the time went, along the path",
                            {"what", "#pieces", "#total_ns", "#share_percent"}, 0);
@@ -239,19 +241,22 @@ Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& op
     return {piece.begin - path.window.begin, piece.end - piece.begin, std::move(what),
             std::move(name)};
   };
-  std::vector<uint32_t> longest(graph.path().size());
+  std::vector<uint32_t> longest(graph.path().pieces.size());
   std::iota(longest.begin(), longest.end(), 0);
-  const auto length = [&](uint32_t i) { return graph.path()[i].end - graph.path()[i].begin; };
+  const auto length = [&](uint32_t i) {
+    return graph.path().pieces[i].end - graph.path().pieces[i].begin;
+  };
   std::stable_sort(longest.begin(), longest.end(),
                    [&](uint32_t a, uint32_t b) { return length(a) > length(b); });
+  const uint64_t limit = options.limit == 0 ? kMostPieces : options.limit;
   TableBuilder pieces("longest", "Longest pieces of the path",
-                      {"#at_ns", "#piece_ns", "what", "name"}, options.limit);
+                      {"#at_ns", "#piece_ns", "what", "name"}, limit);
   TableBuilder in_order("path", "The path, first to last", {"#at_ns", "#piece_ns", "what", "name"},
-                        options.limit);
+                        limit);
   for (size_t i = 0; i < longest.size(); ++i) {
-    const bool wanted = options.limit == 0 || i < options.limit;
-    pieces.Row(wanted ? row(graph.path()[longest[i]]) : std::vector<Value>());
-    in_order.Row(wanted ? row(graph.path()[i]) : std::vector<Value>());
+    const bool wanted = i < limit;
+    pieces.Row(wanted ? row(graph.path().pieces[longest[i]]) : std::vector<Value>());
+    in_order.Row(wanted ? row(graph.path().pieces[i]) : std::vector<Value>());
   }
   answer.tables.push_back(pieces.Take());
   answer.tables.push_back(in_order.Take());

@@ -15,7 +15,7 @@ namespace {
 using base::Result;
 using store::duck::Connection;
 
-constexpr size_t kAllGaps = 1'000'000;  // as many as anybody can want to see
+constexpr size_t kMostGaps = 10'000;  // that are kept and told, even if all are asked for
 
 struct Ready {
   int64_t op, time;
@@ -68,7 +68,7 @@ Result<Idle> AnalyzeIdle(Connection& connection, size_t longest) {
 
 Result<Answer> AskIdle(store::TraceDatabase& trace, const AskOptions& options) {
   ROCHOUND_TRY(const Idle idle,
-               AnalyzeIdle(trace.connection(), options.limit == 0 ? kAllGaps : options.limit));
+               AnalyzeIdle(trace.connection(), options.limit == 0 ? kMostGaps : options.limit));
   const IdleSweep& sweep = *idle.sweep;
   const int64_t wall = idle.window.length();
   Answer answer;
@@ -140,6 +140,9 @@ Result<Answer> AskIdle(store::TraceDatabase& trace, const AskOptions& options) {
               idle.names.text(gap.after)});
   }
   answer.tables.push_back(gaps.Take());
+  int64_t all_gaps = 0;
+  for (const IdleSweep::Queue& queue : sweep.queues()) all_gaps += queue.gaps;
+  answer.tables.back().more = static_cast<uint64_t>(all_gaps) - answer.tables.back().rows.size();
   return answer;
 }
 
