@@ -295,7 +295,7 @@ export class Lanes {
       }
       const share = Math.min(1, (busyBefore[next]! - busyBefore[event]!) / perPixel);
       // Even a lonely short event can be seen; sixteen shades make long runs.
-      const alpha = (bright ? 1 : 0.16) * (0.25 + 0.75 * Math.ceil(share * 16) / 16);
+      const alpha = (bright ? 1 : 0.16) * (0.45 + 0.55 * Math.ceil(share * 16) / 16);
       const color = this.colors[name[longest]!]!;
       const px = pixel - begin / perPixel;
       if (color === runColor && alpha === runAlpha && Math.abs(px - (runX + runWidth)) < 0.01) {

@@ -95,10 +95,13 @@ function callBars(frame: Frame, rows: number): HTMLElement | null {
   })), whole);
 }
 
+// Traces of several nodes count GPUs in thousands, as RPD does.
+const gpuName = (gpu: number): string => gpu < 1000 ? `GPU ${gpu}` : `GPU ${gpu % 1000}, node ${Math.floor(gpu / 1000)}`;
+
 const placeLabel = (table: Table, row: Cell[]): string => {
   const gpu = columnOf(table, 'gpu');
   const queue = columnOf(table, 'queue');
-  return [gpu >= 0 ? `GPU ${row[gpu]}` : '', queue >= 0 ? `queue ${row[queue]}` : ''].filter((text) => text !== '').join(', ');
+  return [gpu >= 0 ? gpuName(number(row[gpu])) : '', queue >= 0 ? `queue ${row[queue]}` : ''].filter((text) => text !== '').join(', ');
 };
 
 // Of `idle`: a row per queue, a column per cause. They add up to the whole time.
@@ -164,7 +167,7 @@ async function busyPlot(frame: Frame): Promise<HTMLElement | null> {
   const series = gpus.slice(0, 6).map((gpu, g) => {
     const rows = events.rows.filter((row) => tracks[row.track]!.kind === 'queue' && tracks[row.track]!.gpu === gpu);
     return {
-      label: `GPU ${gpu}`, color: ['#4269d0', '#3ca951', '#efb118', '#ff725c', '#a463f2', '#6cc5b0'][g]!, fill: g === 0,
+      label: gpuName(gpu), color: ['#4269d0', '#3ca951', '#efb118', '#ff725c', '#a463f2', '#6cc5b0'][g]!, fill: g === 0,
       values: times.map((_, i) => Math.min(100, 100 / step * unionBusy(events, rows, i * step, (i + 1) * step))),
     };
   });
@@ -266,7 +269,7 @@ export function overviewPage(frame: Frame): HTMLElement {
     const mean = gpus.rows.reduce((sum, row) => sum + number(row[busy]), 0) / gpus.rows.length;
     const spread = gpus.rows.map((row) => number(row[busy]));
     tiles.push(tile(gpus.rows.length === 1 ? 'GPU busy' : 'GPUs busy, mean', mean, 'percent',
-        gpus.rows.length === 1 ? `GPU ${gpus.rows[0]![0]}` : `${show(Math.min(...spread), 'percent')} to ${show(Math.max(...spread), 'percent')} of ${gpus.rows.length} GPUs`));
+        gpus.rows.length === 1 ? gpuName(number(gpus.rows[0]![0])) : `${show(Math.min(...spread), 'percent')} to ${show(Math.max(...spread), 'percent')} of ${gpus.rows.length} GPUs`));
   }
   if (kernels && kernels.rows.length > 0) {
     const total = columnOf(kernels, 'total_ns');
@@ -281,21 +284,25 @@ export function overviewPage(frame: Frame): HTMLElement {
   const idle = idleStacks(frame);
   const stacked = idle.length > 0 ? idle : busyStacks(frame);
   const shown = busiest(stacked, 6);
+  // With few kernels there is room beside the other column.
+  const few = (kernels?.rows.length ?? 0) < 7;
+  const path = card('Critical path', 12, pathPlot(frame, 5), 'what decides how long it takes', {text: 'Path and slack', page: 'critical-path'});
   const busyOver = h('div', {class: 'plot', style: {'min-height': '190px'}});
   void busyPlot(frame).then((plot) => plot !== null && busyOver.replaceChildren(plot));
-  const depth = depthPlot(frame);
   return h('div', {class: 'page'}, h('h1', {text: 'Overview'}), healthBox(report),
       h('section', {class: 'card tiles', 'aria-label': 'In short'}, ...tiles),
       h('div', {class: 'columns'},
           ...[
-            card('Time by kernel', 7, kernelBars(frame, 11), '', {text: 'All kernels', page: 'top'}),
-            h('div', {class: 'span-5', style: {display: 'grid', gap: '18px', 'align-content': 'start'}},
+            h('div', {class: 'span-7 side'},
+                card('Time by kernel', 12, kernelBars(frame, 9), '', {text: 'All kernels', page: 'top'}),
+                card('GPU busy over time', 12, busyOver, 'drag to open a span in the timeline', {text: 'Timeline', page: 'timeline'}),
+                few ? path : null),
+            h('div', {class: 'span-5 side'},
                 card('Busy and idle, by queue', 12, shown.length > 0 ? stacks('Busy and idle by queue', shown) : null,
                     stacked.length > shown.length ? `the ${shown.length} busiest of ${stacked.length}` : '', {text: 'Causes', page: idle.length > 0 ? 'idle' : 'busy'}),
-                card('Time by host call', 12, callBars(frame, 5), '', {text: 'All calls', page: 'apis'})),
-            card('GPU busy over time', depth === null ? 12 : 6, busyOver, 'drag to open a span in the timeline', {text: 'Timeline', page: 'timeline'}),
-            card('Queue depth over time', 6, depth, '', {text: 'Queues', page: 'queues'}),
-            card('Critical path', 12, pathPlot(frame, 5), 'what decides how long it takes', {text: 'Path and slack', page: 'critical-path'}),
+                card('Time by host call', 12, callBars(frame, 5), '', {text: 'All calls', page: 'apis'}),
+                card('Queue depth over time', 12, depthPlot(frame), '', {text: 'Queues', page: 'queues'})),
+            few ? null : path,
           ].filter((part): part is HTMLElement => part !== null)));
 }
 

@@ -58,9 +58,9 @@ export function stacks(label: string, items: Stack[], withLegend = true): HTMLEl
       if (share < 0.0005) continue;
       const text = `${part.name}: ${ns(part.value)}, ${percent(part.value, total)}`;
       ribbon.appendChild(h('button', {
-        type: 'button', title: text, 'aria-label': `${item.label}: ${text}`, text: share > 0.07 ? percent(part.value, total) : '',
+        type: 'button', title: text, 'aria-label': `${item.label}: ${text}`,
         style: {'flex-grow': String(share), background: part.color, color: inkOn(part.color)}, on: {click: () => item.open(part.name)},
-      }));
+      }, h('span', {text: percent(part.value, total)})));
     }
     element.appendChild(h('div', {class: 'stack'}, h('span', {class: 'label', text: item.label, title: item.label}), ribbon));
   }
