@@ -71,7 +71,18 @@ function embedded(id: string): string {
   return text;
 }
 
-export const readReport = (): Report => JSON.parse(embedded('report-data')) as Report;
+// Numbers that name something are not counted: no commas in them.
+const NAMING = /(^|_)(pid|tid|id|gpu|queue|rank|turn)$/;
+
+export function readReport(): Report {
+  const report = JSON.parse(embedded('report-data')) as Report;
+  for (const answer of report.answers) {
+    for (const column of answer.tables.flatMap((table) => table.columns)) {
+      if (column.unit === 'none' && NAMING.test(column.name)) column.unit = 'id';
+    }
+  }
+  return report;
+}
 
 export async function readTimelineBytes(): Promise<Uint8Array> {
   const text = embedded('report-timeline').trim();

@@ -10,6 +10,7 @@ import {kernelColor} from './colors';
 
 const ROW = 30;
 const HEAD = 41;
+const NAMES = /^(kernel|name|before|after|collective)$/;  // columns whose texts are names of kernels
 
 export interface TableHooks {
   // What can be done with a row: shown as buttons below the table when it is chosen.
@@ -97,7 +98,7 @@ export class TableView {
     setStyle(this.body, {height: `${rows * ROW}px`});
     setStyle(this.grid, {height: `${Math.min(HEAD + rows * ROW + 2, Math.max(240, Math.round(window.innerHeight * 0.62)))}px`});
     const all = this.table.rows.length;
-    this.shown.textContent = rows === all ? `${count(all)} rows` : `${count(rows)} of ${count(all)} rows`;
+    this.shown.textContent = rows === all ? `${count(all)} ${all === 1 ? 'row' : 'rows'}` : `${count(rows)} of ${count(all)} rows`;
     this.later();
   }
 
@@ -142,7 +143,7 @@ export class TableView {
         swatch = false;
         box.appendChild(h('i', {class: 'swatch', style: {background: kernelColor(cell)}}));
       }
-      box.appendChild(midName(brief(text)));
+      box.appendChild(midName(NAMES.test(column.name) ? brief(text) : text));
       line.appendChild(box);
     });
     return line;
@@ -171,6 +172,7 @@ export class TableView {
         header.setAttribute('aria-sort', c !== column ? 'none' : this.descending ? 'descending' : 'ascending'));
     this.arrange();
     this.selected = -1;
+    clear(this.card);
     this.layout();
   }
 
