@@ -74,7 +74,11 @@ constexpr Plain kPlain[] = {{"rocpd_api_ops", kApiOps},  {"rocpd_kernelapi", kKe
 class Attacher {
  public:
   Attacher(duck::Connection& connection, ForeignSqlite& file, const std::string& schema)
-      : connection_(connection), file_(file), schema_(duck::Identifier(schema)) {}
+      : connection_(connection),
+        file_(file),
+        name_(schema),
+        schema_(duck::Identifier(schema)),
+        raw_(duck::Identifier(schema + "_raw")) {}
 
   base::Result<void> Run();
 
@@ -94,7 +98,9 @@ class Attacher {
 
   duck::Connection& connection_;
   ForeignSqlite& file_;
+  std::string name_;
   std::string schema_;
+  std::string raw_;  // what the views need beside the file
   bool has_ustrings_ = false;
   std::string api_;
   std::map<std::string, int64_t> added_;  // strings of ours
@@ -115,8 +121,7 @@ int64_t Attacher::String(const std::string& text) {
 // These are tables of version 3 now, whatever they were.
 base::Result<void> Attacher::AddMetadata() {
   ROCHOUND_TRY(const std::string rows, file_.Select("rocpd_metadata", kMetadata));
-  ROCHOUND_CHECK(connection_.Run(
-      CreateTable(schema_.substr(1, schema_.size() - 2), *FindTraceTable("rocpd_metadata"))));
+  ROCHOUND_CHECK(connection_.Run(CreateTable(name_, *FindTraceTable("rocpd_metadata"))));
   return connection_.Run(fmt::format(
       "INSERT INTO {0}.rocpd_metadata SELECT row_number() OVER (), tag, value FROM (SELECT tag, "
       "value "
@@ -129,16 +134,16 @@ base::Result<void> Attacher::AddStrings() {
   ROCHOUND_TRY(const std::string strings, file_.Select("rocpd_string", kString));
   ROCHOUND_TRY(last_string_, connection_.Number("SELECT max(id) FROM " + strings));
   ROCHOUND_CHECK(
-      connection_.Run("CREATE TABLE " + schema_ + ".added_string (id BIGINT, string VARCHAR);"));
+      connection_.Run("CREATE TABLE " + raw_ + ".added_string (id BIGINT, string VARCHAR);"));
   return View("rocpd_string", "SELECT id, string FROM " + strings +
-                                  " UNION ALL SELECT id, string FROM " + schema_ + ".added_string");
+                                  " UNION ALL SELECT id, string FROM " + raw_ + ".added_string");
 }
 
 // Each name that a call has, with the domain and category that its calls belong to. RPD leaves the
 // category empty, and version 2 knows neither.
 base::Result<void> Attacher::AddCallKinds() {
   ROCHOUND_CHECK(
-      connection_.Run("CREATE TABLE " + schema_ +
+      connection_.Run("CREATE TABLE " + raw_ +
                       ".call_kind (name_id BIGINT, domain_id BIGINT, category_id BIGINT);"));
   std::vector<std::pair<int64_t, std::string>> names;
   {
@@ -153,8 +158,7 @@ base::Result<void> Attacher::AddCallKinds() {
       names.emplace_back(rows.Int(0), rows.Text(1));
     }
   }
-  ROCHOUND_TRY(duck::Appender appender,
-               connection_.Append(schema_.substr(1, schema_.size() - 2), "call_kind"));
+  ROCHOUND_TRY(duck::Appender appender, connection_.Append(name_ + "_raw", "call_kind"));
   for (const auto& [id, name] : names) {
     const CallKind kind = KindOfCall(name);
     appender.Int(id);
@@ -184,11 +188,11 @@ base::Result<void> Attacher::AddApi() {
       "SELECT a.id, pid, tid, start, \"end\", \"apiName_id\", "
       "coalesce(nullif(k.category_id, {0}), c.id, {0}) AS category_id, "
       "coalesce(k.domain_id, d.id, {0}) AS domain_id, {1} AS args_id FROM {2} a "
-      "LEFT JOIN {3}.call_kind k ON k.name_id = a.\"apiName_id\" "
+      "LEFT JOIN {5}.call_kind k ON k.name_id = a.\"apiName_id\" "
       "LEFT JOIN {3}.rocpd_string c ON c.id = a.category_id "
       "LEFT JOIN {3}.rocpd_string d ON d.id = a.domain_id{4}",
       none, dangling > 0 ? fmt::format("coalesce(u.id, {})", none) : "args_id", api_, schema_,
-      dangling > 0 ? " LEFT JOIN " + ustrings + " u ON u.id = a.args_id" : "");
+      dangling > 0 ? " LEFT JOIN " + ustrings + " u ON u.id = a.args_id" : "", raw_);
   ROCHOUND_CHECK(View("rocpd_api", select));
   return View("rocpd_ustring",
               "SELECT id, string FROM " + ustrings + fmt::format(" UNION ALL SELECT {}, ''", none));
@@ -227,66 +231,67 @@ base::Result<void> Attacher::AddOp() {
 // One row per dispatch and per copy. What the call tells is true of its first operation of that
 // kind; RPD keeps no more.
 base::Result<void> Attacher::AddOperations() {
-  const std::string fill = fmt::format(
-      "CREATE TABLE {0}.linked AS SELECT o.id AS op_id, l.api_id, o.\"gpuId\", o.\"queueId\", "
-      "o.start, o.description_id, t.string AS type, a.\"end\" AS submit FROM {0}.rocpd_op o "
-      "LEFT JOIN (SELECT op_id, min(api_id) AS api_id FROM {0}.rocpd_api_ops GROUP BY op_id) l "
-      "ON l.op_id = o.id LEFT JOIN {0}.rocpd_api a ON a.id = l.api_id "
-      "LEFT JOIN {0}.rocpd_string t ON t.id = o.\"opType_id\";",
-      schema_);
-  ROCHOUND_CHECK(connection_.Run(fill));
   for (const char* name : {"rochound_kernel", "rochound_dispatch", "rochound_copy"})
-    ROCHOUND_CHECK(
-        connection_.Run(CreateTable(schema_.substr(1, schema_.size() - 2), *FindTraceTable(name))));
-  const std::string is_kernel = "(l.type = 'KernelExecution' OR l.type = 'Task')";
-  return connection_.Run(fmt::format(
-      "INSERT INTO {0}.rochound_kernel SELECT row_number() OVER (ORDER BY l.description_id), "
-      "l.description_id, l.description_id, 0, 0, 0, min(l.\"gpuId\") FROM {0}.linked l WHERE {1} "
-      "GROUP BY l.description_id;"
-      "INSERT INTO {0}.rochound_dispatch SELECT l.op_id, l.api_id, k.id, coalesce(c.\"gridX\", 0), "
-      "coalesce(c.\"gridY\", 0), coalesce(c.\"gridZ\", 0), coalesce(c.\"workgroupX\", 0), "
-      "coalesce(c.\"workgroupY\", 0), coalesce(c.\"workgroupZ\", 0), "
-      "coalesce(c.\"groupSegmentSize\", 0), "
-      "coalesce(c.\"privateSegmentSize\", 0), l.\"queueId\", l.\"gpuId\", l.submit, 1 FROM "
-      "{0}.linked l "
-      "JOIN {0}.rochound_kernel k ON k.name_id = l.description_id "
-      "LEFT JOIN {0}.rocpd_kernelapi c ON c.api_ptr_id = l.api_id WHERE {1} ORDER BY l.op_id;"
-      // -1: not known, and so is what a copy without a row of its own moved.
-      "INSERT INTO {0}.rochound_copy SELECT l.op_id, l.api_id, coalesce(c.size, 0), "
-      "coalesce(c.\"srcDevice\", -1), coalesce(c.\"dstDevice\", -1), "
-      "coalesce(TRY_CAST(c.src AS BIGINT), 0), coalesce(TRY_CAST(c.dst AS BIGINT), 0), "
-      "coalesce(c.width, 0), coalesce(c.height, 0), l.submit, 1 FROM {0}.linked l "
-      "LEFT JOIN {0}.rocpd_copyapi c ON c.api_ptr_id = l.api_id WHERE NOT {1} AND (l.type LIKE "
-      "'%Copy%' OR l.type LIKE '%COPY%' OR l.type LIKE '%Memcpy%' OR l.type LIKE 'Fill%' OR l.type "
-      "LIKE '%Memset%') ORDER BY l.op_id;",
-      schema_, is_kernel));
+    ROCHOUND_CHECK(connection_.Run(CreateTable(name_, *FindTraceTable(name))));
+  return connection_.Run(fmt::format(R"(
+    CREATE TABLE {1}.linked AS
+      SELECT o.id AS op_id, l.api_id, o."gpuId", o."queueId", o.start, o.description_id,
+             t.string AS type, a."end" AS submit,
+             t.string IS NOT NULL AND t.string IN ('KernelExecution', 'Task') AS is_kernel
+      FROM {0}.rocpd_op o
+      LEFT JOIN (SELECT op_id, min(api_id) AS api_id FROM {0}.rocpd_api_ops GROUP BY op_id) l
+        ON l.op_id = o.id
+      LEFT JOIN {0}.rocpd_api a ON a.id = l.api_id
+      LEFT JOIN {0}.rocpd_string t ON t.id = o."opType_id";
+    INSERT INTO {0}.rochound_kernel
+      SELECT row_number() OVER (ORDER BY description_id), description_id, description_id, 0, 0, 0,
+             min("gpuId")
+      FROM {1}.linked WHERE is_kernel GROUP BY description_id;
+    INSERT INTO {0}.rochound_dispatch
+      SELECT l.op_id, l.api_id, k.id, coalesce(c."gridX", 0), coalesce(c."gridY", 0),
+             coalesce(c."gridZ", 0), coalesce(c."workgroupX", 0), coalesce(c."workgroupY", 0),
+             coalesce(c."workgroupZ", 0), coalesce(c."groupSegmentSize", 0),
+             coalesce(c."privateSegmentSize", 0), l."queueId", l."gpuId", l.submit, 1
+      FROM {1}.linked l JOIN {0}.rochound_kernel k ON k.name_id = l.description_id
+      LEFT JOIN {0}.rocpd_kernelapi c ON c.api_ptr_id = l.api_id
+      WHERE l.is_kernel ORDER BY l.op_id;
+    -- -1: not known, and so is what a copy without a row of its own moved.
+    INSERT INTO {0}.rochound_copy
+      SELECT l.op_id, l.api_id, coalesce(c.size, 0), coalesce(c."srcDevice", -1),
+             coalesce(c."dstDevice", -1), coalesce(TRY_CAST(c.src AS BIGINT), 0),
+             coalesce(TRY_CAST(c.dst AS BIGINT), 0), coalesce(c.width, 0), coalesce(c.height, 0),
+             l.submit, 1
+      FROM {1}.linked l LEFT JOIN {0}.rocpd_copyapi c ON c.api_ptr_id = l.api_id
+      WHERE l.type LIKE 'Copy%' OR l.type LIKE 'Fill%' ORDER BY l.op_id;
+    )",
+                                     schema_, raw_));
 }
 
 base::Result<void> Attacher::AddProcesses() {
-  const std::string plain = schema_.substr(1, schema_.size() - 2);
   for (const char* name : {"rochound_process", "rochound_agent", "rochound_queue",
                            "rochound_allocation", "rochound_lost"})
-    ROCHOUND_CHECK(connection_.Run(CreateTable(plain, *FindTraceTable(name))));
-  return connection_.Run(fmt::format(
-      // A session is a run of one process; the one that did most is named where several share it.
-      "INSERT INTO {0}.rochound_process SELECT s.session, coalesce(p.pid, 0), 0, '', '', '', "
-      "s.start, "
-      "s.\"end\", s.calls, (SELECT count(*) FROM {0}.rochound_dispatch WHERE op_id >> 32 = "
-      "s.session), "
-      "(SELECT count(*) FROM {0}.rochound_copy WHERE op_id >> 32 = s.session), '' FROM "
-      "(SELECT session, min(start) AS start, max(\"end\") AS \"end\", sum(call)::BIGINT AS calls "
-      "FROM "
-      " (SELECT id >> 32 AS session, start, \"end\", 1 AS call FROM {0}.rocpd_api UNION ALL "
-      "  SELECT id >> 32, start, \"end\", 0 FROM {0}.rocpd_op) GROUP BY session) s LEFT JOIN "
-      "(SELECT id >> 32 AS session, mode(pid) AS pid FROM {0}.rocpd_api GROUP BY 1) p "
-      "USING (session) ORDER BY s.session;"
-      "INSERT INTO {0}.rochound_agent SELECT DISTINCT op_id >> 32, \"gpuId\", \"gpuId\", 'gpu', "
-      "'', '', "
-      "'', \"gpuId\" FROM {0}.linked ORDER BY 1, 2;"
-      "INSERT INTO {0}.rochound_queue SELECT op_id >> 32, \"queueId\", min(\"gpuId\"), "
-      "\"queueId\", 0, "
-      "min(start) FROM {0}.linked GROUP BY 1, 2 ORDER BY 1, 2;",
-      schema_));
+    ROCHOUND_CHECK(connection_.Run(CreateTable(name_, *FindTraceTable(name))));
+  return connection_.Run(fmt::format(R"(
+    -- A session is a run of one process; the one that did most is named where several share it.
+    INSERT INTO {0}.rochound_process
+      SELECT s.session, coalesce(p.pid, 0), 0, '', '', '', s.start, s."end", s.calls,
+             (SELECT count(*) FROM {0}.rochound_dispatch WHERE op_id >> 32 = s.session),
+             (SELECT count(*) FROM {0}.rochound_copy WHERE op_id >> 32 = s.session), ''
+      FROM (SELECT session, min(start) AS start, max("end") AS "end", sum(call)::BIGINT AS calls
+            FROM (SELECT id >> 32 AS session, start, "end", 1 AS call FROM {0}.rocpd_api UNION ALL
+                  SELECT id >> 32, start, "end", 0 FROM {0}.rocpd_op)
+            GROUP BY session) s
+      LEFT JOIN (SELECT id >> 32 AS session, mode(pid) AS pid FROM {0}.rocpd_api GROUP BY 1) p
+        USING (session)
+      ORDER BY s.session;
+    INSERT INTO {0}.rochound_agent
+      SELECT DISTINCT op_id >> 32, "gpuId", "gpuId", 'gpu', '', '', '', "gpuId"
+      FROM {1}.linked ORDER BY 1, 2;
+    INSERT INTO {0}.rochound_queue
+      SELECT op_id >> 32, "queueId", min("gpuId"), "queueId", 0, min(start)
+      FROM {1}.linked GROUP BY 1, 2 ORDER BY 1, 2;
+    )",
+                                     schema_, raw_));
 }
 
 base::Result<void> Attacher::Lost(const std::string& what, const std::string& count_sql,
@@ -341,7 +346,8 @@ base::Result<void> Attacher::TellLosses() {
 }
 
 base::Result<void> Attacher::Run() {
-  ROCHOUND_CHECK(connection_.Run("CREATE SCHEMA IF NOT EXISTS " + schema_));
+  ROCHOUND_CHECK(
+      connection_.Run("CREATE SCHEMA IF NOT EXISTS " + schema_ + "; CREATE SCHEMA " + raw_));
   ROCHOUND_CHECK(AddMetadata());
   ROCHOUND_CHECK(AddStrings());
   ROCHOUND_CHECK(AddApi());
@@ -351,12 +357,12 @@ base::Result<void> Attacher::Run() {
     ROCHOUND_CHECK(View(plain.table, "SELECT * FROM " + select));
   }
   for (const auto& [text, id] : added_)
-    ROCHOUND_CHECK(connection_.Run(fmt::format("INSERT INTO {}.added_string VALUES ({}, {})",
-                                               schema_, id, duck::Literal(text))));
+    ROCHOUND_CHECK(connection_.Run(
+        fmt::format("INSERT INTO {}.added_string VALUES ({}, {})", raw_, id, duck::Literal(text))));
   ROCHOUND_CHECK(AddOperations());
   ROCHOUND_CHECK(AddProcesses());
   ROCHOUND_CHECK(TellLosses());
-  return connection_.Run("DROP TABLE " + schema_ + ".linked");
+  return connection_.Run("DROP TABLE " + raw_ + ".linked");
 }
 
 }  // namespace
