@@ -16,7 +16,7 @@ namespace rochound::cli {
 namespace {
 
 // DuckDB goes above its limit by what its readers hold.
-constexpr uint64_t kMostMemory = uint64_t{6} << 30;
+constexpr uint64_t kMostMemory = uint64_t{5} << 30;
 
 uint64_t DefaultMemory() {
   const auto pages = static_cast<uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES)));
@@ -41,7 +41,7 @@ void TraceOptions::AddTo(CLI::App& subcommand, const std::string& help) {
   subcommand.add_option("trace", traces_, help)->type_name("TRACE...");
   subcommand
       .add_option("--memory", memory_,
-                  "Use at most this much, e.g. 4GiB (half the machine, at most 6GiB)")
+                  "Use at most this much, e.g. 4GiB (half the machine, at most 5GiB)")
       ->type_name("SIZE");
 }
 
