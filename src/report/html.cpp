@@ -137,7 +137,6 @@ std::string Json(const HtmlContent& content) {
   const ordered_json json{{"version", 1},
                           {"title", content.title},
                           {"sources", content.sources},
-                          {"generator", content.generator},
                           {"health", content.doubts},
                           {"facts",
                            {{"length", timeline.facts.length},
@@ -155,7 +154,6 @@ std::string Json(const HtmlContent& content) {
 
 Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& options) {
   HtmlContent content;
-  content.generator = options.generator;
   for (const std::filesystem::path& source : trace.sources())
     content.sources.push_back(source.string());
   content.title = content.sources.empty() ? "trace" : trace.sources()[0].filename().string();

@@ -23,14 +23,12 @@ struct HtmlOptions {
   uint64_t most_events = 2000000;  // of the timeline; more are thinned
   uint64_t most_rows = 2000;       // of each table
   analysis::AskOptions ask{};      // its limit is most_rows
-  std::string generator;           // "rochound 0.1.0"
 };
 
 // What the page is made of.
 struct HtmlContent {
   std::string title;
   std::vector<std::string> sources;
-  std::string generator;
   std::vector<std::string> doubts;    // also of the questions that could not be answered
   std::vector<std::string> failures;  // those alone
   std::vector<analysis::Answer> answers;

@@ -56,7 +56,6 @@ export interface Report {
   version: number;
   title: string;
   sources: string[];
-  generator: string;
   health: string[];  // what is not clean, in words
   facts: {length: number; calls: number; ops: number; processes: number; gpus: number};
   answers: Answer[];
