@@ -24,13 +24,16 @@ class TraceOptions {
 
   // With a bar on the terminal whenever it or a later statement takes long.
   base::Result<store::TraceDatabase> Open();
+  // The same, ready to be asked many questions one after the other.
+  base::Result<store::TraceDatabase> OpenForMany();
   // The same for some of them, with RPD's views, for queries by people.
   base::Result<store::TraceDatabase> OpenWithViews(const std::vector<std::string>& traces);
 
   const std::vector<std::string>& traces() const { return traces_; }
 
  private:
-  base::Result<store::TraceDatabase> Open(const std::vector<std::string>& traces, bool views);
+  base::Result<store::TraceDatabase> Open(const std::vector<std::string>& traces, bool views,
+                                          bool load);
 
   std::vector<std::string> traces_;
   std::string memory_;

@@ -54,7 +54,7 @@ read or the file not written.
 
 int ReportCommand::Run(const std::vector<std::string>& /*program*/) {
   if (trace_.traces().empty()) return NoTrace(name());
-  auto trace = trace_.Open();
+  auto trace = trace_.OpenForMany();
   if (!trace.ok()) return Failed(trace.error());
   report::HtmlOptions options;
   options.most_events = most_events_;
@@ -93,7 +93,7 @@ read.
 
 int TopCommand::Run(const std::vector<std::string>& /*program*/) {
   if (trace_.traces().empty()) return NoTrace(name());
-  auto trace = trace_.Open();
+  auto trace = trace_.OpenForMany();
   if (!trace.ok()) return Failed(trace.error());
   analysis::AskOptions ask;
   ask.limit = json_ ? 0 : rows_;

@@ -147,6 +147,7 @@ base::Result<TraceDatabase> TraceDatabase::Open(const std::vector<std::filesyste
   // In one transaction: for each one, DuckDB opens every SQLite file and reads its schema anew.
   ROCHOUND_CHECK(trace.connection_.Run("BEGIN"));
   if (facts.size() > 1) ROCHOUND_CHECK(trace.Join(facts));
+  if (options.load) ROCHOUND_CHECK(trace.Load());
   if (options.views) ROCHOUND_CHECK(trace.connection_.Run(kRpdViews));
   ROCHOUND_CHECK(trace.connection_.Run("COMMIT"));
   if (options.progress) {
@@ -155,6 +156,20 @@ base::Result<TraceDatabase> TraceDatabase::Open(const std::vector<std::filesyste
     });
   }
   return trace;
+}
+
+base::Result<void> TraceDatabase::Load() {
+  for (const TraceTable& table : TraceTables()) {
+    const std::string name = duck::Identifier(table.name);
+    ROCHOUND_TRY(const int64_t is_view,
+                 connection_.Number("SELECT count(*) FROM duckdb_views() WHERE schema_name = 'main' AND "
+                                    "view_name = " +
+                                    duck::Literal(table.name)));
+    if (is_view == 0) continue;  // its reader has filled a table already
+    ROCHOUND_CHECK(connection_.Run("CREATE TABLE loaded AS SELECT * FROM " + name + "; DROP VIEW " +
+                                   name + "; ALTER TABLE loaded RENAME TO " + name));
+  }
+  return {};
 }
 
 base::Result<void> TraceDatabase::Join(const std::vector<SourceFacts>& facts) {

@@ -31,6 +31,9 @@ struct OpenOptions {
   // RPD's views, for queries by people; what is asked by rochound itself uses the tables. Making
   // them takes longer than a small question.
   bool views = true;
+  // Copies the tables into the database: for many questions one after the other, of a trace that is
+  // not too large.
+  bool load = false;
   // Called while a source is being read that cannot be used in place, or a statement takes long.
   std::function<bool(const std::string& what, double part)> progress{};
 };
@@ -55,6 +58,7 @@ class TraceDatabase {
   base::Result<SourceFacts> Attach(const std::filesystem::path& path, const std::string& schema,
                                    const OpenOptions& options);
   base::Result<void> Join(const std::vector<SourceFacts>& facts);
+  base::Result<void> Load();
 
   std::vector<base::TempDir> scratch_;  // what was made of flight logs; outlives the connection
   duck::Connection connection_;
