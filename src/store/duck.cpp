@@ -118,8 +118,8 @@ int64_t Clamp(duckdb_hugeint value) {
   return static_cast<int64_t>(value.lower);
 }
 
-// Tells of progress while a statement is executed, on a thread of its own: the one that executes may be
-// in a single step for long. Ends with the object.
+// Tells of progress while a statement is executed, on a thread of its own: the one that executes
+// may be in a single step for long. Ends with the object.
 class Watch {
  public:
   Watch(duckdb_connection connection, const std::function<bool(double)>& progress, bool* given_up) {
@@ -420,9 +420,7 @@ base::Result<void> Connection::State::Execute(duckdb_prepared_statement statemen
   duckdb_destroy_pending(&pending);
   if (done == DuckDBError) {
     const char* error = duckdb_result_error(result);
-    base::Error problem{given_up           ? "interrupted"
-                        : error != nullptr ? error
-                                           : "DuckDB gave up"};
+    base::Error problem{given_up ? "interrupted" : error != nullptr ? error : "DuckDB gave up"};
     duckdb_destroy_result(result);
     return problem;
   }

@@ -100,8 +100,8 @@ class Connection {
   base::Result<Appender> Append(const std::string& schema, const std::string& table);
 
   // Called about ten times a second while a statement takes its time, on another thread while the
-  // calling one waits, with the percentage done (negative: not known). False: the statement is given
-  // up.
+  // calling one waits, with the percentage done (negative: not known). False: the statement is
+  // given up.
   void set_progress(std::function<bool(double percent)> progress);
 
  private:

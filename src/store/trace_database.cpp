@@ -161,10 +161,11 @@ base::Result<TraceDatabase> TraceDatabase::Open(const std::vector<std::filesyste
 base::Result<void> TraceDatabase::Load() {
   for (const TraceTable& table : TraceTables()) {
     const std::string name = duck::Identifier(table.name);
-    ROCHOUND_TRY(const int64_t is_view,
-                 connection_.Number("SELECT count(*) FROM duckdb_views() WHERE schema_name = 'main' AND "
-                                    "view_name = " +
-                                    duck::Literal(table.name)));
+    ROCHOUND_TRY(
+        const int64_t is_view,
+        connection_.Number("SELECT count(*) FROM duckdb_views() WHERE schema_name = 'main' AND "
+                           "view_name = " +
+                           duck::Literal(table.name)));
     if (is_view == 0) continue;  // its reader has filled a table already
     ROCHOUND_CHECK(connection_.Run("CREATE TABLE loaded AS SELECT * FROM " + name + "; DROP VIEW " +
                                    name + "; ALTER TABLE loaded RENAME TO " + name));
