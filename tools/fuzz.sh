@@ -3,7 +3,7 @@
 #
 # Builds and runs the fuzzers for a bounded time: fuzz.sh BUILD_FOLDER [NAME] [--seconds N]
 # What a fuzzer learns is kept in the build folder; seeds that are worth keeping for ever stand in
-# tests/fuzz/NAME. A finding is left in the build folder and its path printed.
+# tests/fuzz/corpus/NAME. A finding is left in the build folder and its path printed.
 set -euo pipefail
 
 tools=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +28,7 @@ if ((${#found[@]} == 0)); then
 fi
 for fuzzer in "${found[@]}"; do
   name=$(basename "$fuzzer" | sed 's/^fuzz_//')
-  corpus=("$folder/corpus/$name" "$tools/../tests/fuzz/$name"/)
+  corpus=("$folder/corpus/$name" "$tools/../tests/fuzz/corpus/$name"/)
   mkdir -p "${corpus[0]}"
   [[ -d ${corpus[1]} ]] || unset 'corpus[1]'
   echo "fuzz: $name for $seconds s"

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+//
+// What the fuzzers of the trace readers share: a folder in memory for the input, and reading a
+// trace as rochound does, to its last row. One thread.
+#pragma once
+
+#include <stdlib.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "store/duck.h"
+#include "store/source.h"
+#include "store/trace_tables.h"
+
+// DuckDB keeps what it once loaded, which is no finding of ours, and allocates so much that
+// remembering where makes everything four times slower.
+extern "C" const char* __asan_default_options() {
+  return "detect_leaks=0:malloc_context_size=0:max_malloc_fill_size=0:quarantine_size_mb=8";
+}
+
+namespace rochound::fuzz {
+
+inline constexpr size_t kTablesRead = 6;
+
+// One folder for all inputs, in memory if possible.
+inline const std::filesystem::path& Folder() {
+  static const std::filesystem::path folder = [] {
+    namespace fs = std::filesystem;
+    std::string name = (fs::is_directory("/dev/shm") ? "/dev/shm" : "/tmp");
+    name += "/rochound-fuzz-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) abort();
+    static const std::string made = name;
+    atexit([] { fs::remove_all(made); });
+    return fs::path(made);
+  }();
+  return folder;
+}
+
+inline std::filesystem::path Write(const char* name, std::string_view bytes) {
+  std::filesystem::path path = Folder() / name;
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return path;
+}
+
+// Attaches with `attach` and reads every column of some tables, which depend on the input: asking
+// for all takes longer than making them. The connection is kept for many inputs for the same
+// reason.
+template <typename Attach>
+void Read(const std::filesystem::path& path, std::string_view input, const Attach& attach) {
+  static std::optional<store::duck::Connection> connection;
+  static int uses = 0;
+  if (!connection || ++uses > 2000) {
+    connection.reset();
+    store::duck::Limits limits;
+    limits.memory_bytes = uint64_t{1} << 30;
+    limits.threads = 1;
+    connection.emplace(store::duck::Connection::Open(limits).value());
+    uses = 0;
+  }
+  const std::string schema = "s" + std::to_string(uses);
+  const auto facts = attach(*connection, path, schema);
+  if (facts.ok()) {
+    const size_t first = std::hash<std::string_view>()(input);
+    const auto tables = store::TraceTables();
+    for (size_t i = 0; i < kTablesRead; ++i) {
+      const store::TraceTable& table = tables[(first + i * 7) % tables.size()];
+      auto rows = connection->Query("SELECT " + store::ColumnNames(table) + " FROM " + schema +
+                                    "." + store::duck::Identifier(table.name));
+      uint64_t sum = 0;
+      while (rows.ok()) {
+        const auto more = rows.value().Next();
+        if (!more.ok() || !more.value()) break;
+        for (size_t column = 0; column < rows.value().columns(); ++column) {
+          sum += rows.value().IsNull(column) ? 1 : rows.value().Text(column).size();
+          sum += static_cast<uint64_t>(rows.value().Int(column));
+        }
+      }
+      static volatile uint64_t sink = 0;
+      sink = sink + sum;
+    }
+  }
+  (void)connection->Run("DROP SCHEMA IF EXISTS " + schema + " CASCADE").ok();
+  (void)connection->Run("DROP SCHEMA IF EXISTS " + schema + "_raw CASCADE").ok();
+  (void)connection->Run("DETACH DATABASE IF EXISTS " + schema + "_file").ok();
+}
+
+}  // namespace rochound::fuzz
