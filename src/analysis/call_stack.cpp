@@ -11,6 +11,8 @@ void CallTotals::Add(const CallCost& call) {
   cpu_exclusive += call.cpu_exclusive;
   gpu_inclusive += call.gpu_inclusive;
   gpu_exclusive += call.gpu_exclusive;
+  const auto cpu = static_cast<double>(call.cpu_exclusive);
+  cpu_exclusive_squares += cpu * cpu;
 }
 
 uint32_t CallTree::Child(uint32_t parent, uint32_t name) {

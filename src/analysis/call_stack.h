@@ -45,6 +45,7 @@ struct CallTotals {
   int64_t calls = 0;
   int64_t cpu_inclusive = 0, cpu_exclusive = 0;
   int64_t gpu_inclusive = 0, gpu_exclusive = 0;
+  double cpu_exclusive_squares = 0;  // the sum of them, for how much the calls differ
 
   void Add(const CallCost& call);
 };

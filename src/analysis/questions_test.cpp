@@ -307,6 +307,30 @@ TEST_F(DiffTest, TellsChangesFromChance) {
   EXPECT_EQ(lines[4], "Gone 1 0 7 - - -7 - gone");
 }
 
+TEST_F(DiffTest, ComparesCallStacksOfNumberedRanges) {
+  TestTrace before, after;
+  for (int i = 0; i < 10; ++i) {
+    const int64_t at = i * 1000;
+    const std::string step = "step " + std::to_string(i);
+    before.Range(at, at + 500, step);
+    before.Call({.start = at + 100, .end = at + 150 + i % 2, .name = "hipMemcpy2D"});
+    after.Range(at, at + 500, step);
+    after.Call({.start = at + 100, .end = at + 250 + i % 2, .name = "hipMemcpy2D"});
+  }
+  after.Call({.start = 20000, .end = 20001, .name = "hipFree"});
+  auto trace = store::TraceDatabase::Open({Write(before, "a.rpd"), Write(after, "b.rpd")});
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  const Lines lines = Rows(Asked(trace.value(), "diff"), "stacks");
+  ASSERT_EQ(lines.size(), 4U);
+  // The copies take 100 more of each step, which the steps themselves take less.
+  EXPECT_TRUE(lines[1].starts_with("step # 10 10 449.5 349.5 -22.2469 -1000 ")) << lines[1];
+  EXPECT_TRUE(lines[1].ends_with(" faster")) << lines[1];
+  EXPECT_TRUE(lines[2].starts_with("step # > hipMemcpy2D 10 10 50.5 150.5 198.02 1000 "))
+      << lines[2];
+  EXPECT_TRUE(lines[2].ends_with(" slower")) << lines[2];
+  EXPECT_EQ(lines[3], "hipFree 0 1 - 1 - 1 - new");
+}
+
 TEST_F(DiffTest, NeedsTwoTraces) {
   auto trace = store::TraceDatabase::Open({Write(TestTrace(), "one.rpd")});
   ASSERT_TRUE(trace.ok());

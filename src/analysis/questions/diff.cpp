@@ -2,12 +2,14 @@
 #include "analysis/questions/diff.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analysis/call_stacks.h"
 #include "analysis/statistics.h"
 
 namespace rochound::analysis {
@@ -57,11 +59,7 @@ std::string Verdict(const Pair& pair, double p) {
   return pair.after.mean > pair.before.mean ? "slower" : "faster";
 }
 
-base::Result<Table> Compare(store::duck::Connection& connection, const Group& group,
-                            uint64_t limit) {
-  std::map<Key, Pair> pairs;
-  ROCHOUND_CHECK(Read(connection, group, "source0", &Pair::before, pairs));
-  ROCHOUND_CHECK(Read(connection, group, "source1", &Pair::after, pairs));
+Table Compared(const Group& group, const std::map<Key, Pair>& pairs, uint64_t limit) {
   std::vector<double> p;
   for (const auto& [key, pair] : pairs) p.push_back(WelchP(pair.before, pair.after));
   const std::vector<double> adjusted = HolmAdjusted(p);
@@ -111,6 +109,65 @@ base::Result<Table> Compare(store::duck::Connection& connection, const Group& gr
   return table;
 }
 
+base::Result<Table> Compare(store::duck::Connection& connection, const Group& group,
+                            uint64_t limit) {
+  std::map<Key, Pair> pairs;
+  ROCHOUND_CHECK(Read(connection, group, "source0", &Pair::before, pairs));
+  ROCHOUND_CHECK(Read(connection, group, "source1", &Pair::after, pairs));
+  return Compared(group, pairs, limit);
+}
+
+// `step 7` and `step 8` are the same range in two runs; hipMemcpy2D keeps its digit.
+std::string WithoutNumbers(const std::string& name) {
+  std::string text;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const bool digit = isdigit(static_cast<unsigned char>(name[i])) != 0;
+    const bool inside = i > 0 && isalnum(static_cast<unsigned char>(name[i - 1])) != 0;
+    if (!digit || (inside && (text.empty() || text.back() != '#'))) {
+      text += name[i];
+    } else if (text.empty() || text.back() != '#' || !inside) {
+      text += '#';
+    }
+  }
+  return text;
+}
+
+// What each path of calls spent itself, that is without what it called.
+base::Result<void> ReadStacks(store::duck::Connection& connection, const std::string& schema,
+                              Sample Pair::* side, std::map<Key, Pair>& pairs) {
+  ROCHOUND_CHECK(connection.Run("SET schema = " + store::duck::Literal(schema)));
+  auto loaded = LoadCallStacks(connection);
+  ROCHOUND_CHECK(connection.Run("SET schema = 'main'"));
+  if (!loaded.ok()) return loaded.error();
+  const CallStacks& stacks = loaded.value();
+  const std::vector<CallTree::Node>& nodes = stacks.tree.nodes();
+  struct Sum {
+    int64_t calls = 0;
+    double ns = 0, squares = 0;
+  };
+  std::map<std::string, Sum> sums;
+  std::vector<std::string> paths(nodes.size());
+  for (size_t i = 1; i < nodes.size(); ++i) {  // a parent comes before its children
+    const CallTree::Node& node = nodes[i];
+    const std::string name =
+        node.name == CallTree::kMore ? "..." : WithoutNumbers(stacks.NameOf(node.name));
+    paths[i] = node.parent == 0 ? name : paths[node.parent] + " > " + name;
+    Sum& sum = sums[paths[i]];
+    sum.calls += node.totals.calls;
+    sum.ns += static_cast<double>(node.totals.cpu_exclusive);
+    sum.squares += node.totals.cpu_exclusive_squares;
+  }
+  for (const auto& [path, sum] : sums) {
+    const auto count = static_cast<double>(sum.calls);
+    if (sum.calls == 0) continue;
+    const double mean = sum.ns / count;
+    const double variance =
+        sum.calls > 1 ? std::max(0.0, (sum.squares - sum.ns * mean) / (count - 1)) : 0;
+    pairs[{path}].*side = {sum.calls, mean, variance};
+  }
+  return {};
+}
+
 std::vector<Group> Groups() {
   const std::string kernels =
       "FROM @.rochound_dispatch d JOIN @.rocpd_op o ON o.id = d.op_id "
@@ -158,6 +215,12 @@ base::Result<Answer> AskDiff(store::TraceDatabase& trace, const AskOptions& opti
     ROCHOUND_TRY(Table table, Compare(trace.connection(), group, options.limit));
     answer.tables.push_back(std::move(table));
   }
+  std::map<Key, Pair> stacks;
+  ROCHOUND_CHECK(ReadStacks(trace.connection(), "source0", &Pair::before, stacks));
+  ROCHOUND_CHECK(ReadStacks(trace.connection(), "source1", &Pair::after, stacks));
+  answer.tables.push_back(Compared(
+      {"stacks", "Call stacks, by the time that each call on them spent itself", {"path"}, ""},
+      stacks, options.limit));
   return answer;
 }
 
