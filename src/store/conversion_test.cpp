@@ -322,6 +322,22 @@ TEST_F(Conversion, PairsAllocationsAcrossThreads) {
             (Rows{"2000100|2000150", "2000200|2000250", "2000300|2000350", "2001000|"}));
 }
 
+TEST_F(Conversion, WritesOnlyUtf8) {
+  TestLog log(run());
+  log.Kernel(1, "latin \xe9");
+  log.Queue(1, 1);
+  auto* thread = log.NewThread();
+  log.Range(thread, trace::RangeKind::kPush, "caf\xe9 cr\xc3\xa8me", 2'000'000);
+  log.Range(thread, trace::RangeKind::kPop, "", 2'000'100);
+  log.Dispatch(thread, 0, 1, 1, 1, 2'000'000);
+  log.Finish();
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT args FROM api WHERE domain = 'roctx'"),
+            Rows{"caf\xef\xbf\xbd cr\xc3\xa8me"});
+  EXPECT_EQ(Ask("SELECT kernelName FROM kernel"), Rows{"latin \xef\xbf\xbd"});
+}
+
 TEST_F(Conversion, PairsRangesAcrossThreads) {
   TestLog log(run());
   auto* stops = log.NewThread();

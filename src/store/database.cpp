@@ -3,6 +3,8 @@
 
 #include <sqlite3.h>
 
+#include "store/utf8.h"
+
 namespace rochound::store {
 namespace {
 
@@ -10,6 +12,12 @@ base::Error LastError(sqlite3* connection) {
   const char* const name = sqlite3_db_filename(connection, nullptr);
   return base::Error{std::string("'") + (name != nullptr ? name : "") +
                      "': " + sqlite3_errmsg(connection)};
+}
+
+void IsUtf8Function(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  const auto* const text = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
+  const auto size = static_cast<size_t>(sqlite3_value_bytes(values[0]));
+  sqlite3_result_int(context, text == nullptr || IsUtf8({text, size}) ? 1 : 0);
 }
 
 }  // namespace
@@ -64,6 +72,10 @@ std::string Statement::Text(int column) const {
 
 double Statement::Real(int column) const { return sqlite3_column_double(statement_, column); }
 
+bool Statement::IsNull(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
 base::Result<Database> Database::Open(const std::filesystem::path& path, Mode mode) {
   int flags = SQLITE_OPEN_READWRITE;
   if (mode == Mode::kCreate) flags |= SQLITE_OPEN_CREATE;
@@ -82,6 +94,11 @@ Database::Database(Database&& other) noexcept : connection_(other.connection_) {
 }
 
 Database::~Database() { sqlite3_close(connection_); }
+
+void Database::AddUtf8Check() {
+  sqlite3_create_function(connection_, "is_utf8", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr,
+                          IsUtf8Function, nullptr, nullptr);
+}
 
 base::Result<void> Database::Run(const std::string& sql) {
   if (sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)

@@ -46,6 +46,7 @@ class Statement {
   int64_t Int(int column) const;
   std::string Text(int column) const;
   double Real(int column) const;
+  bool IsNull(int column) const;
 
  private:
   friend class Database;
@@ -64,6 +65,9 @@ class Database {
   Database(Database&& other) noexcept;
   Database& operator=(Database&&) = delete;
   ~Database();
+
+  // Makes is_utf8(text) known to this connection's SQL.
+  void AddUtf8Check();
 
   // Runs any number of statements and ignores their rows.
   base::Result<void> Run(const std::string& sql);

@@ -154,7 +154,10 @@ struct Statement {
 
 std::string Literal(std::string_view text) {
   std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  for (const char c : text) {
+    if (c == '\0') continue;  // would end the statement
+    quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  }
   return quoted + "'";
 }
 

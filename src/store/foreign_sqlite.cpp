@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <vector>
+
+#include "store/utf8.h"
 
 namespace rochound::store {
 namespace {
@@ -19,6 +22,12 @@ const char* DuckType(ForeignColumn::Type type) {
                                          : "VARCHAR";
 }
 
+const char* SqliteType(ForeignColumn::Type type) {
+  return type == ForeignColumn::kInteger ? "INTEGER"
+         : type == ForeignColumn::kReal  ? "REAL"
+                                         : "TEXT";
+}
+
 }  // namespace
 
 base::Result<ForeignSqlite> ForeignSqlite::Attach(duck::Connection& connection,
@@ -26,7 +35,8 @@ base::Result<ForeignSqlite> ForeignSqlite::Attach(duck::Connection& connection,
                                                   const std::string& name) {
   const std::string file = path.string();
   ROCHOUND_TRY(Database database, Database::Open(path, Database::Mode::kRead));
-  ForeignSqlite source(std::move(database), file, name);
+  database.AddUtf8Check();
+  ForeignSqlite source(connection, std::move(database), file, name);
   ROCHOUND_TRY(Statement statement,
                source.database_.Prepare("SELECT m.name, c.name FROM sqlite_master m, "
                                         "pragma_table_info(m.name) c WHERE m.type = 'table'"));
@@ -48,7 +58,8 @@ base::Result<ForeignSqlite> ForeignSqlite::Attach(duck::Connection& connection,
 base::Result<std::string> ForeignSqlite::Select(const std::string& table,
                                                 std::span<const ForeignColumn> columns) {
   const auto found = tables_.find(table);
-  std::string direct, converted, in_sqlite, odd, wrong;
+  std::string direct, converted, in_sqlite, odd, wrong, bad_text;
+  std::vector<ForeignColumn> present;
   const auto add = [](std::string* list, const std::string& item) {
     *list += (list->empty() ? "" : ", ") + item;
   };
@@ -67,19 +78,20 @@ base::Result<std::string> ForeignSqlite::Select(const std::string& table,
       continue;
     }
     const bool text = column.type == ForeignColumn::kText;
-    const std::string sqlite_type = text                                  ? "TEXT"
-                                    : column.type == ForeignColumn::kReal ? "REAL"
-                                                                          : "INTEGER";
     add(&direct, "CAST(" + name + " AS " + type + ") AS " + name);
     // What SQLite makes of a value when it has to be a number: its digits, or zero.
-    add(&in_sqlite, "CAST(" + name + " AS " + sqlite_type + ") AS " + name);
+    add(&in_sqlite, "CAST(" + name + " AS " + SqliteType(column.type) + ") AS " + name);
     add(&converted, "TRY_CAST(" + name + " AS " + type + ") AS " + name);
     const std::string good = text                                  ? "('text', 'null')"
                              : column.type == ForeignColumn::kReal ? "('real', 'integer', 'null')"
                                                                    : "('integer', 'null')";
     odd += (odd.empty() ? "" : " OR ") + ("typeof(" + name + ") NOT IN " + good);
     // RPD writes an empty text for a number that it does not have.
-    if (text) continue;
+    present.push_back(column);
+    if (text) {
+      bad_text += (bad_text.empty() ? "NOT is_utf8(" : " OR NOT is_utf8(") + name + ")";
+      continue;
+    }
     wrong += (wrong.empty() ? "" : " OR ") + ("typeof(" + name + ") NOT IN " + good) + " AND " +
              name + " <> ''";
   }
@@ -88,6 +100,16 @@ base::Result<std::string> ForeignSqlite::Select(const std::string& table,
   if (!odd.empty()) {
     ROCHOUND_TRY(odd_rows, database_.Number("SELECT count(*) FROM " + duck::Identifier(table) +
                                             " WHERE " + odd));
+  }
+  if (!bad_text.empty()) {
+    ROCHOUND_TRY(
+        const int64_t rows,
+        database_.Number("SELECT count(*) FROM " + duck::Identifier(table) + " WHERE " + bad_text));
+    if (rows > 0) {
+      mended_rows_ += rows;
+      ROCHOUND_TRY(const std::string copy, Copy(table, present));
+      return "(SELECT " + direct + " FROM " + copy + ")";
+    }
   }
   if (odd_rows == 0) {
     return "(SELECT " + direct + " FROM " + duck::Identifier(name_) + ".main." +
@@ -100,6 +122,43 @@ base::Result<std::string> ForeignSqlite::Select(const std::string& table,
   }
   return "(SELECT " + converted + " FROM sqlite_query(" + duck::Literal(name_) + ", " +
          duck::Literal("SELECT " + in_sqlite + " FROM " + duck::Identifier(table)) + "))";
+}
+
+base::Result<std::string> ForeignSqlite::Copy(const std::string& table,
+                                              std::span<const ForeignColumn> columns) {
+  const std::string schema = name_ + "_mended";
+  std::string definitions, list;
+  for (const ForeignColumn& column : columns) {
+    const std::string name = duck::Identifier(column.name);
+    definitions += (definitions.empty() ? "" : ", ") + name + " " + DuckType(column.type);
+    list += (list.empty() ? "" : ", ") + ("CAST(" + name + " AS ") + SqliteType(column.type) + ")";
+  }
+  const std::string copy = duck::Identifier(schema) + "." + duck::Identifier(table);
+  ROCHOUND_CHECK(connection_->Run("CREATE SCHEMA IF NOT EXISTS " + duck::Identifier(schema) +
+                                  "; CREATE OR REPLACE TABLE " + copy + " (" + definitions + ")"));
+  ROCHOUND_TRY(duck::Appender appender, connection_->Append(schema, table));
+  ROCHOUND_TRY(Statement rows,
+               database_.Prepare("SELECT " + list + " FROM " + duck::Identifier(table)));
+  std::string scratch;
+  while (true) {
+    ROCHOUND_TRY(const bool more, rows.Step());
+    if (!more) break;
+    for (int i = 0; i < rows.columns(); ++i) {
+      const ForeignColumn::Type type = columns[static_cast<size_t>(i)].type;
+      if (rows.IsNull(i)) {
+        appender.Null();
+      } else if (type == ForeignColumn::kInteger) {
+        appender.Int(rows.Int(i));
+      } else if (type == ForeignColumn::kReal) {
+        appender.Real(rows.Real(i));
+      } else {
+        appender.Text(ToUtf8(rows.Text(i), &scratch));
+      }
+    }
+    appender.EndRow();
+  }
+  ROCHOUND_CHECK(appender.Finish());
+  return copy;
 }
 
 }  // namespace rochound::store

@@ -5,7 +5,8 @@
 // table over a single such value, so every table is looked at once when it is asked for: one that
 // holds what it declares is read directly, any other through SQLite's own conversions, and values
 // that are no numbers where numbers belong are counted. Used by the readers of .rpd and rocpd while
-// they attach; one thread.
+// they attach; one thread. A table with texts that are no UTF-8, on which DuckDB's functions fail,
+// is copied with them mended.
 #pragma once
 
 #include <cstdint>
@@ -47,15 +48,24 @@ class ForeignSqlite {
 
   // Rows with something else where a number belongs, so far.
   int64_t wrong_rows() const { return wrong_rows_; }
+  // Rows with texts that are no UTF-8.
+  int64_t mended_rows() const { return mended_rows_; }
 
  private:
-  ForeignSqlite(Database database, std::string file, std::string name)
-      : database_(std::move(database)), file_(std::move(file)), name_(std::move(name)) {}
+  ForeignSqlite(duck::Connection& connection, Database database, std::string file, std::string name)
+      : connection_(&connection),
+        database_(std::move(database)),
+        file_(std::move(file)),
+        name_(std::move(name)) {}
+  // A copy in DuckDB; `columns` are of a table that has them all.
+  base::Result<std::string> Copy(const std::string& table, std::span<const ForeignColumn> columns);
 
+  duck::Connection* connection_;
   Database database_;
   std::string file_, name_;
   std::map<std::string, std::set<std::string>> tables_;
   int64_t wrong_rows_ = 0;
+  int64_t mended_rows_ = 0;
 };
 
 }  // namespace rochound::store

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "store/utf8.h"
+
 namespace rochound::store {
 namespace {
 
@@ -168,28 +170,6 @@ void AppendEach(std::string* out, const Function& function, const CallArguments&
   }
 }
 
-// Length of the UTF-8 character at the front of text; 0: it is not one.
-size_t CharacterLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const size_t length = first < 0x80   ? 1
-                        : first < 0xc2 ? 0
-                        : first < 0xe0 ? 2
-                        : first < 0xf0 ? 3
-                        : first < 0xf5 ? 4
-                                       : 0;
-  if (length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  if (length > 2) {  // overlong forms, surrogates, and what is beyond Unicode
-    const unsigned char second = byte(1);
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
-      return 0;
-  }
-  return length;
-}
-
 }  // namespace
 
 Function::Function(std::string_view its_domain, std::string_view its_name,
@@ -281,7 +261,7 @@ void AppendResultJson(std::string* out, const Function& function, const CallArgu
 void AppendJsonText(std::string* out, std::string_view text) {
   out->push_back('"');
   while (!text.empty()) {
-    const size_t length = CharacterLength(text);
+    const size_t length = Utf8Length(text);
     const char c = text[0];
     if (length == 0) {
       out->append("\\ufffd");

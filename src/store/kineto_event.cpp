@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "store/utf8.h"
+
 namespace rochound::store {
 namespace {
 
@@ -55,22 +57,6 @@ void AppendCompact(std::string_view json, std::string* out) {
       out->push_back(' ');
     } else if (c != ' ' && c != '\n' && c != '\t' && c != '\r') {
       out->push_back(c);
-    }
-  }
-}
-
-// What is no UTF-8 becomes '?': a name with one bad byte is better than no event.
-void MakeUtf8(std::string* text) {
-  size_t at = 0;
-  while (at < text->size()) {
-    size_t length = 1;
-    const auto first = static_cast<unsigned char>((*text)[at]);
-    if (first >= 0xc0) length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0x80 || (first >= 0xc0 && at + length <= text->size() &&
-                         simdjson::validate_utf8(text->data() + at, length))) {
-      at += length;
-    } else {
-      (*text)[at++] = '?';
     }
   }
 }
@@ -172,8 +158,8 @@ KinetoParser::KinetoParser() : state_(std::make_unique<State>()) {}
 KinetoParser::~KinetoParser() = default;
 
 bool KinetoParser::Parse(std::string_view object, KinetoEvent* event) {
-  state_->padded.assign(object);
-  if (!simdjson::validate_utf8(object.data(), object.size())) MakeUtf8(&state_->padded);
+  // A name with one bad byte is better than no event.
+  state_->padded.assign(ToUtf8(object, &state_->text));
   state_->padded.append(simdjson::SIMDJSON_PADDING, ' ');
   return state_->Parse(event);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "store/database.h"
+#include "store/utf8.h"
 
 namespace rochound::store {
 namespace {
@@ -61,7 +62,7 @@ int64_t RpdWriter::AddApi(const ApiRow& row) {
     if (row.args.empty()) empty_args_ = args;
     record_.Clear();
     record_.Null();
-    record_.Text(RpdFile::Cut(row.args));
+    record_.Text(ToUtf8(RpdFile::Cut(row.args), &scratch_));
     Put(ustring_, args);
   }
   const int64_t id = Id(api_);
@@ -171,14 +172,14 @@ base::Result<void> RpdWriter::AddSmallTables(Database& database) {
   ROCHOUND_TRY(Statement string, database.Prepare("INSERT INTO rocpd_string VALUES (?, ?)"));
   int64_t id = 0;
   for (const std::string* text : strings_) {
-    string.BindAll(++id, std::string_view(*text));
+    string.BindAll(++id, ToUtf8(*text, &scratch_));
     ROCHOUND_CHECK(string.Run());
   }
   ROCHOUND_TRY(Statement metadata,
                database.Prepare("INSERT INTO rocpd_metadata(tag, value) VALUES (?, ?)"));
   AddMetadata("session_count", std::to_string(sessions_.size()));
   for (const auto& [tag, value] : metadata_) {
-    metadata.BindAll(std::string_view(tag), std::string_view(value));
+    metadata.BindAll(std::string_view(tag), ToUtf8(value, &scratch_));
     ROCHOUND_CHECK(metadata.Run());
   }
   ROCHOUND_TRY(Statement kernel,
@@ -197,8 +198,9 @@ base::Result<void> RpdWriter::AddSmallTables(Database& database) {
   int64_t number = 0;
   for (const Session& session : sessions_) {
     const ProcessRow& row = session.process;
-    process.BindAll(number, row.pid, row.ppid, std::string_view(row.executable),
-                    std::string_view(row.command), std::string_view(row.host), row.start, row.end,
+    std::string executable, command, host;
+    process.BindAll(number, row.pid, row.ppid, ToUtf8(row.executable, &executable),
+                    ToUtf8(row.command, &command), ToUtf8(row.host, &host), row.start, row.end,
                     row.calls, row.dispatches, row.copies, std::string_view(row.note));
     ROCHOUND_CHECK(process.Run());
     for (const AgentRow& one : session.agents) {

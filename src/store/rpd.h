@@ -164,6 +164,7 @@ class RpdWriter {
   Table api_, ustring_, op_, api_ops_, kernel_api_, copy_api_, stack_frame_, dispatch_, copy_,
       allocation_;
   Record record_;
+  std::string scratch_;
   int64_t session_ = -1;
   int64_t base_ = 0;
   int64_t empty_args_ = 0;  // this session's empty ustring; 0: not made yet

@@ -19,6 +19,7 @@
 #include "store/kineto_event.h"
 #include "store/names.h"
 #include "store/trace_tables.h"
+#include "store/utf8.h"
 
 namespace rochound::store {
 namespace {
@@ -413,8 +414,7 @@ void Loader::Member(std::string_view name, std::string_view value) {
     }
     return;
   }
-  if (members_.size() < 100000 && simdjson::validate_utf8(name.data(), name.size()) &&
-      simdjson::validate_utf8(value.data(), value.size()))
+  if (members_.size() < 100000 && IsUtf8(name) && IsUtf8(value))
     members_.emplace_back(name, Cut(value, kMaxText));
 }
 

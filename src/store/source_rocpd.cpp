@@ -558,6 +558,7 @@ base::Result<void> Reader::TellLosses() {
                  connection_.Number(fmt::format(fmt::runtime(loss.count), schema_, raw_)));
     ROCHOUND_CHECK(lost(loss.what, count, loss.note));
   }
+  ROCHOUND_CHECK(lost("texts", file_.mended_rows(), "bytes that are no UTF-8 were replaced"));
   return lost("values", file_.wrong_rows(), "rows with something else where a number belongs");
 }
 
@@ -584,7 +585,7 @@ base::Result<void> Reader::Run() {
       "INSERT INTO {0}.rocpd_metadata SELECT 1, 'gpu_stride', '{2}' UNION ALL SELECT 2, "
       "'pid_stride', "
       "'{3}' UNION ALL SELECT 3, 'schema_version', '3' UNION ALL SELECT 4, 'session_count', "
-      "(SELECT count(*) FROM {0}.rochound_process)::VARCHAR; DROP SCHEMA {1} CASCADE;",
+      "(SELECT count(*) FROM {0}.rochound_process)::VARCHAR",
       kGpuStride, kPidStride);
 }
 
@@ -594,11 +595,17 @@ base::Result<SourceFacts> AttachRocpd(duck::Connection& connection,
                                       const std::filesystem::path& path, const std::string& schema,
                                       const SourceProgress& progress) {
   ROCHOUND_TRY(ForeignSqlite file, ForeignSqlite::Attach(connection, path, schema + "_file"));
-  if (auto done = Reader(connection, file, schema, progress).Run(); !done.ok())
+  // One transaction: for each, DuckDB opens the file and reads its schema anew.
+  ROCHOUND_CHECK(connection.Run("BEGIN"));
+  if (auto done = Reader(connection, file, schema, progress).Run(); !done.ok()) {
+    (void)connection.Run("ROLLBACK").ok();
     return done.error().In("'" + path.string() + "'");
-  if (auto detached = connection.Run("DETACH " + duck::Identifier(schema + "_file"));
-      !detached.ok())
-    return detached.error();
+  }
+  ROCHOUND_CHECK(connection.Run("COMMIT"));
+  ROCHOUND_CHECK(connection.Run("DROP SCHEMA " + duck::Identifier(schema + "_raw") +
+                                " CASCADE; DROP SCHEMA IF EXISTS " +
+                                duck::Identifier(schema + "_file_mended") + " CASCADE; DETACH " +
+                                duck::Identifier(schema + "_file")));
   return FactsOf(connection, schema);
 }
 

@@ -2,12 +2,11 @@
 //
 // An .rpd is read in place, by DuckDB's reader of SQLite files.
 #include <algorithm>
-#include <map>
-#include <set>
+#include <cctype>
 #include <string>
+#include <string_view>
 
-#include "base/files.h"
-#include "store/database.h"
+#include "store/foreign_sqlite.h"
 #include "store/source.h"
 #include "store/source_rpd_foreign.h"
 #include "store/trace_tables.h"
@@ -15,50 +14,36 @@
 namespace rochound::store {
 namespace {
 
-// Lower-case names of a table's columns; empty: no such table.
-using Columns = std::map<std::string, std::set<std::string>>;
-
 std::string Lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(tolower(c)); });
   return text;
 }
 
-base::Result<Columns> ReadColumns(Database& database) {
-  Columns columns;
-  ROCHOUND_TRY(
-      Statement statement,
-      database.Prepare("SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) "
-                       "c WHERE m.type = 'table'"));
-  while (true) {
-    ROCHOUND_TRY(const bool row, statement.Step());
-    if (!row) return columns;
-    columns[statement.Text(0)].insert(Lower(statement.Text(1)));
-  }
+// Only ours have them.
+base::Result<bool> IsOurs(const std::filesystem::path& path) {
+  ROCHOUND_TRY(Database database, Database::Open(path, Database::Mode::kRead));
+  ROCHOUND_TRY(const int64_t found,
+               database.Number("SELECT count(*) FROM sqlite_master WHERE name = 'rochound_process' "
+                               "AND type = 'table'"));
+  return found > 0;
 }
 
 }  // namespace
 
 base::Result<SourceFacts> AttachRpd(duck::Connection& connection, const std::filesystem::path& path,
                                     const std::string& schema) {
-  const std::string name = path.string();
-  ROCHOUND_TRY(Database database, Database::Open(path, Database::Mode::kRead));
-  ROCHOUND_TRY(const Columns columns, ReadColumns(database));
-  if (columns.count("rochound_process") == 0) return AttachForeignRpd(connection, path, schema);
+  ROCHOUND_TRY(const bool ours, IsOurs(path));
+  if (!ours) return AttachForeignRpd(connection, path, schema);
 
+  const std::string name = path.string();
   const std::string file = schema + "_file";
-  if (auto loaded = connection.Run("LOAD sqlite_scanner"); !loaded.ok()) {
-    return loaded.error().In(
-        "DuckDB's extension sqlite_scanner is needed to read '" + name +
-        "' and did not load; Debian's libduckdb has it, elsewhere: duckdb -c 'INSTALL sqlite'");
-  }
-  ROCHOUND_CHECK(connection.Run("ATTACH " + duck::Literal(name) + " AS " + duck::Identifier(file) +
-                                " (TYPE sqlite, READ_ONLY)"));
+  ROCHOUND_TRY(ForeignSqlite tables, ForeignSqlite::Attach(connection, path, file));
   // One transaction: for each, DuckDB opens the file and reads its schema anew.
   std::string sql = "BEGIN; CREATE SCHEMA IF NOT EXISTS " + duck::Identifier(schema) + ";";
   for (const TraceTable& table : TraceTables()) {
-    const auto found = columns.find(table.name);
-    if (found == columns.end()) {
+    const auto found = tables.tables().find(table.name);
+    if (found == tables.tables().end()) {
       sql += CreateTable(schema, table);
       continue;
     }
@@ -68,11 +53,19 @@ base::Result<SourceFacts> AttachRpd(duck::Connection& connection, const std::fil
                            ", which schema version 3 of RPD has"};
       }
     }
+    std::string from = duck::Identifier(file) + "." + duck::Identifier(table.name);
+    // Names are what most questions work on, and few enough to be looked at first.
+    if (std::string_view(table.name) == "rocpd_string") {
+      constexpr ForeignColumn kColumns[] = {{"id"}, {"string", ForeignColumn::kText}};
+      ROCHOUND_TRY(from, tables.Select(table.name, kColumns));
+    }
     sql += "CREATE VIEW " + duck::Identifier(schema) + "." + duck::Identifier(table.name) +
-           " AS SELECT " + ColumnNames(table) + " FROM " + duck::Identifier(file) + "." +
-           duck::Identifier(table.name) + ";";
+           " AS SELECT " + ColumnNames(table) + " FROM " + from + ";";
   }
-  ROCHOUND_CHECK(connection.Run(sql + "COMMIT;"));
+  if (auto made = connection.Run(sql + "COMMIT;"); !made.ok()) {
+    (void)connection.Run("ROLLBACK").ok();
+    return made.error().In("'" + name + "'");
+  }
   return FactsOf(connection, schema);
 }
 

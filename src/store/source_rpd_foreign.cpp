@@ -334,6 +334,8 @@ base::Result<void> Attacher::TellLosses() {
   }
   ROCHOUND_CHECK(Lost("values", "SELECT " + std::to_string(file_.wrong_rows()),
                       "rows with something else where a number belongs"));
+  ROCHOUND_CHECK(Lost("texts", "SELECT " + std::to_string(file_.mended_rows()),
+                      "bytes that are no UTF-8 were replaced"));
   // Tables of version 2 that version 3 dropped, and that nothing here stands for.
   for (const char* table : {"rocpd_barrierop", "rocpd_op_inputSignals"}) {
     if (!file_.Has(table)) continue;
@@ -361,8 +363,7 @@ base::Result<void> Attacher::Run() {
         fmt::format("INSERT INTO {}.added_string VALUES ({}, {})", raw_, id, duck::Literal(text))));
   ROCHOUND_CHECK(AddOperations());
   ROCHOUND_CHECK(AddProcesses());
-  ROCHOUND_CHECK(TellLosses());
-  return connection_.Run("DROP TABLE " + raw_ + ".linked");
+  return TellLosses();
 }
 
 }  // namespace
@@ -371,8 +372,14 @@ base::Result<SourceFacts> AttachForeignRpd(duck::Connection& connection,
                                            const std::filesystem::path& path,
                                            const std::string& schema) {
   ROCHOUND_TRY(ForeignSqlite file, ForeignSqlite::Attach(connection, path, schema + "_file"));
-  if (auto done = Attacher(connection, file, schema).Run(); !done.ok())
+  // One transaction: for each, DuckDB opens the file and reads its schema anew.
+  ROCHOUND_CHECK(connection.Run("BEGIN"));
+  if (auto done = Attacher(connection, file, schema).Run(); !done.ok()) {
+    (void)connection.Run("ROLLBACK").ok();
     return done.error().In("'" + path.string() + "'");
+  }
+  ROCHOUND_CHECK(connection.Run("COMMIT"));
+  ROCHOUND_CHECK(connection.Run("DROP TABLE " + duck::Identifier(schema + "_raw") + ".linked"));
   return FactsOf(connection, schema);
 }
 

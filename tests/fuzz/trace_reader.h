@@ -91,6 +91,7 @@ void Read(const std::filesystem::path& path, std::string_view input, const Attac
   }
   (void)connection->Run("DROP SCHEMA IF EXISTS " + schema + " CASCADE").ok();
   (void)connection->Run("DROP SCHEMA IF EXISTS " + schema + "_raw CASCADE").ok();
+  (void)connection->Run("DROP SCHEMA IF EXISTS " + schema + "_file_mended CASCADE").ok();
   (void)connection->Run("DETACH DATABASE IF EXISTS " + schema + "_file").ok();
 }
 

@@ -424,6 +424,29 @@ class Writers(Case):
         events = json.loads(self.convert(self.path / "in.rpd", to="out.json").read_text())["traceEvents"]
         self.assertEqual(len([e for e in events if e["name"] == name]), 2)
 
+    def test_texts_that_are_no_utf8(self):
+        bad = b"a\xffb\xc3"
+        inputs.rpd_v3(self.path / "in.rpd")
+        inputs.rocpd(self.path / "in.db")
+        with self.changing("in.rpd") as db:
+            db.execute("UPDATE rocpd_string SET string = CAST(? AS TEXT) WHERE string = 'a_kernel'", (bad,))
+            db.execute("UPDATE rocpd_ustring SET string = CAST(? AS TEXT) WHERE id = 2", (bad,))
+        with self.changing("in.db") as db:
+            db.execute(f'UPDATE "rocpd_info_kernel_symbol_{inputs.UUID}" SET display_name = CAST(? AS TEXT)', (bad,))
+        for source, rows in ("in.rpd", 2), ("in.db", 1):
+            with self.subTest(source):
+                out = self.convert(self.path / source)
+                self.assertIn(("a\ufffdb\ufffd",), self.rows(out, "SELECT kernelName FROM kernel"))
+                self.assertIn(("texts", rows), self.lost(out))
+                parquet = self.convert(self.path / source, to=source + ".parquet")
+                back = self.convert(parquet, to="back.rpd")
+                self.assertIn(("a\ufffdb\ufffd",), self.rows(back, "SELECT kernelName FROM kernel"))
+                self.rochound("query", self.path / source, "SELECT upper(kernelName), left(kernelName, 2) FROM kernel")
+        # A file of ours that somebody changed.
+        with self.changing("out.rpd") as db:
+            db.execute("UPDATE rocpd_string SET string = CAST(? AS TEXT) WHERE string LIKE 'a%b%'", (bad,))
+        self.rochound("query", self.path / "out.rpd", "SELECT upper(kernelName) FROM kernel")
+
     def test_several_inputs_become_one(self):
         sources = self.every_input()
         out = self.convert(*sources)
