@@ -154,9 +154,10 @@ TEST_F(TraceDatabaseTest, UnknownClocksAreToldOf) {
   EXPECT_EQ(Column(trace, "SELECT what FROM rochound_lost"), Values{"aligned clock"});
 }
 
-TEST_F(TraceDatabaseTest, SixtyFourRanksBecomeOneFile) {
+// More than SQLite can attach at a time; tests/store/roundtrip.py has sixty-four.
+TEST_F(TraceDatabaseTest, TwelveRanksBecomeOneFile) {
   std::vector<fs::path> ranks;
-  for (int rank = 0; rank < 64; ++rank)
+  for (int rank = 0; rank < 12; ++rank)
     ranks.push_back(
         Write({.host = "host" + std::to_string(rank), .start = 1000 + rank, .sessions = 2},
               "rank" + std::to_string(rank) + ".rpd"));
@@ -169,16 +170,16 @@ TEST_F(TraceDatabaseTest, SixtyFourRanksBecomeOneFile) {
   auto database = Database::Open(merged, Database::Mode::kRead);
   ASSERT_TRUE(database.ok());
   const auto number = [&](const char* sql) { return database.value().Number(sql).value(); };
-  EXPECT_EQ(number("SELECT count(*) FROM api"), 128);
-  EXPECT_EQ(number("SELECT count(*) FROM kernel"), 128);
-  EXPECT_EQ(number("SELECT count(DISTINCT node) FROM napi"), 64);
-  EXPECT_EQ(number("SELECT count(DISTINCT id >> 32) FROM rocpd_api"), 128);
-  EXPECT_EQ(number("SELECT count(*) FROM rochound_process"), 128);
+  EXPECT_EQ(number("SELECT count(*) FROM api"), 24);
+  EXPECT_EQ(number("SELECT count(*) FROM kernel"), 24);
+  EXPECT_EQ(number("SELECT count(DISTINCT node) FROM napi"), 12);
+  EXPECT_EQ(number("SELECT count(DISTINCT id >> 32) FROM rocpd_api"), 24);
+  EXPECT_EQ(number("SELECT count(*) FROM rochound_process"), 24);
   // A merged trace is a source like any other.
   TraceDatabase again = Open({merged, ranks[0]});
-  EXPECT_EQ(Column(again, "SELECT count(*) FROM kernel"), Values{"130"});
-  EXPECT_EQ(Column(again, "SELECT max(node) FROM napi"), Values{"64"});
-  EXPECT_EQ(Column(again, "SELECT count(DISTINCT id) FROM rocpd_api"), Values{"130"});
+  EXPECT_EQ(Column(again, "SELECT count(*) FROM kernel"), Values{"26"});
+  EXPECT_EQ(Column(again, "SELECT max(node) FROM napi"), Values{"12"});
+  EXPECT_EQ(Column(again, "SELECT count(DISTINCT id) FROM rocpd_api"), Values{"26"});
 }
 
 TEST_F(TraceDatabaseTest, ParquetOfSeveralProcessesIsSplitByProcess) {

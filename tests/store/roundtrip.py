@@ -14,6 +14,7 @@ import gzip
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -456,6 +457,22 @@ class Writers(Case):
         self.assertEqual(self.rows(out, "SELECT node, count(*) FROM napi GROUP BY node ORDER BY node"),
                          list(enumerate(counts)))
         self.assertEqual(self.rows(out, "PRAGMA foreign_key_check")[:1], [])
+
+    def test_sixty_four_ranks(self):
+        inputs.rpd_v3(self.path / "foreign.rpd", sessions=2)
+        rank = self.convert(self.path / "foreign.rpd", to="rank.rpd")
+        ranks = []
+        for number in range(64):
+            ranks.append(self.path / f"rank{number}.rpd")
+            shutil.copy(rank, ranks[-1])
+        self.rochound("merge", *ranks, "-o", self.path / "all.rpd")
+        count = self.rows(rank, "SELECT count(*) FROM api")[0][0]
+        out = self.path / "all.rpd"
+        self.assertEqual(self.rows(out, "SELECT node, count(*) FROM napi GROUP BY node ORDER BY node"),
+                         [(node, count) for node in range(64)])
+        self.assertEqual(self.rows(out, "SELECT count(DISTINCT id) FROM rocpd_api"), [(64 * count,)])
+        self.assertEqual(self.rows(out, "PRAGMA foreign_key_check")[:1], [])
+        self.assertEqual(self.rows(out, "PRAGMA integrity_check"), [("ok",)])
 
     def test_nothing_is_left_of_a_failure(self):
         inputs.rpd_v3(self.path / "in.rpd")
