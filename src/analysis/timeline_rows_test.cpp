@@ -61,7 +61,9 @@ TEST(TimelineRowsTest, NothingOverlapsAndNothingIsLostByThinning) {
         ++all_rows;
         for (uint64_t i = 0; i < row; ++i, ++at) {
           const TimelineEvent& event = result.events[at];
-          if (i > 0) EXPECT_GE(event.start, result.events[at - 1].end);
+          if (i > 0) {
+            EXPECT_GE(event.start, result.events[at - 1].end);
+          }
           if (event.merged > 1) {
             EXPECT_LE(event.end - event.start, quantum);
           }

@@ -144,12 +144,9 @@ base::Result<TraceDatabase> TraceDatabase::Open(const std::vector<std::filesyste
     facts.push_back(std::move(one));
     trace.sources_.push_back(path);
   }
-  // In one transaction: for each one, DuckDB opens every SQLite file and reads its schema anew.
-  ROCHOUND_CHECK(trace.connection_.Run("BEGIN"));
   if (facts.size() > 1) ROCHOUND_CHECK(trace.Join(facts));
   if (options.load) ROCHOUND_CHECK(trace.Load());
-  if (options.views) ROCHOUND_CHECK(trace.connection_.Run(kRpdViews));
-  ROCHOUND_CHECK(trace.connection_.Run("COMMIT"));
+  if (options.views) ROCHOUND_CHECK(trace.Create(kRpdViews));
   if (options.progress) {
     trace.connection_.set_progress([show = options.progress](double percent) {
       return show("working", percent < 0 ? 0 : percent / 100);
@@ -158,17 +155,19 @@ base::Result<TraceDatabase> TraceDatabase::Open(const std::vector<std::filesyste
   return trace;
 }
 
+base::Result<void> TraceDatabase::Create(const std::string& sql) {
+  // In one transaction: for each one, DuckDB opens every SQLite file and reads its schema anew.
+  return connection_.Run("BEGIN;" + sql + "COMMIT;");
+}
+
 base::Result<void> TraceDatabase::Load() {
   for (const TraceTable& table : TraceTables()) {
     const std::string name = duck::Identifier(table.name);
-    ROCHOUND_TRY(
-        const int64_t is_view,
-        connection_.Number("SELECT count(*) FROM duckdb_views() WHERE schema_name = 'main' AND "
-                           "view_name = " +
-                           duck::Literal(table.name)));
-    if (is_view == 0) continue;  // its reader has filled a table already
-    ROCHOUND_CHECK(connection_.Run("CREATE TABLE loaded AS SELECT * FROM " + name + "; DROP VIEW " +
-                                   name + "; ALTER TABLE loaded RENAME TO " + name));
+    // What cannot be renamed as a view is a table that its reader has filled already.
+    if (!connection_.Run("ALTER VIEW " + name + " RENAME TO unloaded").ok()) continue;
+    ROCHOUND_CHECK(connection_.Run("CREATE TABLE " + name +
+                                   " AS SELECT * FROM unloaded;"
+                                   "DROP VIEW unloaded;"));
   }
   return {};
 }
@@ -211,7 +210,7 @@ base::Result<void> TraceDatabase::Join(const std::vector<SourceFacts>& facts) {
     if (std::string_view(table.name) == "rochound_lost") sql += doubts;
     sql += ";\n";
   }
-  return connection_.Run(sql);
+  return Create(sql);
 }
 
 }  // namespace rochound::store

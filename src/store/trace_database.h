@@ -59,6 +59,7 @@ class TraceDatabase {
                                    const OpenOptions& options);
   base::Result<void> Join(const std::vector<SourceFacts>& facts);
   base::Result<void> Load();
+  base::Result<void> Create(const std::string& sql);
 
   std::vector<base::TempDir> scratch_;  // what was made of flight logs; outlives the connection
   duck::Connection connection_;

@@ -195,6 +195,20 @@ TEST_F(TraceDatabaseTest, ParquetOfSeveralProcessesIsSplitByProcess) {
   EXPECT_FALSE(ExportParquet(trace, parquet).ok()) << "a folder that is there was replaced";
 }
 
+TEST_F(TraceDatabaseTest, LoadedTracesNeedTheirFileNoMore) {
+  const fs::path path = Write({}, "a.rpd");
+  {
+    // Views of the file's own that DuckDB cannot read must not be in the way.
+    auto database = Database::Open(path, Database::Mode::kWrite);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(database.value().Run("CREATE VIEW strange AS SELECT * FROM absent").ok());
+  }
+  auto trace = TraceDatabase::Open({path}, {.load = true});
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  fs::resize_file(path, 0);
+  EXPECT_EQ(Column(trace.value(), "SELECT kernelName FROM kernel"), Values{"Add"});
+}
+
 TEST_F(TraceDatabaseTest, WhatIsNoTraceIsRefusedInWords) {
   const fs::path text = folder_->path() / "notes.txt";
   ASSERT_TRUE(base::WriteFile(text, "hello").ok());
