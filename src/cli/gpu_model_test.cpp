@@ -22,17 +22,24 @@ std::string ErrorOf(const json& object) {
   return model.ok() ? "no error" : model.error().message;
 }
 
-TEST(GpuModel, KnowsTheTwoDevices) {
+TEST(GpuModel, KnowsItsDevices) {
+  struct Known {
+    std::string name;
+    std::string target;
+    uint64_t cu_count;
+    uint64_t version;
+  };
+  const Known known[] = {{"mi250x", "gfx90a", 110, 90010},     {"mi300x", "gfx942", 304, 90402},
+                         {"mi355x", "gfx950", 256, 90500},     {"rx6800xt", "gfx1030", 72, 100300},
+                         {"rx7900xtx", "gfx1100", 96, 110000}, {"rx9070xt", "gfx1201", 64, 120001}};
   const auto models = LoadGpuModels(kDevices).value();
-  ASSERT_EQ(models.size(), 2u);
-  EXPECT_EQ(models[0].name, "mi300x");
-  EXPECT_EQ(models[0].target, "gfx942");
-  EXPECT_EQ(models[0].cu_count, 304u);
-  EXPECT_EQ(models[0].GfxTargetVersion(), 90402u);
-  EXPECT_EQ(models[1].name, "rx6800xt");
-  EXPECT_EQ(models[1].target, "gfx1030");
-  EXPECT_EQ(models[1].cu_count, 72u);
-  EXPECT_EQ(models[1].GfxTargetVersion(), 100300u);
+  ASSERT_EQ(models.size(), std::size(known));
+  for (size_t i = 0; i < models.size(); ++i) {
+    EXPECT_EQ(models[i].name, known[i].name);
+    EXPECT_EQ(models[i].target, known[i].target);
+    EXPECT_EQ(models[i].cu_count, known[i].cu_count);
+    EXPECT_EQ(models[i].GfxTargetVersion(), known[i].version);
+  }
 }
 
 TEST(GpuModel, FilesAreNamedAfterTheirModel) {
@@ -109,7 +116,8 @@ TEST(GpuModel, PicksByNameOrPath) {
   EXPECT_EQ(PickGpuModel((fs::path(kDevices) / "mi300x.json").string(), {}).value().name, "mi300x");
   EXPECT_EQ(
       PickGpuModel("h100", known).error().message,
-      "no GPU is called 'h100'; there are mi300x, rx6800xt, or give the path of a .json file");
+      "no GPU is called 'h100'; there are mi250x, mi300x, mi355x, rx6800xt, rx7900xtx, rx9070xt, "
+      "or give the path of a .json file");
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "No such file",
                       PickGpuModel("no.json", known).error().message);
 }

@@ -179,7 +179,8 @@ TEST_F(SoftgpuCommand, AnUnknownGpuListsWhatThereIs) {
   const Outcome outcome = RunShell("echo ran", {"--gpu", "h100"});
   EXPECT_EQ(outcome.code(), 2);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_PRED_FORMAT2(IsSubstring, "no GPU is called 'h100'; there are mi300x, rx6800xt",
+  EXPECT_PRED_FORMAT2(IsSubstring,
+                      "no GPU is called 'h100'; there are mi250x, mi300x, mi355x, rx6800xt",
                       outcome.err);
 }
 
@@ -203,12 +204,12 @@ TEST_F(SoftgpuCommand, ListsAsTextAndAsJson) {
   const Outcome as_json = Run({"softgpu", "--list", "--json"});
   EXPECT_EQ(as_json.code(), 0);
   const auto list = nlohmann::json::parse(as_json.out);
-  ASSERT_EQ(list.size(), 2u);
-  EXPECT_EQ(list[0]["name"], "mi300x");
-  EXPECT_EQ(list[0]["target"], "gfx942");
-  EXPECT_EQ(list[0]["cu_count"], 304);
-  EXPECT_EQ(list[1]["name"], "rx6800xt");
-  EXPECT_EQ(list[1]["vram_bytes"], 17163091968);
+  ASSERT_EQ(list.size(), 6u);
+  EXPECT_EQ(list[1]["name"], "mi300x");
+  EXPECT_EQ(list[1]["target"], "gfx942");
+  EXPECT_EQ(list[1]["cu_count"], 304);
+  EXPECT_EQ(list[3]["name"], "rx6800xt");
+  EXPECT_EQ(list[3]["vram_bytes"], 17163091968);
 }
 
 TEST_F(SoftgpuCommand, WrongUsageIsTwoAndSaysWhatIsRight) {

@@ -60,7 +60,9 @@ TEST_P(Golden, TreeIsAsKept) {
   EXPECT_EQ(text, base::ReadFile(file).value());
 }
 
-INSTANTIATE_TEST_SUITE_P(SoftgpuTree, Golden, testing::Values("mi300x", "rx6800xt"),
+INSTANTIATE_TEST_SUITE_P(SoftgpuTree, Golden,
+                         testing::Values("mi250x", "mi300x", "mi355x", "rx6800xt", "rx7900xtx",
+                                         "rx9070xt"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(SoftgpuTree, CountsMatchTheFilesAndEveryLinkHasItsWayBack) {

@@ -64,7 +64,10 @@ KernelProblem ReadKernel(AddressSpace::Reader& memory, const hsa_kernel_dispatch
       architecture.has_wave32 && (descriptor->kernel_code_properties & kWavefrontSize32) ? 32 : 64;
   uint32_t rsrc1 = descriptor->compute_pgm_rsrc1;
   // Rounding and denormals as in HW_REG_MODE, then DX10_CLAMP (bit 8) and IEEE (bit 9).
-  kernel->mode = (rsrc1 >> 12 & 0xFF) | (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9;
+  kernel->mode = rsrc1 >> 12 & 0xFF;
+  kernel->mode |= architecture.mode_has_clamp_and_ieee
+                      ? (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9
+                      : 1u << 8;  // a NaN is always clamped to zero
   kernel->group_bytes = packet.group_segment_size;
   kernel->private_bytes_per_lane = packet.private_segment_size;
   kernel->workitem_id_dimensions = (descriptor->compute_pgm_rsrc2 >> 11 & 3) + 1;
@@ -130,8 +133,10 @@ void PrepareScalars(const hsa_kernel_dispatch_packet_t& packet, const QueueFacts
   // Registers that firmware could preload with kernel arguments stay untouched: the kernel starts
   // at the entry that loads them itself.
   next = rsrc2 >> 1 & 0x1F;
-  for (unsigned i = 0; i < 3; ++i)
-    if (rsrc2 >> (7 + i) & 1) kernel->workgroup_id_register[i] = static_cast<int>(next++);
+  for (unsigned i = 0; i < 3; ++i) {
+    if ((rsrc2 >> (7 + i) & 1) && !architecture.workgroup_ids_in_ttmp)
+      kernel->workgroup_id_register[i] = static_cast<int>(next++);
+  }
   if (rsrc2 >> 10 & 1) kernel->workgroup_info_register = static_cast<int>(next++);
   if ((rsrc2 & 1) && !architecture.architected_flat_scratch)
     kernel->scratch_offset_register = static_cast<int>(next++);

@@ -10,8 +10,6 @@ namespace rochound::softgpu {
 namespace {
 
 constexpr size_t kRegisterFileBytes = kRegisterRows * kRowLanes * sizeof(uint32_t);
-// LDS is handed out in units of 128 dwords.
-constexpr uint32_t kLdsGranule = 512;
 // Between two slices a wave's thread looks at the page map and for cancellation.
 constexpr uint64_t kSliceInstructions = 4096;
 constexpr uint64_t kTurnInstructions = 100'000;
@@ -48,7 +46,8 @@ void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architectu
   at_barrier_ = 0;
   instructions_ = 0;
   scratch_ = scratch;
-  uint32_t lds_bytes = (kernel.group_bytes + kLdsGranule - 1) / kLdsGranule * kLdsGranule;
+  uint32_t lds_bytes = (kernel.group_bytes + architecture.lds_granule - 1) /
+                       architecture.lds_granule * architecture.lds_granule;
   if (lds_.size() * 8 < lds_bytes) lds_.resize(lds_bytes / 8);
   while (waves_.size() < count_) waves_.push_back(std::make_unique<Slot>());
 
@@ -59,6 +58,11 @@ void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architectu
     std::memcpy(wave.sgpr, kernel.scalars.data(), sizeof(wave.sgpr));
     for (unsigned i = 0; i < 3; ++i) {
       if (kernel.workgroup_id_register[i] >= 0) wave.sgpr[kernel.workgroup_id_register[i]] = id[i];
+    }
+    if (architecture.workgroup_ids_in_ttmp) {
+      wave.sgpr[kTtmp0 + 9] = id[0];
+      wave.sgpr[kTtmp0 + 7] = (id[1] & 0xFFFF) | id[2] << 16;
+      wave.sgpr[kTtmp0 + 8] = (number & 0x1F) << 25;
     }
     if (kernel.workgroup_info_register >= 0) {
       // First wave of the group (bit 31) and waves in the group.

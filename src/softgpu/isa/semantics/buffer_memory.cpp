@@ -76,7 +76,7 @@ BufferAccess BufferAccess::Of(const Wave& wave, const Op* op) {
   uint64_t fields = static_cast<uint64_t>(op->imm);
   BufferAccess access;
   access.descriptor =
-      DecodeDescriptor(&wave.sgpr[form.scalar], (wave.architecture->bit & kGfx10Targets) != 0);
+      DecodeDescriptor(&wave.sgpr[form.scalar], (wave.architecture->bit & kRdnaTargets) != 0);
   access.fixed_offset = fields & 0xFFF;
   access.scalar_offset = form.result == MemoryForm::kAbsent ? static_cast<uint32_t>(fields >> 32)
                                                             : wave.sgpr[form.result];

@@ -165,7 +165,7 @@ constexpr auto kClass64 = [](double a, uint32_t mask) {
 enum Form { kToMask, kToMaskAndExec, kToExec, kForms };
 constexpr std::string_view kPrefixes[kForms] = {"v_cmp_", "v_cmpx_", "v_cmpx_"};
 constexpr Exec kExecs[kForms] = {&ExecCompare, &ExecCompareBoth, &ExecCompareExec};
-constexpr uint32_t kTargets[kForms] = {kAllTargets, kGfx9Targets, kGfx10Targets};
+constexpr uint32_t kTargets[kForms] = {kAllTargets, kGfx9Targets, kRdnaTargets};
 
 // The same for sources of up to 32 bits without modifiers, which is nearly all of them.
 template <Form F>

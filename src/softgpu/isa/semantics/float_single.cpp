@@ -97,9 +97,9 @@ constexpr Row kRows[] = {
     Single3<FmaFloat>("v_fmaak_f32"),  // the text has the factors first, whichever the literal is
     Single3<FmaFloat>("v_fmamk_f32"),
     Accumulate<FmaFloat, kF32, kF32, kF32>("v_fmac_f32"),
-    Single3<FmaLegacy>("v_fma_legacy_f32", kGfx10Targets),
-    Accumulate<FmaLegacy, kF32, kF32, kF32>("v_fmac_legacy_f32", 0, kGfx10Targets),
-    Single3<MulLit>("v_mullit_f32", kGfx10Targets),
+    Single3<FmaLegacy>("v_fma_legacy_f32", kRdnaTargets),
+    Accumulate<FmaLegacy, kF32, kF32, kF32>("v_fmac_legacy_f32", 0, kRdnaTargets),
+    Single3<MulLit>("v_mullit_f32", kRdnaTargets),
 
     Single1<[](float x) { return std::floor(x); }>("v_floor_f32"),
     Single1<[](float x) { return std::ceil(x); }>("v_ceil_f32"),

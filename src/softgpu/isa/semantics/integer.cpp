@@ -254,7 +254,7 @@ constexpr Row kRows[] = {
     Bits<[](uint32_t a, uint32_t b, uint32_t c) { return a | b | c; }, kB32, kB32, kB32, kB32>(
         "v_or3_b32"),
     Bits<[](uint32_t a, uint32_t b, uint32_t c) { return a ^ b ^ c; }, kB32, kB32, kB32, kB32>(
-        "v_xor3_b32", kGfx10Targets),
+        "v_xor3_b32", kRdnaTargets),
     Bits<[](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (~a & c); }, kB32, kB32, kB32,
          kB32>("v_bfi_b32"),
     Bits<[](uint32_t x, uint32_t offset, uint32_t width) {
@@ -335,11 +335,11 @@ constexpr Row kRows[] = {
     Exact<kSubtractReversed, kU32, kU32, kU32>("v_subrev_u32", kGfx9Targets),
     Exact<kAdd, kI32, kI32, kI32>("v_add_i32", kGfx9Targets),
     Exact<kSubtract, kI32, kI32, kI32>("v_sub_i32", kGfx9Targets),
-    Exact<kAdd, kU32, kU32, kU32>("v_add_nc_u32", kGfx10Targets),
-    Exact<kSubtract, kU32, kU32, kU32>("v_sub_nc_u32", kGfx10Targets),
-    Exact<kSubtractReversed, kU32, kU32, kU32>("v_subrev_nc_u32", kGfx10Targets),
-    Exact<kAdd, kI32, kI32, kI32>("v_add_nc_i32", kGfx10Targets),
-    Exact<kSubtract, kI32, kI32, kI32>("v_sub_nc_i32", kGfx10Targets),
+    Exact<kAdd, kU32, kU32, kU32>("v_add_nc_u32", kRdnaTargets),
+    Exact<kSubtract, kU32, kU32, kU32>("v_sub_nc_u32", kRdnaTargets),
+    Exact<kSubtractReversed, kU32, kU32, kU32>("v_subrev_nc_u32", kRdnaTargets),
+    Exact<kAdd, kI32, kI32, kI32>("v_add_nc_i32", kRdnaTargets),
+    Exact<kSubtract, kI32, kI32, kI32>("v_sub_nc_i32", kRdnaTargets),
     Bits<[](uint32_t a, uint32_t b, uint32_t c) { return a + b + c; }, kU32, kU32, kU32, kU32>(
         "v_add3_u32"),
     Bits<[](uint32_t a, uint32_t b, uint32_t c) { return (a ^ b) + c; }, kU32, kU32, kU32, kU32>(
@@ -350,9 +350,9 @@ constexpr Row kRows[] = {
     WithMask("v_addc_co_u32", &ExecAddCarryInOut, true, kGfx9Targets),
     WithMask("v_subb_co_u32", &ExecSubCarryInOut, true, kGfx9Targets),
     WithMask("v_subbrev_co_u32", &ExecSubRevCarryInOut, true, kGfx9Targets),
-    WithMask("v_add_co_ci_u32", &ExecAddCarryInOut, true, kGfx10Targets),
-    WithMask("v_sub_co_ci_u32", &ExecSubCarryInOut, true, kGfx10Targets),
-    WithMask("v_subrev_co_ci_u32", &ExecSubRevCarryInOut, true, kGfx10Targets),
+    WithMask("v_add_co_ci_u32", &ExecAddCarryInOut, true, kRdnaTargets),
+    WithMask("v_sub_co_ci_u32", &ExecSubCarryInOut, true, kRdnaTargets),
+    WithMask("v_subrev_co_ci_u32", &ExecSubRevCarryInOut, true, kRdnaTargets),
 
     // Products
     Exact<MultiplyI24, kI32, kU32, kU32>("v_mul_i32_i24"),
@@ -404,10 +404,10 @@ constexpr Row kRows[] = {
     Exact<kSubtractReversed16, kU16, kU16, kU16>("v_subrev_u16", kGfx9Targets),
     Exact<kAdd16, kI16, kI16, kI16>("v_add_i16", kGfx9Targets, kKeepsHigh16),
     Exact<kSubtract16, kI16, kI16, kI16>("v_sub_i16", kGfx9Targets, kKeepsHigh16),
-    Exact<kAdd16, kU16, kU16, kU16>("v_add_nc_u16", kGfx10Targets),
-    Exact<kSubtract16, kU16, kU16, kU16>("v_sub_nc_u16", kGfx10Targets),
-    Exact<kAdd16, kI16, kI16, kI16>("v_add_nc_i16", kGfx10Targets),
-    Exact<kSubtract16, kI16, kI16, kI16>("v_sub_nc_i16", kGfx10Targets),
+    Exact<kAdd16, kU16, kU16, kU16>("v_add_nc_u16", kRdnaTargets),
+    Exact<kSubtract16, kU16, kU16, kU16>("v_sub_nc_u16", kRdnaTargets),
+    Exact<kAdd16, kI16, kI16, kI16>("v_add_nc_i16", kRdnaTargets),
+    Exact<kSubtract16, kI16, kI16, kI16>("v_sub_nc_i16", kRdnaTargets),
     Exact<[](uint16_t a, uint16_t b) { return int64_t{a} * b; }, kU16, kU16, kU16>("v_mul_lo_u16"),
     Exact<kMultiplyAdd, kU16, kU16, kU16, kU16>("v_mad_u16", kAllTargets, kKeepsHigh16),
     Exact<kMultiplyAdd, kI16, kI16, kI16, kI16>("v_mad_i16", kAllTargets, kKeepsHigh16),

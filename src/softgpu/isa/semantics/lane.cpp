@@ -106,13 +106,13 @@ constexpr Row MoveRelative(std::string_view mnemonic, Exec exec) {
           {Ty::kB32, Ty::kB32},
           LanesOf<[](uint32_t a) { return a; }, Ty::kB32, Ty::kB32>(),
           0,
-          kGfx10Targets};
+          kRdnaTargets};
 }
 
 constexpr Row kRows[] = {
     Nothing("v_nop"),
     Nothing("v_clrexcp"),
-    Nothing("v_pipeflush", kGfx10Targets),
+    Nothing("v_pipeflush", kRdnaTargets),
     {"v_readfirstlane_b32", &ExecReadFirstLane, {Ty::kB32, Ty::kB32}},
     {"v_readlane_b32", &ExecReadLane, {Ty::kB32, Ty::kB32, Ty::kB32}},
     {"v_writelane_b32", &ExecWriteLane, {Ty::kB32, Ty::kB32, Ty::kB32}},
@@ -121,15 +121,15 @@ constexpr Row kRows[] = {
      {Ty::kB32, Ty::kB32, Ty::kB32, Ty::kB32},
      nullptr,
      0,
-     kGfx10Targets},
+     kRdnaTargets},
     {"v_permlanex16_b32",
      &ExecPermuteRow<16>,
      {Ty::kB32, Ty::kB32, Ty::kB32, Ty::kB32},
      nullptr,
      0,
-     kGfx10Targets},
+     kRdnaTargets},
     {"v_swap_b32", &ExecSwap, {Ty::kB32, Ty::kB32}},
-    {"v_swaprel_b32", &ExecSwapRelative, {Ty::kB32, Ty::kB32}, nullptr, 0, kGfx10Targets},
+    {"v_swaprel_b32", &ExecSwapRelative, {Ty::kB32, Ty::kB32}, nullptr, 0, kRdnaTargets},
     MoveRelative("v_movrels_b32", &ExecMoveRelativeSource),
     MoveRelative("v_movreld_b32", &ExecMoveRelativeDestination),
     MoveRelative("v_movrelsd_b32", &ExecMoveRelativeBoth),

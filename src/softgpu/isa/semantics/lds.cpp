@@ -307,7 +307,7 @@ void Gather(Wave& wave, const uint32_t* source, uint32_t* dst, From&& from) {
 
 // How many lanes reach each other: gfx10 treats the halves of a wave64 apart.
 unsigned CrossbarLanes(const Wave& wave) {
-  return wave.architecture->bit & kGfx10Targets ? 32 : wave.lanes;
+  return wave.architecture->bit & kRdnaTargets ? 32 : wave.lanes;
 }
 
 const Op* ExecPermuteBackward(Wave& wave, const Op* op) {

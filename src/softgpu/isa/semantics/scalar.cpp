@@ -393,7 +393,7 @@ constexpr Row ExecMask64(std::string_view mnemonic) {
 }
 template <auto F, Saves W = Saves::kOld>
 constexpr Row ExecMask32(std::string_view mnemonic) {
-  return {mnemonic, &ExecExecMask<F, W, Ty::kB32>, {Ty::kB32, Ty::kB32}, nullptr, 0, kGfx10Targets};
+  return {mnemonic, &ExecExecMask<F, W, Ty::kB32>, {Ty::kB32, Ty::kB32}, nullptr, 0, kRdnaTargets};
 }
 
 constexpr auto kAnd = [](auto a, auto b) { return a & b; };
@@ -530,7 +530,7 @@ constexpr Row kRows[] = {
      {Ty::kB32, Ty::kB32},
      nullptr,
      0,
-     kGfx10Targets,
+     kRdnaTargets,
      &PrepareIndexed},
     {"s_cbranch_join", &ExecJoin, {Ty::kB32}, nullptr, 0, kGfx9Targets},
     NonZero<[](int32_t a) { return Wrap(a < 0 ? -int64_t{a} : a); }, Ty::kI32, Ty::kI32>(
@@ -672,14 +672,14 @@ constexpr Row kRows[] = {
      {Ty::kB32, Ty::kImmediate},
      nullptr,
      kBranches,
-     kGfx10Targets},
+     kRdnaTargets},
     {"s_subvector_loop_end",
      &ExecSubvectorEnd,
      {Ty::kB32, Ty::kImmediate},
      nullptr,
      kBranches,
-     kGfx10Targets},
-    {"s_version", &ExecNothing, {}, nullptr, kNoEffect, kGfx10Targets},
+     kRdnaTargets},
+    {"s_version", &ExecNothing, {}, nullptr, kNoEffect, kRdnaTargets},
     {"s_getreg_b32",
      &ExecGetRegister,
      {Ty::kB32, Ty::kImmediate},
