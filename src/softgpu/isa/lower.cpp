@@ -151,6 +151,7 @@ bool LowerInstruction(const AsmInstruction& instruction, const Architecture& arc
   if (op->exec == &ExecVector && IsPlain(*op, architecture)) {
     op->plain = true;
     op->exec = &ExecVectorPlain;
+    UseRowForm(op);
   }
   return true;
 }

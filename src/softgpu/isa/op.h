@@ -114,11 +114,11 @@ struct Op {
   LaneLoop lanes = nullptr;
   const Row* row = nullptr;
   const AsmInstruction* source = nullptr;
-  Operand operand[kMaxOperands];
+  int64_t imm = 0;  // meaning is the row's
+  uint64_t imm2 = 0;
   uint8_t operand_count = 0;
   bool plain = false;  // vector op without DPP, SDWA, op_sel, abs, neg, clamp, omod
-  int64_t imm = 0;     // meaning is the row's
-  uint64_t imm2 = 0;
+  Operand operand[kMaxOperands];
   uint64_t target_address = 0;
   mutable std::atomic<const Op*> target{nullptr};  // resolved at the first taken branch
 

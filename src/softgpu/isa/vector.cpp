@@ -424,6 +424,53 @@ const Op* ExecVectorPlain(Wave& wave, const Op* op) {
   return op + 1;
 }
 
+void UseRowForm(Op* op) {
+  unsigned count = op->operand_count - 1u;
+  if (op->row->prepare != nullptr || op->operand[0].kind != Operand::Kind::kVector || count > 3)
+    return;
+  RowForm form;
+  form.destination = op->operand[0].index;
+  std::fill(std::begin(form.source), std::end(form.source),
+            form.destination);  // read if it adds up
+  const void* constant = nullptr;
+  for (unsigned i = 0; i < count; ++i) {
+    const Operand& operand = op->operand[i + 1];
+    if (operand.kind == Operand::Kind::kVector) {
+      form.source[i] = operand.index;
+    } else if (operand.kind == Operand::Kind::kConstant &&
+               (constant == nullptr || constant == operand.row)) {
+      constant = operand.row;
+      form.source[i] = RowForm::kConstant;
+    } else {
+      return;
+    }
+  }
+  op->imm = static_cast<int64_t>(reinterpret_cast<intptr_t>(constant));
+  op->imm2 = std::bit_cast<uint64_t>(form);
+  op->exec = &ExecVectorRegisters;
+}
+
+const Op* ExecVectorRegisters(Wave& wave, const Op* op) {
+  if ((wave.mode & 0xFF) != 0xF0) [[unlikely]]
+    return ExecVectorPlain(wave, op);
+  const RowForm form = RowForm::Of(op);
+  const void* sources[3];
+  for (unsigned i = 0; i < 3; ++i) {
+    sources[i] = form.source[i] == RowForm::kConstant ? reinterpret_cast<const void*>(op->imm)
+                                                      : wave.Row(form.source[i]);
+  }
+  uint32_t* dst = wave.Row(form.destination);
+  uint64_t exec = wave.exec();
+  if (exec == wave.full_exec) [[likely]] {
+    op->lanes(dst, sources, wave.lanes);
+  } else if (exec != 0) {
+    RowBuffer result;
+    op->lanes(&result, sources, wave.lanes);
+    Blend(dst, result.u32(), exec, wave.lanes);
+  }
+  return op + 1;
+}
+
 const Op* ExecVector(Wave& wave, const Op* op) {
   uint64_t lanes = op->row->flags & kIgnoresExec ? wave.full_exec : wave.exec();
   RowBuffer result;

@@ -10,6 +10,7 @@
 // with the destination's type first, then the sources', in the order of the assembly text.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -23,9 +24,23 @@ namespace rochound::softgpu {
 // ---- Executors (vector.cpp) ----
 const Op* ExecVector(Wave& wave, const Op* op);       // dst, sources...
 const Op* ExecVectorPlain(Wave& wave, const Op* op);  // the same for 32-bit ops without modifiers
+// The same for those whose sources are vector registers, and constants of one value at most: what
+// it needs stands in one cache line of the op.
+const Op* ExecVectorRegisters(Wave& wave, const Op* op);
 const Op* ExecCompare(Wave& wave, const Op* op);      // mask, a, b; lanes that are off become 0
 const Op* ExecCompareExec(Wave& wave, const Op* op);  // a, b -> exec (gfx10 v_cmpx)
 const Op* ExecCompareBoth(Wave& wave, const Op* op);  // mask, a, b -> mask and exec (gfx9 v_cmpx)
+
+// What ExecVectorRegisters needs, in Op::imm2; the constant's row is in Op::imm.
+struct RowForm {
+  static constexpr uint16_t kConstant = 0xFFFF;
+  uint16_t destination = 0;
+  uint16_t source[3] = {};
+
+  static RowForm Of(const Op* op) { return std::bit_cast<RowForm>(op->imm2); }
+};
+// Sets imm, imm2 and exec of a plain op if its operands are such.
+void UseRowForm(Op* op);
 
 // ---- What hand-written executors use ----
 

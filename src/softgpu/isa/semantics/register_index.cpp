@@ -42,8 +42,8 @@ bool ShiftDestination(Operand* operand, uint32_t shift) {
 
 bool CanIndex(const Op* op) {
   const Modifiers& m = op->modifiers();
-  return (op->exec == &ExecVector || op->exec == &ExecVectorPlain) && !m.is_dpp && !m.is_dpp8 &&
-         !m.is_sdwa && !(op->row->flags & kAccumulates);
+  bool is_vector = op->exec == &ExecVector || op->plain;
+  return is_vector && !m.is_dpp && !m.is_dpp8 && !m.is_sdwa && !(op->row->flags & kAccumulates);
 }
 
 // Runs one vector instruction with its operands moved as M0 says.
@@ -54,6 +54,7 @@ const Op* RunIndexed(Wave& wave, const Op* op) {
   uint32_t which = wave.sgpr[kM0] >> 12 & 0xF;
   Op moved;
   CopyOp(*op, &moved);
+  if (moved.plain) moved.exec = &ExecVectorPlain;  // which looks at the operands
   bool has_destination = true;
   if (which >> kDestinationBit & 1) has_destination = ShiftDestination(&moved.operand[0], index);
   for (unsigned i = 1; i < op->operand_count; ++i)
