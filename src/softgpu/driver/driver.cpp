@@ -218,6 +218,8 @@ int Driver::AcquireVm(Gpu& gpu, int render_fd) {
   config.simds_per_compute_unit = gpu.facts.simd_per_cu;
   config.max_waves_per_simd = gpu.facts.max_waves_per_simd;
   config.xcc_count = gpu.facts.num_xcc;
+  config.shader_engines = gpu.facts.shader_engines;
+  config.arrays_per_engine = gpu.facts.arrays_per_engine;
   config.lds_bytes = gpu.facts.lds_bytes;
   config.worker_threads = worker_threads_;
   config.shared_aperture_base = kLdsApertureBase;

@@ -106,11 +106,7 @@ int AllocQueueGws(Driver& driver, kfd::AllocQueueGwsArgs& args) {
   return driver.queues().AllocGws(args);
 }
 
-// Which compute units run a queue is not something that a program can see here.
-int SetCuMask(Driver& driver, kfd::SetCuMaskArgs& args) {
-  if (args.num_cu_mask == 0 || args.num_cu_mask % 32 != 0) return -EINVAL;
-  return driver.queues().Exists(args.queue_id) ? 0 : -EFAULT;
-}
+int SetCuMask(Driver& driver, kfd::SetCuMaskArgs& args) { return driver.queues().SetCuMask(args); }
 
 int CreateEvent(Driver& driver, kfd::CreateEventArgs& args) {
   if (args.event_page_offset != 0) {

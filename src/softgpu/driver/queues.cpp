@@ -164,9 +164,20 @@ int QueueTable::AllocGws(kfd::AllocQueueGwsArgs& args) {
   return 0;
 }
 
-bool QueueTable::Exists(uint32_t id) {
+int QueueTable::SetCuMask(const kfd::SetCuMaskArgs& args) {
+  if (args.num_cu_mask == 0 || args.num_cu_mask % 32 != 0) return -EINVAL;
   std::lock_guard lock(mutex_);
-  return queues_.count(id) != 0;
+  const auto found = queues_.find(args.queue_id);
+  if (found == queues_.end() || found->second.being_destroyed) return -EFAULT;
+  const auto* words = reinterpret_cast<const uint32_t*>(args.cu_mask_ptr);
+  const std::vector<uint32_t> mask(words, words + args.num_cu_mask / 32);
+  const Gpu& gpu = *found->second.gpu;
+  bool any = false;
+  for (uint32_t cu = 0; cu < gpu.facts.cu_count && cu < args.num_cu_mask; ++cu)
+    any |= (mask[cu / 32] >> cu % 32 & 1) != 0;
+  if (!any) return -EINVAL;
+  gpu.device.load(std::memory_order_acquire)->SetCuMask(args.queue_id, mask);
+  return 0;
 }
 
 bool QueueTable::Empty() {

@@ -34,7 +34,7 @@ class QueueTable {
   int Update(const kfd::UpdateQueueArgs& args);
   int Destroy(uint32_t id);
   int AllocGws(kfd::AllocQueueGwsArgs& args);
-  bool Exists(uint32_t id);
+  int SetCuMask(const kfd::SetCuMaskArgs& args);
   bool Empty();
 
   // RUNTIME_ENABLE: queues made from now on report by exception bits.

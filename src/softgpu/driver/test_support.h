@@ -41,6 +41,7 @@ class FakeDevice final : public Device {
   const DeviceConfig& config() const override { return config_; }
   AddressSpace& address_space() override { return space_; }
   void CreateQueue(const QueueConfig& config) override { queues[config.id] = config; }
+  void SetCuMask(uint32_t, std::span<const uint32_t>) override {}
   void UpdateQueue(uint32_t id, uint64_t ring, uint64_t bytes, uint32_t percentage) override {
     queues[id].ring_address = ring;
     queues[id].ring_bytes = percentage == 0 ? 0 : bytes;

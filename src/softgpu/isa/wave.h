@@ -66,7 +66,8 @@ struct Wave {
   bool scc = false;
   StopReason stop = StopReason::kNone;
   uint8_t wave_in_group = 0;
-  uint32_t hw_id = 0;
+  uint32_t hw_id = 0;        // HW_ID, or HW_ID1
+  uint32_t xcc_id = 0;       // the die
   uint64_t sync_ticket = 0;  // not 0: waits at a global barrier
   Fault fault;
 

@@ -273,8 +273,10 @@ bool AqlQueue::EnsureScratch(const Kernel& kernel, QueueFacts* facts, uint64_t* 
               sizeof(facts->scratch_descriptor));
   facts->scratch_base = queue->scratch_backing_memory_location;
   *bytes_per_wave = wanted == 0 ? 0 : queue->scratch_wave64_lane_byte_size * uint64_t{64};
-  // The register counts the waves of one accelerated compute die.
-  *wave_slots = (queue->compute_tmpring_size & 0xFFF) * device_.xcc_count;
+  // The register counts the waves of one accelerated compute die, or of one shader engine.
+  *wave_slots = (queue->compute_tmpring_size & 0xFFF) *
+                (architecture_.bit & (kGfx11Targets | kGfx12Targets) ? device_.shader_engines
+                                                                     : device_.xcc_count);
   return true;
 }
 
@@ -321,6 +323,7 @@ void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t pa
   parameters.address_space = &space_;
   parameters.callbacks = callbacks_;
   parameters.code = code_->Get(kernel.wave_size, memory_);
+  parameters.placement = placement();
   parameters.queue_stopping = &stopping_flag();
   parameters.global_wave_sync = global_wave_sync_;
   if (bytes_per_wave != 0) {

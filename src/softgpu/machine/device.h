@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,8 @@ struct DeviceConfig {
   uint32_t simds_per_compute_unit = 0;
   uint32_t max_waves_per_simd = 0;
   uint32_t xcc_count = 1;
+  uint32_t shader_engines = 1;  // of all dies
+  uint32_t arrays_per_engine = 1;
   uint32_t lds_bytes = 65536;
   uint32_t worker_threads = 0;  // 0: one per core
   // Where local (LDS) and private (scratch) memory appear in flat addresses: bits 63:48 only.
@@ -91,6 +94,8 @@ class Device {
   // New ring (UPDATE_QUEUE); ring_bytes 0 or percentage 0 pauses the queue until the next update.
   virtual void UpdateQueue(uint32_t queue_id, uint64_t ring_address, uint64_t ring_bytes,
                            uint32_t percentage) = 0;
+  // Dispatches that start from now on run on these compute units (see Placement).
+  virtual void SetCuMask(uint32_t queue_id, std::span<const uint32_t> mask) = 0;
   // Returns when no thread of the device touches the queue any more. Work under way is abandoned at
   // the next instruction boundary.
   virtual void DestroyQueue(uint32_t queue_id) = 0;

@@ -71,9 +71,10 @@ std::string DescribeStop(const Wave& wave) {
 Dispatch::Dispatch(Parameters parameters)
     : parameters_(std::move(parameters)), group_count_(parameters_.kernel->group_count) {
   const DeviceConfig& device = *parameters_.device;
-  max_resident_waves_ = std::max<uint64_t>(
-      uint64_t{device.compute_units} * device.simds_per_compute_unit * device.max_waves_per_simd,
-      parameters_.kernel->waves_per_group);
+  max_resident_waves_ =
+      std::max<uint64_t>(parameters_.placement->unit_count() * device.simds_per_compute_unit *
+                             device.max_waves_per_simd,
+                         parameters_.kernel->waves_per_group);
   for (uint32_t slot = parameters_.scratch_wave_slots; slot > 0; --slot)
     free_scratch_.push_back(slot - 1);
 }
@@ -151,7 +152,7 @@ bool Dispatch::Begin(AddressSpace::Reader& memory, Workgroup* group, bool is_fir
   }
   resident_waves_.fetch_add(kernel.waves_per_group, std::memory_order_relaxed);
   group->Start(kernel, id, *parameters_.architecture, entry_, parameters_.code.get(), &memory, this,
-               scratch);
+               scratch, parameters_.placement->Of(id), parameters_.device->simds_per_compute_unit);
   return true;
 }
 

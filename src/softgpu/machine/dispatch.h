@@ -16,6 +16,7 @@
 
 #include "softgpu/isa/code_cache.h"
 #include "softgpu/machine/global_wave_sync.h"
+#include "softgpu/machine/placement.h"
 #include "softgpu/machine/workgroup.h"
 
 namespace rochound::softgpu {
@@ -39,6 +40,7 @@ class Dispatch : public WaveEnvironment {
     uint64_t scratch_base = 0;  // 0: the kernel uses none
     uint64_t scratch_bytes_per_wave = 0;
     uint32_t scratch_wave_slots = 0;
+    std::shared_ptr<const Placement> placement;
     const std::atomic<bool>* queue_stopping = nullptr;
     softgpu::GlobalWaveSync* global_wave_sync = nullptr;
   };

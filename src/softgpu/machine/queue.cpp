@@ -29,6 +29,18 @@ void Queue::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Queue::SetPlacement(std::shared_ptr<const Placement> placement) {
+  std::lock_guard lock(placement_mutex_);
+  placement_ = std::move(placement);
+}
+
+std::shared_ptr<const Placement> Queue::placement() {
+  std::lock_guard lock(placement_mutex_);
+  if (placement_ == nullptr)
+    placement_ = std::make_shared<const Placement>(device_, std::span<const uint32_t>());
+  return placement_;
+}
+
 void Queue::Update(uint64_t ring_address, uint64_t ring_bytes, uint32_t percentage) {
   paused_.store(ring_bytes == 0 || percentage == 0, std::memory_order_relaxed);
   if (ring_bytes == 0) return;

@@ -7,12 +7,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <thread>
 
 #include "softgpu/machine/activity.h"
 #include "softgpu/machine/device.h"
+#include "softgpu/machine/placement.h"
 
 namespace rochound::softgpu {
 
@@ -27,8 +29,11 @@ class Queue {
   void Start();
   void Stop();  // returns when the thread is gone
   void Update(uint64_t ring_address, uint64_t ring_bytes, uint32_t percentage);
+  void SetPlacement(std::shared_ptr<const Placement> placement);
 
  protected:
+  std::shared_ptr<const Placement> placement();
+
   // True if the doorbell covers work that has not been processed.
   virtual bool HasWork() = 0;
   // Processes some of it. The Reader is entered.
@@ -57,6 +62,8 @@ class Queue {
   std::atomic<bool> stopping_{false};
   std::atomic<bool> paused_{false};
   bool halted_ = false;
+  std::mutex placement_mutex_;
+  std::shared_ptr<const Placement> placement_;
   std::thread thread_;
 };
 

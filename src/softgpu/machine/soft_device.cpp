@@ -49,6 +49,13 @@ class SoftDevice : public Device {
     queue->Update(ring_address, ring_bytes, percentage);
   }
 
+  void SetCuMask(uint32_t queue_id, std::span<const uint32_t> mask) override {
+    std::lock_guard lock(mutex_);
+    auto it = queues_.find(queue_id);
+    if (it != queues_.end())
+      it->second->SetPlacement(std::make_shared<const Placement>(config_, mask));
+  }
+
   void DestroyQueue(uint32_t queue_id) override {
     std::shared_ptr<Queue> queue;
     {

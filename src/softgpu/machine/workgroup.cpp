@@ -31,7 +31,8 @@ Workgroup::~Workgroup() = default;
 
 void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architecture& architecture,
                       const Op* entry, CodeCache* code, AddressSpace::Reader* memory,
-                      WaveEnvironment* environment, const ScratchSlots& scratch) {
+                      WaveEnvironment* environment, const ScratchSlots& scratch,
+                      const ComputeUnit& place, unsigned simds_per_unit) {
   unsigned id[3];
   id[0] = static_cast<unsigned>(linear_id % kernel.groups[0]);
   id[1] = static_cast<unsigned>(linear_id / kernel.groups[0] % kernel.groups[1]);
@@ -82,13 +83,14 @@ void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architectu
     wave.stop = StopReason::kNone;
     wave.sync_ticket = 0;
     wave.wave_in_group = static_cast<uint8_t>(number);
+    wave.hw_id = HardwareId(architecture, place, number, simds_per_unit);
+    wave.xcc_id = place.xcc;
     wave.scratch_bytes_per_lane = kernel.private_bytes_per_lane;
     if (!scratch_.slots.empty()) {
       uint64_t offset = scratch_.slots[number] * scratch_.bytes_per_wave;
       wave.scratch_base = scratch_.base + offset;
       wave.scratch_bytes_per_lane =
           static_cast<uint32_t>(scratch_.bytes_per_wave / kernel.wave_size);
-      wave.hw_id = scratch_.slots[number];
       if (kernel.scratch_offset_register >= 0)
         wave.sgpr[kernel.scratch_offset_register] = static_cast<uint32_t>(offset);
       if (architecture.architected_flat_scratch) wave.SetPair(kFlatScratchLo, wave.scratch_base);

@@ -11,6 +11,7 @@
 
 #include "softgpu/isa/wave.h"
 #include "softgpu/machine/kernel.h"
+#include "softgpu/machine/placement.h"
 
 namespace rochound::softgpu {
 
@@ -33,7 +34,8 @@ class Workgroup {
   // Makes the waves of workgroup `linear_id` ready to start at `entry`.
   void Start(const Kernel& kernel, uint64_t linear_id, const Architecture& architecture,
              const Op* entry, CodeCache* code, AddressSpace::Reader* memory,
-             WaveEnvironment* environment, const ScratchSlots& scratch);
+             WaveEnvironment* environment, const ScratchSlots& scratch, const ComputeUnit& place,
+             unsigned simds_per_unit);
 
   // Runs for a bounded number of instructions. kWaiting: no wave can go on before somebody else
   // does something. kFailed: failed_wave() says what happened.

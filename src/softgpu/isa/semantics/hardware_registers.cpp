@@ -20,6 +20,7 @@ enum class HwRegister : uint8_t {
   kFlatScratchHi,
   kXnackMask,
   kShaderCycles,
+  kXccId,
 };
 
 struct Encoding {
@@ -38,7 +39,7 @@ constexpr Encoding kEncodings[] = {
     {6, HwRegister::kLdsAlloc, kAllTargets, false},
     {7, HwRegister::kIbStatus, kAllTargets, false},
     {15, HwRegister::kShMemBases, kAllTargets, false},
-    {20, HwRegister::kZero, kGfx9Targets, false},  // XCC_ID
+    {20, HwRegister::kXccId, kGfx942 | kGfx950, false},
     {20, HwRegister::kFlatScratchLo, kGfx10Targets, true},
     {21, HwRegister::kFlatScratchHi, kGfx10Targets, true},
     {22, HwRegister::kXnackMask, kGfx10Targets, true},
@@ -88,6 +89,8 @@ uint32_t ReadRegister(const Wave& wave, HwRegister meaning) {
     }
     case HwRegister::kHwId:
       return wave.hw_id;
+    case HwRegister::kXccId:
+      return wave.xcc_id;
     case HwRegister::kGprAlloc:
       return 63u << 8 | 15u << 24;  // as if all VGPRs and SGPRs were allocated
     case HwRegister::kLdsAlloc: {
