@@ -409,7 +409,8 @@ TEST_P(IsaCoverage, EveryImplementedInstructionHasACase) {
   for (const std::string& name : refused) std::printf("  has cases but no row: %s\n", name.c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(Target, IsaCoverage, testing::Values("gfx942", "gfx1030"),
+INSTANTIATE_TEST_SUITE_P(Target, IsaCoverage,
+                         testing::Values("gfx90a", "gfx942", "gfx950", "gfx1030"),
                          [](const auto& param) { return std::string(param.param); });
 
 }  // namespace

@@ -377,17 +377,17 @@ def flat_apertures(book):
 
 # Descriptor word 3: how components map, and the format, per target.
 WORD3 = {
-    "gfx942": lambda dfmt, nfmt: 0xFAC | nfmt << 12 | dfmt << 15,
+    "gfx9": lambda dfmt, nfmt: 0xFAC | nfmt << 12 | dfmt << 15,
     "gfx1030": lambda unified, _: 0x31000FAC | unified << 12,
 }
-FLOATS = {"gfx942": ((4, 7), (11, 7), (13, 7), (14, 7)), "gfx1030": (22, 64, 74, 77)}
-HALVES = {"gfx942": ((2, 7), (5, 7), (12, 7), (12, 7)), "gfx1030": (13, 29, 71, 71)}
-UINT = {"gfx942": (10, 4), "gfx1030": 60}
+FLOATS = {"gfx9": ((4, 7), (11, 7), (13, 7), (14, 7)), "gfx1030": (22, 64, 74, 77)}
+HALVES = {"gfx9": ((2, 7), (5, 7), (12, 7), (12, 7)), "gfx1030": (13, 29, 71, 71)}
+UINT = {"gfx9": (10, 4), "gfx1030": 60}
 
 
 def formats(book):
     book.file("buffer_format")
-    for target in ("gfx942", "gfx1030"):
+    for target in ("gfx9", "gfx1030"):
         def descriptor(code):
             pair = code if isinstance(code, tuple) else (code, 0)
             return "mem s8=200100 s9=0 s10=1000 s11=%x" % WORD3[target](*pair)
@@ -439,7 +439,7 @@ EXECS = ("", "exec=" + PARTIAL, "exec=0")
 
 
 def typed(text, book, target, name, inputs, execs=EXECS):
-    spelled = ("format:[BUF_DATA_FORMAT_%s,BUF_NUM_FORMAT_FLOAT]" if target == "gfx942"
+    spelled = ("format:[BUF_DATA_FORMAT_%s,BUF_NUM_FORMAT_FLOAT]" if target == "gfx9"
                else "format:[BUF_FMT_%s_FLOAT]") % name
     head, _, tail = text.rpartition(" offen")
     text = "%s %s offen%s" % (head, spelled, tail)

@@ -214,7 +214,7 @@ def add(book):
             |s_waitcnt_expcnt null, 0x0|s_waitcnt_lgkmcnt null, 0x0|s_ttracedata_imm 0x1
             |s_ttracedata|s_version 0x1|s_gl1_inv|s_incperflevel 1|s_decperflevel 1
             |s_dcache_wb_vol|s_dcache_inv_vol|buffer_gl0_inv|buffer_gl1_inv
-            |buffer_wbl2 sc1|buffer_inv sc1|buffer_inv sc0 sc1|v_nop|v_pipeflush
+            |buffer_wbl2|buffer_wbl2 sc1|buffer_inv sc1|buffer_inv sc0 sc1|v_nop|v_pipeflush
             |v_clrexcp|s_wakeup|s_sendmsg sendmsg(MSG_INTERRUPT)|s_dcache_discard s[2:3], 0x0
             |s_dcache_discard_x2 s[2:3], 0x0|s_atc_probe 0x1, s[2:3], 0x0
             |s_atc_probe_buffer 0x1, s[4:7], 0x0|ds_gws_init v2 offset:1 gds

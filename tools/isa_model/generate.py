@@ -111,8 +111,7 @@ def absent_text(book, llvm_mc):
     table = covered(book)
     lines = [made_by(golden.version(llvm_mc)),
              "# Instructions that these targets do not have, of those that the model knows.\n"]
-    for config in golden.CONFIGS[:2]:
-        target = config[0]
+    for target, config in {c[0]: c for c in reversed(golden.CONFIGS)}.items():
         names = [n for n in machine.known() if target not in table.get(n, ())]
         missing = golden.absent(llvm_mc, config, names)
         forgotten = [n for n in names if n not in missing]

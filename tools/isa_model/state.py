@@ -45,7 +45,8 @@ class Stopped(Exception):
 
 class Wave:
     def __init__(self, target, wave_size):
-        self.target = target
+        self.name = target
+        self.asked = False       # whether an instruction asked which target of a family it is
         self.wave_size = wave_size
         self.full = (1 << wave_size) - 1
         self.sgpr = list(FILLED_SGPRS)
@@ -68,11 +69,16 @@ class Wave:
     # The target as the architecture documents name it.
     @property
     def gfx9(self):
-        return self.target == "gfx942"
+        return self.name.startswith("gfx9")
 
     @property
     def gfx10(self):
-        return self.target == "gfx1030"
+        return self.name == "gfx1030"
+
+    @property
+    def target(self):
+        self.asked = True
+        return self.name
 
     @property
     def ieee(self):

@@ -252,6 +252,7 @@ constexpr Row kRows[] = {
     Atomic<B32, kClampSub<B32>>("buffer_atomic_csub"),
     Atomic<B32, kAddReal<B32>>("buffer_atomic_add_f32"),
     Atomic<B32, kAddTwoHalves>("buffer_atomic_pk_add_f16"),
+    Atomic<B32, kAddTwoBrains>("buffer_atomic_pk_add_bf16"),
     Atomic<B64, kAddReal<B64>>("buffer_atomic_add_f64"),
     Atomic<B64, kMinReal<B64>>("buffer_atomic_min_f64"),
     Atomic<B64, kMaxReal<B64>>("buffer_atomic_max_f64"),

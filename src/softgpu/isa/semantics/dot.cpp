@@ -95,6 +95,20 @@ void HalfDotLanes(void* dst, const void* const* src, unsigned lanes) {
   }
 }
 
+// The same of bf16.
+void BrainDotLanes(void* dst, const void* const* src, unsigned lanes) {
+  auto* d = static_cast<float*>(dst);
+  auto* a = static_cast<const uint32_t*>(src[0]);
+  auto* b = static_cast<const uint32_t*>(src[1]);
+  auto* c = static_cast<const float*>(src[2]);
+  for (unsigned i = 0; i < lanes; ++i) {
+    float low = BrainToFloat(a[i] & 0xFFFF) * BrainToFloat(b[i] & 0xFFFF);
+    float high = BrainToFloat(a[i] >> 16) * BrainToFloat(b[i] >> 16);
+    float sum = FlushDenormal(FlushDenormal(c[i]) + FlushDenormal(low));
+    d[i] = FlushDenormal(sum + FlushDenormal(high));
+  }
+}
+
 // neg of the f32 addend is written as both neg_lo and neg_hi; one alone has no meaning.
 bool PrepareHalfDot(const AsmInstruction& instruction, const Architecture& architecture, Op* op,
                     std::string* why) {
@@ -137,6 +151,20 @@ constexpr Row kRows[] = {
      &HalfDotLanes,
      kAccumulates,
      kAllTargets,
+     &PrepareHalfDot},
+    {"v_dot2_f32_bf16",
+     &ExecVector,
+     {Ty::kF32, Ty::kV2F16, Ty::kV2F16, Ty::kF32},
+     &BrainDotLanes,
+     0,
+     kGfx950,
+     &PrepareHalfDot},
+    {"v_dot2c_f32_bf16",
+     &ExecVector,
+     {Ty::kF32, Ty::kV2F16, Ty::kV2F16},
+     &BrainDotLanes,
+     kAccumulates,
+     kGfx950,
      &PrepareHalfDot},
 };
 
