@@ -260,4 +260,11 @@ constexpr Row kRows[] = {
 
 std::span<const Row> BufferFormatRows() { return kRows; }
 
+unsigned TypedBufferBytes(const Op* op, const BufferDescriptor& descriptor,
+                          bool format_in_encoding) {
+  TypedAccess typed =
+      format_in_encoding ? Decode<true>(op, descriptor) : Decode<false>(op, descriptor);
+  return typed.format.bytes();
+}
+
 }  // namespace rochound::softgpu

@@ -217,6 +217,16 @@ bool WriteBuffer(Wave& wave, const Op* op, const BufferAccess& access, uint64_t 
   return true;
 }
 
+unsigned ListBufferParts(const BufferAccess& access, unsigned lane, unsigned bytes, bool whole,
+                         BufferPart* parts) {
+  unsigned count = 0;
+  ForEachInRange(access, lane, bytes, whole, [&](uint64_t address, unsigned, unsigned part) {
+    parts[count++] = {address, part};
+    return count < kMaxBufferParts;
+  });
+  return count;
+}
+
 bool PrepareBuffer(const AsmInstruction& instruction, bool to_lds, Op* op, std::string* why) {
   const Modifiers& m = instruction.modifiers;
   unsigned first = to_lds ? 0 : 1;

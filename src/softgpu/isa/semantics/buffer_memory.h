@@ -61,6 +61,19 @@ bool ReadBuffer(Wave& wave, const Op* op, const BufferAccess& access, uint64_t m
 bool WriteBuffer(Wave& wave, const Op* op, const BufferAccess& access, uint64_t mask,
                  unsigned bytes, bool whole, const LaneBytes& in);
 
+// For those that only look: the pieces of a lane's bytes that are in range, in order. Returns how
+// many, at most kMaxBufferParts.
+struct BufferPart {
+  uint64_t address;
+  unsigned bytes;
+};
+inline constexpr unsigned kMaxBufferParts = 2 * kLaneBytes / 4;
+unsigned ListBufferParts(const BufferAccess& access, unsigned lane, unsigned bytes, bool whole,
+                         BufferPart* parts);
+// Bytes that a lane moves by a typed access, whose format is in the encoding or in the descriptor.
+unsigned TypedBufferBytes(const Op* op, const BufferDescriptor& descriptor,
+                          bool format_in_encoding);
+
 // vdata (absent if `to_lds`), vaddr, descriptor, scalar offset.
 bool PrepareBuffer(const AsmInstruction& instruction, bool to_lds, Op* op, std::string* why);
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "softgpu/isa/semantics/atomic_ops.h"
+#include "softgpu/isa/semantics/flat_address.h"
 #include "softgpu/isa/semantics/lane_memory.h"
 #include "softgpu/isa/semantics/private_memory.h"
 #include "softgpu/isa/tables.h"
@@ -20,39 +21,6 @@ using atomic_ops::kAdd, atomic_ops::kAddReal, atomic_ops::kAddTwoBrains, atomic_
 using enum AddressKind;
 
 // ---- Addresses ----
-
-// False if the lanes' addresses differ in their upper halves.
-template <AddressKind K>
-bool NarrowAddresses(const Wave& wave, const Op* op, MemoryForm form, uint64_t mask,
-                     LaneAddresses* addresses) {
-  uint64_t offset = static_cast<uint64_t>(op->imm);
-  addresses->offset = wave.Row(form.address);
-  if (K == kGlobal && form.scalar != MemoryForm::kAbsent) {
-    addresses->base = wave.Pair(form.scalar) + offset;
-    return true;
-  }
-  const uint32_t* upper = wave.Row(form.address + 1u);
-  if (!IsUniform(upper, mask, mask == wave.full_exec, wave.lanes)) return false;
-  addresses->base = (uint64_t{upper[std::countr_zero(mask)]} << 32) + offset;
-  return true;
-}
-
-void WidenPairs(const Wave& wave, const Op* op, MemoryForm form, WideAddresses* wide) {
-  const uint32_t* lower = wave.Row(form.address);
-  const uint32_t* upper = wave.Row(form.address + 1u);
-  uint64_t offset = static_cast<uint64_t>(op->imm);
-  for (unsigned i = 0; i < wave.lanes; ++i)
-    wide->at[i] = (lower[i] | uint64_t{upper[i]} << 32) + offset;
-}
-
-// The address of a scratch_* instruction: vaddr, saddr or both may be off.
-PrivateAddresses ScratchAddresses(const Wave& wave, const Op* op, MemoryForm form) {
-  PrivateAddresses addresses;
-  addresses.base = static_cast<uint32_t>(op->imm);
-  if (form.scalar != MemoryForm::kAbsent) addresses.base += wave.sgpr[form.scalar];
-  if (form.address != MemoryForm::kAbsent) addresses.offset = wave.Row(form.address);
-  return addresses;
-}
 
 // An aperture that all lanes are in.
 enum class Aperture : uint8_t { kNone, kShared, kPrivate, kMixed };
@@ -175,11 +143,6 @@ const Op* ExecStore(Wave& wave, const Op* op) {
   return done ? op + 1 : nullptr;
 }
 
-LaneAddresses ThreadIdAddresses(const Wave& wave, const Op* op) {
-  MemoryForm form = MemoryForm::Of(op);
-  uint64_t base = form.scalar == MemoryForm::kAbsent ? 0 : wave.Pair(form.scalar);
-  return {base + static_cast<uint64_t>(op->imm), kLaneTimesFour.data()};
-}
 const Op* ExecLoadAddThreadId(Wave& wave, const Op* op) {
   uint64_t mask = wave.exec();
   if (mask == 0) return op + 1;

@@ -11,6 +11,7 @@
 
 #include "softgpu/isa/semantics/atomic_ops.h"
 #include "softgpu/isa/semantics/lane_memory.h"
+#include "softgpu/isa/semantics/lds_address.h"
 #include "softgpu/isa/tables.h"
 
 namespace rochound::softgpu {
@@ -68,11 +69,6 @@ void StoreLds(Wave& wave, uint32_t base, const uint32_t* offset, uint64_t mask,
   });
 }
 
-// Op::imm holds the byte offset; for the two-address forms, one in each half.
-uint32_t FirstOffset(const Op* op) { return static_cast<uint32_t>(op->imm); }
-uint32_t SecondOffset(const Op* op) {
-  return static_cast<uint32_t>(static_cast<uint64_t>(op->imm) >> 32);
-}
 // MemoryForm::scalar holds the second data register.
 uint16_t SecondData(MemoryForm form) { return form.scalar; }
 

@@ -9,6 +9,7 @@
 
 #include "softgpu/isa/semantics/atomic_ops.h"
 #include "softgpu/isa/semantics/lane_memory.h"
+#include "softgpu/isa/semantics/scalar_address.h"
 #include "softgpu/isa/tables.h"
 #include "softgpu/machine/gpu_clock.h"
 
@@ -16,43 +17,7 @@ namespace rochound::softgpu {
 namespace {
 
 using namespace atomic_ops;
-
-// MemoryForm::address is the base, ::scalar the offset register, ::data what is moved. Op::imm is
-// the immediate offset.
-
-enum class Base : uint8_t { kAddress, kBuffer, kScratch };
-
-uint64_t RegisterOffset(const Wave& wave, MemoryForm form) {
-  return form.scalar == MemoryForm::kAbsent ? 0 : wave.sgpr[form.scalar];
-}
-
-// Where `dwords` dwords are, and how many of them are inside of the buffer.
-struct ScalarPlace {
-  uint64_t address = 0;
-  unsigned inside = 0;
-};
-
-template <Base B>
-ScalarPlace Locate(const Wave& wave, const Op* op, unsigned dwords) {
-  MemoryForm form = MemoryForm::Of(op);
-  uint64_t immediate = static_cast<uint64_t>(op->imm);
-  uint64_t offset = RegisterOffset(wave, form);
-  if constexpr (B == Base::kAddress) {
-    return {(wave.Pair(form.address) + offset + immediate) & ~uint64_t{3}, dwords};
-  } else if constexpr (B == Base::kScratch) {
-    // The register counts in units of 64 bytes.
-    return {(wave.Pair(form.address) + offset * 64 + immediate) & ~uint64_t{3}, dwords};
-  } else {
-    const uint32_t* words = &wave.sgpr[form.address];
-    uint64_t base = words[0] | uint64_t{words[1] & 0xFFFF} << 32;
-    uint64_t stride = words[1] >> 16 & 0x3FFF;
-    uint64_t size = stride == 0 ? words[2] : stride * words[2];
-    uint64_t at = (offset + immediate) & ~uint64_t{3};
-    unsigned inside = 0;
-    while (inside < dwords && at + 4 * inside < size) ++inside;
-    return {(base + at) & ~uint64_t{3}, inside};
-  }
-}
+using Base = ScalarBase;
 
 template <Base B, unsigned kDwords>
 const Op* ExecScalarLoad(Wave& wave, const Op* op) {
