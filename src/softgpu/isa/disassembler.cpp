@@ -19,8 +19,9 @@ constexpr size_t kWindow = 32;
 
 // Encodings with a field value that no instruction may have, on which LLVM's disassembler crashes
 // instead of refusing (seen with LLVM 22, by feeding it arbitrary words).
-bool HasReservedField(const uint32_t* words, bool is_gfx9) {
+bool HasReservedField(const uint32_t* words, const Architecture& architecture) {
   constexpr uint32_t kLiteral = 0xFF;
+  bool is_gfx9 = architecture.bit & kGfx9Targets;
   uint32_t encoding = words[0] >> 26;
   bool is_buffer = encoding == 0x38 || encoding == 0x3A;     // MUBUF, MTBUF
   if (is_buffer && words[1] >> 24 == kLiteral) return true;  // a literal scalar offset
@@ -28,7 +29,8 @@ bool HasReservedField(const uint32_t* words, bool is_gfx9) {
     for (unsigned shift : {0u, 9u, 18u})
       if ((words[1] >> shift & 0x1FF) == kLiteral) return true;
   }
-  bool is_sdwa = words[0] >> 31 == 0 && (words[0] & 0x1FF) == 0xF9;
+  bool has_sdwa = architecture.bit & (kGfx9Targets | kGfx10Targets);
+  bool is_sdwa = has_sdwa && words[0] >> 31 == 0 && (words[0] & 0x1FF) == 0xF9;
   if (!is_sdwa) return false;
   bool is_compare = words[0] >> 25 == 0x3E;
   bool has_one_source = words[0] >> 25 == 0x3F;
@@ -48,7 +50,9 @@ void ReadDpp(AsmInstruction* instruction) {
     m.row_mask = static_cast<uint8_t>((word >> 28) & 0xF);
   } else if (m.is_dpp8) {
     for (int i = 0; i < 8; ++i) m.dpp8_lane[i] = static_cast<uint8_t>((word >> (8 + 3 * i)) & 7);
-    m.fetch_inactive = (instruction->words[0] & 0x1FF) == 0xEA;
+    // The first source says that it is DPP8; VOP3 has it in the second word.
+    bool is_long = instruction->words[0] >> 31 != 0;
+    m.fetch_inactive = (instruction->words[is_long ? 1 : 0] & 0x1FF) == 0xEA;
   }
 }
 
@@ -58,7 +62,7 @@ void ReadOpSel(AsmInstruction* instruction, bool is_gfx9) {
   uint32_t word = instruction->words[0];
   bool is_packed = is_gfx9 ? word >> 23 == 0x1A7 : word >> 24 == 0xCC;
   Modifiers& m = instruction->modifiers;
-  if (m.op_sel != 0 && !is_packed) m.op_sel = static_cast<uint8_t>(word >> 11 & 0xF);
+  if (m.op_sel_fields != 0 && !is_packed) m.op_sel = static_cast<uint8_t>(word >> 11 & 0xF);
 }
 
 }  // namespace
@@ -80,10 +84,14 @@ std::unique_ptr<Disassembler> Disassembler::Create(const std::string& target, un
   std::string features =
       wave_size == 32 ? "+wavefrontsize32,-wavefrontsize64" : "-wavefrontsize32,+wavefrontsize64";
   if (target.starts_with("gfx9")) features.clear();  // wave64 is all there is
+  // Tells the halves of 16-bit registers apart, which the encodings since gfx11 do whatever the
+  // compiler was told. Older versions of LLVM lack instructions with it.
+  if (LLVM_VERSION_MAJOR >= 22 && (FindArchitecture(target)->bit & (kGfx11Targets | kGfx12Targets)))
+    features += ",+real-true16";
   void* context = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", target.c_str(), features.c_str(),
                                               nullptr, 0, nullptr, nullptr);
   if (context == nullptr) return nullptr;
-  return std::unique_ptr<Disassembler>(new Disassembler(context, target.starts_with("gfx9")));
+  return std::unique_ptr<Disassembler>(new Disassembler(context, *FindArchitecture(target)));
 }
 
 Disassembler::~Disassembler() { LLVMDisasmDispose(context_); }
@@ -97,7 +105,7 @@ std::optional<AsmInstruction> Disassembler::Decode(std::span<const uint8_t> byte
   *why = "no instruction of this target";
   uint32_t words[2];
   std::memcpy(words, window, sizeof(words));
-  if (HasReservedField(words, is_gfx9_)) return std::nullopt;
+  if (HasReservedField(words, architecture_)) return std::nullopt;
   char text[512] = {};
   size_t size = LLVMDisasmInstruction(context_, window, kWindow, address, text, sizeof(text));
   if (size == 0 || size > available || size % 4 != 0 || size > sizeof(AsmInstruction::words))
@@ -111,7 +119,7 @@ std::optional<AsmInstruction> Disassembler::Decode(std::span<const uint8_t> byte
   instruction->size = static_cast<uint32_t>(size);
   std::memcpy(instruction->words, window, size);
   ReadDpp(&*instruction);
-  ReadOpSel(&*instruction, is_gfx9_);
+  ReadOpSel(&*instruction, architecture_.bit & kGfx9Targets);
   return instruction;
 }
 

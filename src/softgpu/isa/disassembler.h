@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "softgpu/isa/architecture.h"
 #include "softgpu/isa/instruction.h"
 
 namespace rochound::softgpu {
@@ -31,9 +32,10 @@ class Disassembler {
                                        std::string* why);
 
  private:
-  Disassembler(void* context, bool is_gfx9) : context_(context), is_gfx9_(is_gfx9) {}
+  Disassembler(void* context, const Architecture& architecture)
+      : context_(context), architecture_(architecture) {}
   void* context_;  // LLVMDisasmContextRef
-  bool is_gfx9_;
+  const Architecture& architecture_;
 };
 
 }  // namespace rochound::softgpu

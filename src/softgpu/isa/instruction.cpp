@@ -87,8 +87,11 @@ constexpr NamedRegister kNamedRegisters[] = {
     {"private_limit", kPrivateLimit, 2},
 };
 
-// v5, v[2:3], s7, ttmp[0:3], a1 -> kind, index, count.
+// v5, v[2:3], v5.h, s7, ttmp[0:3], a1 -> kind, index, count.
 bool ParseNumberedRegister(std::string_view s, AsmOperand* operand) {
+  bool is_high = s.ends_with(".h");
+  bool is_half = is_high || s.ends_with(".l");
+  if (is_half) s.remove_suffix(2);
   std::string_view rest;
   uint16_t base = 0;
   if (s.starts_with("ttmp")) {
@@ -121,6 +124,7 @@ bool ParseNumberedRegister(std::string_view s, AsmOperand* operand) {
   if (first < 0 || last < first || last > 511) return false;
   operand->index = static_cast<uint16_t>(base + first);
   operand->dwords = static_cast<uint8_t>(last - first + 1);
+  operand->is_high = is_high;
   return true;
 }
 
@@ -223,6 +227,14 @@ bool ApplyModifier(std::string_view token, Modifiers* m) {
     return numeric || value.starts_with("swizzle");  // swizzle: read from the encoding
   }
   if (key == "format") return true;  // of MTBUF: read from the encoding
+  if (key == "scope") return true;   // memory is coherent
+  // A temporal hint, and on gfx12 also whether an atomic returns the old value.
+  if (key == "th") {
+    m->glc |= value.starts_with("TH_ATOMIC") && value.find("RETURN") != std::string_view::npos;
+    return true;
+  }
+  if (key == "byte_sel") return m->byte_sel = static_cast<uint8_t>(n), numeric;
+  if (key == "index_key") return m->index_key = static_cast<uint8_t>(n), numeric;
   if (key == "offset0") return m->offset0 = static_cast<uint16_t>(n), numeric;
   if (key == "offset1") return m->offset1 = static_cast<uint16_t>(n), numeric;
   if (key == "mul") return m->omod = n == 2 ? 1 : 2, numeric;
@@ -284,12 +296,37 @@ bool HasFreeFormOperands(std::string_view mnemonic) {
          mnemonic.starts_with("s_wait_");
 }
 
+// The upper halves that operands name, as the bits of op_sel that mean the same. An encoding
+// without op_sel has them in the register numbers.
+void CollectHighHalves(AsmInstruction* instruction) {
+  // The only vector instructions whose text begins with a source.
+  bool has_destination = !instruction->mnemonic.starts_with("v_cmpx_");
+  for (size_t i = 0; i < instruction->operands.size() && i < 4; ++i) {
+    if (!instruction->operands[i].is_high) continue;
+    size_t bit = !has_destination ? i : i == 0 ? 3 : i - 1;
+    instruction->modifiers.op_sel |= static_cast<uint8_t>(1u << bit);
+  }
+}
+
 }  // namespace
 
 std::optional<AsmInstruction> ParseAssembly(std::string_view text, std::string* why) {
   AsmInstruction instruction;
   text = Trim(text.substr(0, text.find("//")));
   text = Trim(text.substr(0, text.find(';')));
+  constexpr std::string_view kPair = " :: ";
+  if (size_t pair = text.find(kPair); pair != std::string_view::npos) {
+    std::optional<AsmInstruction> first = ParseAssembly(text.substr(0, pair), why);
+    std::optional<AsmInstruction> second = ParseAssembly(text.substr(pair + kPair.size()), why);
+    if (!first || !second) return std::nullopt;
+    for (AsmInstruction* half : {&*first, &*second}) {
+      // VCC is not in the text.
+      if (half->mnemonic == "v_dual_cndmask_b32") half->operands.push_back(ParseOperand("vcc"));
+    }
+    first->text = std::string(text);
+    first->second.push_back(std::move(*second));
+    return first;
+  }
   instruction.text = std::string(text);
   size_t space = text.find_first_of(" \t");
   std::string_view mnemonic = text.substr(0, space);
@@ -315,6 +352,7 @@ std::optional<AsmInstruction> ParseAssembly(std::string_view text, std::string* 
     unsigned high = m.op_sel >> last & 1;
     m.op_sel = static_cast<uint8_t>((m.op_sel & ~(1u << last)) | high << 3);
   }
+  CollectHighHalves(&instruction);
   return instruction;
 }
 

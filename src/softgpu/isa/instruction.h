@@ -15,7 +15,7 @@ namespace rochound::softgpu {
 
 struct AsmOperand {
   enum class Kind : uint8_t {
-    kVgpr,     // v5, v[2:3]
+    kVgpr,     // v5, v[2:3], v5.h
     kAgpr,     // a0
     kSgpr,     // any scalar register, numbered as in ScalarRegister below
     kInline,   // integer written in decimal: an inline constant, or an immediate field
@@ -30,6 +30,7 @@ struct AsmOperand {
   bool negate = false;
   bool absolute = false;
   bool sign_extend = false;  // sext(...) of SDWA
+  bool is_high = false;      // v5.h: the upper half of a register
   int64_t integer = 0;
   double real = 0;
   std::string text;
@@ -88,9 +89,11 @@ struct Modifiers {
   bool fetch_inactive = false;
   uint8_t dpp8_lane[8] = {};
 
-  // Bit i belongs to source i; op_sel bit 3 to the destination.
+  // Bit i belongs to source i; op_sel bit 3 to the destination. A register's .h counts, too.
   uint8_t op_sel = 0;
   uint8_t op_sel_fields = 0;  // in the text
+  uint8_t byte_sel = 0;       // of the source, or of the destination where that is a byte
+  uint8_t index_key = 0;      // which part of the index register SWMMAC reads
   uint8_t op_sel_hi = 0;
   bool has_op_sel_hi = false;
   uint8_t neg_lo = 0;
@@ -108,6 +111,9 @@ struct AsmInstruction {
   uint64_t address = 0;
   uint32_t size = 0;       // bytes
   uint32_t words[5] = {};  // the encoding
+  // The other half of a VOPD pair (v_dual_...), if this is one. Its address, size and encoding are
+  // the pair's.
+  std::vector<AsmInstruction> second;
 
   // The 16-bit immediate of SOPK and SOPP, as encoded.
   uint16_t Simm16() const { return static_cast<uint16_t>(words[0] & 0xFFFF); }

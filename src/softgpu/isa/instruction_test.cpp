@@ -110,6 +110,34 @@ TEST(ParseAssembly, FreeFormOperandsAreLeftAlone) {
             AsmOperand::Kind::kText);
 }
 
+TEST(ParseAssembly, HalvesOfRegistersAreSelectors) {
+  AsmInstruction i = Parse("v_fma_f16 v2.h, v14.l, v3.h, -v4.h");
+  EXPECT_EQ(i.modifiers.op_sel, 0b1110);
+  EXPECT_EQ(i.operands[0].index, 2);
+  EXPECT_EQ(i.operands[2].index, 3);
+  EXPECT_TRUE(i.operands[3].negate);
+  EXPECT_EQ(Parse("v_cmp_lt_f16_e32 vcc_lo, v1.h, v2.l").modifiers.op_sel, 0b0001);
+  EXPECT_EQ(Parse("v_cmpx_lt_f16_e64 v1.l, v2.h").modifiers.op_sel, 0b0010);
+}
+
+TEST(ParseAssembly, APairIsTwoInstructions) {
+  AsmInstruction i =
+      Parse("v_dual_mul_f32 v0, s1, v2 :: v_dual_cndmask_b32 v3, v4, v5                // 0000");
+  EXPECT_EQ(i.mnemonic, "v_dual_mul_f32");
+  EXPECT_EQ(i.operands.size(), 3u);
+  ASSERT_EQ(i.second.size(), 1u);
+  EXPECT_EQ(i.second[0].mnemonic, "v_dual_cndmask_b32");
+  ASSERT_EQ(i.second[0].operands.size(), 4u);
+  EXPECT_EQ(i.second[0].operands[3].index, kVccLo);
+}
+
+TEST(ParseAssembly, AnAtomicThatReturnsSaysSoInItsHint) {
+  EXPECT_TRUE(Parse("global_atomic_add_u32 v1, v0, v2, s[0:1] th:TH_ATOMIC_RETURN scope:SCOPE_DEV")
+                  .modifiers.glc);
+  EXPECT_FALSE(Parse("global_atomic_add_u32 v0, v2, s[0:1] th:TH_ATOMIC_NT").modifiers.glc);
+  EXPECT_FALSE(Parse("global_load_b32 v0, v2, s[0:1] th:TH_LOAD_NT").modifiers.glc);
+}
+
 TEST(ParseAssembly, AnUnknownModifierIsRefused) {
   std::string why;
   EXPECT_FALSE(ParseAssembly("v_add_f32_e64 v0, v1, v2 sideways:3", &why));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "softgpu/isa/lower.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "softgpu/isa/lane_types.h"
@@ -96,20 +97,8 @@ bool IsPlain(const Op& op, const Architecture& architecture) {
   return !(Is16(op.row->types[0]) && keeps_high);
 }
 
-}  // namespace
-
-const void* ConstantRows::Get(uint64_t value, bool wide) {
-  std::unique_ptr<uint64_t[]>& row = rows_[{value, wide}];
-  if (row == nullptr) {
-    row = std::make_unique<uint64_t[]>(kRowLanes);
-    uint64_t element = wide ? value : (value & 0xFFFFFFFF) | value << 32;
-    for (unsigned i = 0; i < kRowLanes; ++i) row[i] = element;
-  }
-  return row.get();
-}
-
-bool LowerInstruction(const AsmInstruction& instruction, const Architecture& architecture,
-                      ConstantRows* constants, Op* op, std::string* why) {
+bool LowerSingle(const AsmInstruction& instruction, const Architecture& architecture,
+                 ConstantRows* constants, Op* op, std::string* why) {
   const Row* row = FindRow(architecture, instruction.mnemonic);
   if (row == nullptr) {
     *why = "not implemented: " + instruction.mnemonic;
@@ -154,6 +143,68 @@ bool LowerInstruction(const AsmInstruction& instruction, const Architecture& arc
     UseRowForm(op);
   }
   return true;
+}
+
+// Both halves of a pair see the registers as they were before it.
+const Op* ExecPair(Wave& wave, const Op* op) {
+  const Op* first = &op->halves[0];
+  const Op* second = &op->halves[1];
+  first->exec(wave, first);
+  second->exec(wave, second);
+  return op + 1;
+}
+
+const Op* ExecPairKeepingFirst(Wave& wave, const Op* op) {
+  const Op* first = &op->halves[0];
+  const Op* second = &op->halves[1];
+  uint32_t* row = wave.Row(first->operand[0].index);
+  RowBuffer old;
+  RowBuffer result;
+  std::copy_n(row, kRowLanes, old.u32());
+  first->exec(wave, first);
+  std::copy_n(row, kRowLanes, result.u32());
+  std::copy_n(old.u32(), kRowLanes, row);
+  second->exec(wave, second);
+  std::copy_n(result.u32(), kRowLanes, row);
+  return op + 1;
+}
+
+bool LowerPair(const AsmInstruction& instruction, const Architecture& architecture,
+               ConstantRows* constants, Op* op, std::string* why) {
+  op->halves = std::make_unique<Op[]>(2);
+  const AsmInstruction* sources[2] = {&instruction, &instruction.second[0]};
+  for (unsigned i = 0; i < 2; ++i) {
+    if (!LowerSingle(*sources[i], architecture, constants, &op->halves[i], why)) return false;
+  }
+  op->row = op->halves[0].row;
+  op->source = &instruction;
+  op->exec = &ExecPair;
+  const Operand& written = op->halves[0].operand[0];
+  const Op& second = op->halves[1];
+  for (unsigned i = 1; i < second.operand_count; ++i) {
+    const Operand& read = second.operand[i];
+    if (read.kind == Operand::Kind::kVector && read.index == written.index)
+      op->exec = &ExecPairKeepingFirst;
+  }
+  return true;
+}
+
+}  // namespace
+
+const void* ConstantRows::Get(uint64_t value, bool wide) {
+  std::unique_ptr<uint64_t[]>& row = rows_[{value, wide}];
+  if (row == nullptr) {
+    row = std::make_unique<uint64_t[]>(kRowLanes);
+    uint64_t element = wide ? value : (value & 0xFFFFFFFF) | value << 32;
+    for (unsigned i = 0; i < kRowLanes; ++i) row[i] = element;
+  }
+  return row.get();
+}
+
+bool LowerInstruction(const AsmInstruction& instruction, const Architecture& architecture,
+                      ConstantRows* constants, Op* op, std::string* why) {
+  auto* lower = instruction.second.empty() ? &LowerSingle : &LowerPair;
+  return lower(instruction, architecture, constants, op, why);
 }
 
 }  // namespace rochound::softgpu

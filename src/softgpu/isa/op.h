@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -121,6 +122,7 @@ struct Op {
   Operand operand[kMaxOperands];
   uint64_t target_address = 0;
   mutable std::atomic<const Op*> target{nullptr};  // resolved at the first taken branch
+  std::unique_ptr<Op[]> halves;                    // the two of a VOPD pair
 
   Op() = default;
   Op(const Op&) = delete;

@@ -11,7 +11,6 @@ namespace rochound::softgpu {
 namespace {
 
 constexpr uint64_t kCodeAddress = 0x10000;
-constexpr uint32_t kEndProgram = 0xBF810000;
 // Where flat addresses mean LDS and scratch, as on the devices.
 constexpr uint64_t kSharedAperture = uint64_t{1} << 48;
 constexpr uint64_t kPrivateAperture = uint64_t{1} << 49;
@@ -21,6 +20,11 @@ class QuietEnvironment : public WaveEnvironment {
   void SendInterrupt(uint32_t) override {}
   bool GlobalWaveSync(Wave&, const Op*, uint32_t) override { return false; }
 };
+
+// The encoding of s_endpgm.
+uint32_t EndOfProgram(const Architecture& architecture) {
+  return architecture.bit & (kGfx11Targets | kGfx12Targets) ? 0xBFB00000 : 0xBF810000;
+}
 
 std::string Describe(const Wave& wave) {
   char address[32];
@@ -59,7 +63,8 @@ SingleWaveResult RunSingleWave(std::string_view target, unsigned wave_size,
   }
   std::vector<uint8_t> code_pages((code.size() + 4 + 4095) / 4096 * 4096);
   std::copy(code.begin(), code.end(), code_pages.begin());
-  std::memcpy(code_pages.data() + code.size(), &kEndProgram, 4);
+  const uint32_t end = EndOfProgram(*architecture);
+  std::memcpy(code_pages.data() + code.size(), &end, 4);
 
   AddressSpace space;
   space.Map(kCodeAddress, code_pages.size(), code_pages.data(), kRead | kExecute);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "softgpu/isa/aliases.h"
+
 namespace rochound::softgpu {
 namespace {
 
@@ -31,7 +33,8 @@ const Row* FindRow(const Architecture& architecture, std::string_view mnemonic) 
   for (auto it = first; it != last; ++it) {
     if (it->second->targets & architecture.bit) return it->second;
   }
-  return nullptr;
+  std::string_view first_name = FirstNameOf(architecture, mnemonic);
+  return first_name.empty() ? nullptr : FindRow(architecture, first_name);
 }
 
 std::vector<std::string> ImplementedMnemonics(std::string_view target) {
@@ -40,6 +43,9 @@ std::vector<std::string> ImplementedMnemonics(std::string_view target) {
   if (architecture == nullptr) return names;
   for (const auto& [mnemonic, row] : AllRows()) {
     if (row->targets & architecture->bit) names.emplace_back(mnemonic);
+  }
+  for (const Alias& alias : AliasesOf(*architecture)) {
+    if (FindRow(*architecture, alias.first_name) != nullptr) names.emplace_back(alias.mnemonic);
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -3,9 +3,12 @@
 // SOPP: branches, barriers, messages, and the many instructions that only matter to timing.
 #include "softgpu/isa/code_cache.h"
 #include "softgpu/isa/tables.h"
+#include "softgpu/machine/gpu_clock.h"
 
 namespace rochound::softgpu {
 namespace {
+
+constexpr uint32_t kSinceGfx11 = kGfx11Targets | kGfx12Targets;
 
 // Nothing to do: memory is coherent and every instruction completes before the next one starts.
 const Op* ExecNothing(Wave&, const Op* op) { return op + 1; }
@@ -23,15 +26,43 @@ const Op* ExecBarrier(Wave& wave, const Op* op) { return wave.Stop(StopReason::k
 const Op* ExecSleep(Wave& wave, const Op* op) { return wave.Stop(StopReason::kYield, op + 1); }
 
 constexpr uint16_t kMessageInterrupt = 1;
+constexpr uint16_t kMessageFreeRegisters = 3;  // since gfx11: a wave that is about to end
 
-bool PrepareMessage(const AsmInstruction& instruction, const Architecture&, Op*, std::string* why) {
-  if ((instruction.Simm16() & 0xF) == kMessageInterrupt) return true;
-  *why = "message " + std::to_string(instruction.Simm16() & 0xF);
+bool PrepareMessage(const AsmInstruction& instruction, const Architecture& architecture, Op* op,
+                    std::string* why) {
+  bool is_since_gfx11 = architecture.bit & (kGfx11Targets | kGfx12Targets);
+  unsigned message = instruction.Simm16() & (is_since_gfx11 ? 0xFF : 0xF);
+  if (message == kMessageInterrupt) return true;
+  if (is_since_gfx11 && message == kMessageFreeRegisters) {
+    op->exec = &ExecNothing;
+    return true;
+  }
+  *why = "message " + std::to_string(message);
   return false;
 }
 
 const Op* ExecMessage(Wave& wave, const Op* op) {
   wave.environment->SendInterrupt(wave.sgpr[kM0]);
+  return op + 1;
+}
+
+// Messages that return a value: the constant clock is the only one that a kernel asks for.
+constexpr uint32_t kMessageGetRealTime = 0x83;
+
+bool PrepareReturningMessage(const AsmInstruction& instruction, const Architecture&, Op*,
+                             std::string* why) {
+  uint32_t message = instruction.words[0] & 0xFF;  // in the place of the source
+  if (message == kMessageGetRealTime) return true;
+  *why = "message " + std::to_string(message);
+  return false;
+}
+
+const Op* ExecRealTime32(Wave& wave, const Op* op) {
+  WriteScalar32(wave, op->operand[0], static_cast<uint32_t>(GpuClockNow()));
+  return op + 1;
+}
+const Op* ExecRealTime64(Wave& wave, const Op* op) {
+  WriteScalar64(wave, op->operand[0], GpuClockNow());
   return op + 1;
 }
 
@@ -57,8 +88,8 @@ constexpr Row Branch(std::string_view mnemonic, uint32_t flags = 0) {
   return {mnemonic, &ExecBranch<Condition>, {Ty::kImmediate}, nullptr, kBranches | flags};
 }
 
-constexpr Row Hint(std::string_view mnemonic) {
-  return {mnemonic, &ExecNothing, {}, nullptr, kNoEffect};
+constexpr Row Hint(std::string_view mnemonic, uint32_t targets = kAllTargets) {
+  return {mnemonic, &ExecNothing, {}, nullptr, kNoEffect, targets};
 }
 
 constexpr Row kRows[] = {
@@ -79,6 +110,20 @@ constexpr Row kRows[] = {
     {"s_barrier", &ExecBarrier, {}},
     {"s_sleep", &ExecSleep, {Ty::kImmediate}},
     {"s_sendmsg", &ExecMessage, {Ty::kImmediate}, nullptr, 0, kAllTargets, &PrepareMessage},
+    {"s_sendmsg_rtn_b32",
+     &ExecRealTime32,
+     {Ty::kB32, Ty::kImmediate},
+     nullptr,
+     0,
+     kSinceGfx11,
+     &PrepareReturningMessage},
+    {"s_sendmsg_rtn_b64",
+     &ExecRealTime64,
+     {Ty::kB64, Ty::kImmediate},
+     nullptr,
+     0,
+     kSinceGfx11,
+     &PrepareReturningMessage},
     {"s_trap", &ExecTrap, {Ty::kImmediate}},
     {"s_round_mode", &ExecRoundMode, {Ty::kImmediate}},
     {"s_denorm_mode", &ExecDenormMode, {Ty::kImmediate}},
@@ -98,6 +143,26 @@ constexpr Row kRows[] = {
     Hint("s_ttracedata_imm"),
     Hint("s_clause"),
     Hint("s_inst_prefetch"),
+    Hint("s_wait_idle", kSinceGfx11),
+    Hint("s_delay_alu", kSinceGfx11),
+    Hint("s_wait_event", kSinceGfx11),
+    Hint("s_wait_loadcnt", kGfx12Targets),
+    Hint("s_wait_storecnt", kGfx12Targets),
+    Hint("s_wait_samplecnt", kGfx12Targets),
+    Hint("s_wait_bvhcnt", kGfx12Targets),
+    Hint("s_wait_expcnt", kGfx12Targets),
+    Hint("s_wait_dscnt", kGfx12Targets),
+    Hint("s_wait_kmcnt", kGfx12Targets),
+    Hint("s_wait_loadcnt_dscnt", kGfx12Targets),
+    Hint("s_wait_storecnt_dscnt", kGfx12Targets),
+    Hint("s_prefetch_inst", kGfx12Targets),
+    Hint("s_prefetch_inst_pc_rel", kGfx12Targets),
+    Hint("s_prefetch_data", kGfx12Targets),
+    Hint("s_prefetch_data_pc_rel", kGfx12Targets),
+    Hint("s_buffer_prefetch_data", kGfx12Targets),
+    Hint("global_wb", kGfx12Targets),
+    Hint("global_inv", kGfx12Targets),
+    Hint("global_wbinv", kGfx12Targets),
 };
 
 }  // namespace
