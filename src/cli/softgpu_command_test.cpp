@@ -180,7 +180,7 @@ TEST_F(SoftgpuCommand, AnUnknownGpuListsWhatThereIs) {
   EXPECT_EQ(outcome.code(), 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_PRED_FORMAT2(IsSubstring,
-                      "no GPU is called 'h100'; there are mi250x, mi300x, mi355x, rx6800xt",
+                      "no GPU is called 'h100'; there are mi250x, mi300x, mi300x-cpx, mi355x",
                       outcome.err);
 }
 
@@ -204,12 +204,12 @@ TEST_F(SoftgpuCommand, ListsAsTextAndAsJson) {
   const Outcome as_json = Run({"softgpu", "--list", "--json"});
   EXPECT_EQ(as_json.code(), 0);
   const auto list = nlohmann::json::parse(as_json.out);
-  ASSERT_EQ(list.size(), 6u);
+  ASSERT_EQ(list.size(), 7u);
   EXPECT_EQ(list[1]["name"], "mi300x");
   EXPECT_EQ(list[1]["target"], "gfx942");
   EXPECT_EQ(list[1]["cu_count"], 304);
-  EXPECT_EQ(list[3]["name"], "rx6800xt");
-  EXPECT_EQ(list[3]["vram_bytes"], 17163091968);
+  EXPECT_EQ(list[4]["name"], "rx6800xt");
+  EXPECT_EQ(list[4]["vram_bytes"], 17163091968);
 }
 
 TEST_F(SoftgpuCommand, WrongUsageIsTwoAndSaysWhatIsRight) {

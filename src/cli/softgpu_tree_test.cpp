@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -61,9 +62,13 @@ TEST_P(Golden, TreeIsAsKept) {
 }
 
 INSTANTIATE_TEST_SUITE_P(SoftgpuTree, Golden,
-                         testing::Values("mi250x", "mi300x", "mi355x", "rx6800xt", "rx7900xtx",
-                                         "rx9070xt"),
-                         [](const auto& info) { return std::string(info.param); });
+                         testing::Values("mi250x", "mi300x", "mi300x-cpx", "mi355x", "rx6800xt",
+                                         "rx7900xtx", "rx9070xt"),
+                         [](const auto& info) {
+                           std::string name(info.param);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST(SoftgpuTree, CountsMatchTheFilesAndEveryLinkHasItsWayBack) {
   const std::vector<GpuModel> gpus = {Model("mi300x"), Model("rx6800xt"), Model("mi300x"),
