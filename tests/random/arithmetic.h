@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Arithmetic of random kernels, the same C++ for host and device, with a defined result for all operands: shifts are
-// masked, overflow wraps, division by zero gives something, conversions clamp, a NaN becomes the one NaN before its
-// bits are looked at. Everything here is a pure function. Where the device has an instruction that C++ cannot say,
-// the host has its formula.
+// Arithmetic of random kernels, the same C++ for host and device, with a defined result for all
+// operands: shifts are masked, overflow wraps, division by zero gives something, conversions clamp,
+// a NaN becomes the one NaN before its bits are looked at. Everything here is a pure function.
+// Where the device has an instruction that C++ cannot say, the host has its formula.
 #pragma once
 
 #include <type_traits>
@@ -37,10 +37,27 @@ template <typename T>
 constexpr bool kReal = std::is_same_v<T, f16> || std::is_same_v<T, f32> || std::is_same_v<T, f64>;
 
 // --- integers
-#define INTEGER template <typename T> HD T
-INTEGER Add(T a, T b) { if constexpr (kReal<T>) return a + b; else return T(Wide<T>(a) + Wide<T>(b)); }
-INTEGER Sub(T a, T b) { if constexpr (kReal<T>) return a - b; else return T(Wide<T>(a) - Wide<T>(b)); }
-INTEGER Mul(T a, T b) { if constexpr (kReal<T>) return a * b; else return T(Wide<T>(a) * Wide<T>(b)); }
+#define INTEGER         \
+  template <typename T> \
+  HD T
+INTEGER Add(T a, T b) {
+  if constexpr (kReal<T>)
+    return a + b;
+  else
+    return T(Wide<T>(a) + Wide<T>(b));
+}
+INTEGER Sub(T a, T b) {
+  if constexpr (kReal<T>)
+    return a - b;
+  else
+    return T(Wide<T>(a) - Wide<T>(b));
+}
+INTEGER Mul(T a, T b) {
+  if constexpr (kReal<T>)
+    return a * b;
+  else
+    return T(Wide<T>(a) * Wide<T>(b));
+}
 INTEGER And(T a, T b) { return a & b; }
 INTEGER Or(T a, T b) { return a | b; }
 INTEGER Xor(T a, T b) { return a ^ b; }
@@ -50,16 +67,25 @@ INTEGER Shr(T a, T b) { return T(a >> (b & (kWidth<T> - 1))); }
 INTEGER Rotate(T a, T b) {
   const Unsigned<T> u = a;
   const int n = b & (kWidth<T> - 1);
-  return T(Unsigned<T>(Wide<T>(u) << n) | Unsigned<T>(Wide<T>(u) >> ((kWidth<T> - n) & (kWidth<T> - 1))));
+  return T(Unsigned<T>(Wide<T>(u) << n) |
+           Unsigned<T>(Wide<T>(u) >> ((kWidth<T> - n) & (kWidth<T> - 1))));
 }
 INTEGER Min(T a, T b) { return a < b ? a : b; }
 INTEGER Max(T a, T b) { return a > b ? a : b; }
-INTEGER Neg(T a) { if constexpr (kReal<T>) return -a; else return T(0 - Wide<T>(a)); }
+INTEGER Neg(T a) {
+  if constexpr (kReal<T>)
+    return -a;
+  else
+    return T(0 - Wide<T>(a));
+}
 INTEGER Not(T a) { return ~a; }
 INTEGER Abs(T a) {
-  if constexpr (std::is_same_v<T, f64>) return __builtin_fabs(a);
-  else if constexpr (kReal<T>) return T(__builtin_fabsf(a));
-  else return a < 0 ? Neg(a) : a;
+  if constexpr (std::is_same_v<T, f64>)
+    return __builtin_fabs(a);
+  else if constexpr (kReal<T>)
+    return T(__builtin_fabsf(a));
+  else
+    return a < 0 ? Neg(a) : a;
 }
 INTEGER Div(T a, T b) {
   if (b == 0) return T(~T(0));
@@ -86,26 +112,38 @@ INTEGER CountOnes(T a) { return T(__builtin_popcountll(u64(Unsigned<T>(a)))); }
 INTEGER LeadingZeros(T a) {
   const Unsigned<T> u = a;
   if (u == 0) return kWidth<T>;
-  if constexpr (sizeof(T) == 8) return T(__builtin_clzll(u));
-  else return T(__builtin_clz(u) - (32 - kWidth<T>));
+  if constexpr (sizeof(T) == 8)
+    return T(__builtin_clzll(u));
+  else
+    return T(__builtin_clz(u) - (32 - kWidth<T>));
 }
 INTEGER TrailingZeros(T a) {
   const Unsigned<T> u = a;
   if (u == 0) return kWidth<T>;
-  if constexpr (sizeof(T) == 8) return T(__builtin_ctzll(u));
-  else return T(__builtin_ctz(u));
+  if constexpr (sizeof(T) == 8)
+    return T(__builtin_ctzll(u));
+  else
+    return T(__builtin_ctz(u));
 }
 INTEGER ReverseBits(T a) {
-  if constexpr (sizeof(T) == 8) return T(__builtin_bitreverse64(a));
-  else if constexpr (sizeof(T) == 4) return T(__builtin_bitreverse32(a));
-  else if constexpr (sizeof(T) == 2) return T(__builtin_bitreverse16(a));
-  else return T(__builtin_bitreverse8(a));
+  if constexpr (sizeof(T) == 8)
+    return T(__builtin_bitreverse64(a));
+  else if constexpr (sizeof(T) == 4)
+    return T(__builtin_bitreverse32(a));
+  else if constexpr (sizeof(T) == 2)
+    return T(__builtin_bitreverse16(a));
+  else
+    return T(__builtin_bitreverse8(a));
 }
 INTEGER ReverseBytes(T a) {
-  if constexpr (sizeof(T) == 8) return T(__builtin_bswap64(a));
-  else if constexpr (sizeof(T) == 4) return T(__builtin_bswap32(a));
-  else if constexpr (sizeof(T) == 2) return T(__builtin_bswap16(a));
-  else return a;
+  if constexpr (sizeof(T) == 8)
+    return T(__builtin_bswap64(a));
+  else if constexpr (sizeof(T) == 4)
+    return T(__builtin_bswap32(a));
+  else if constexpr (sizeof(T) == 2)
+    return T(__builtin_bswap16(a));
+  else
+    return a;
 }
 INTEGER MulAdd(T a, T b, T c) { return Add(Mul(a, b), c); }
 INTEGER Pick(bool which, T a, T b) { return which ? a : b; }
@@ -119,7 +157,8 @@ INTEGER Xor3(T a, T b, T c) { return a ^ b ^ c; }
 INTEGER Median(T a, T b, T c) { return Max(Min(a, b), Min(Max(a, b), c)); }
 INTEGER Funnel(T a, T b, T c) {
   const int n = c & (kWidth<T> - 1);
-  return n == 0 ? b : T((Wide<T>(Unsigned<T>(b)) >> n) | (Wide<T>(Unsigned<T>(a)) << (kWidth<T> - n)));
+  return n == 0 ? b
+                : T((Wide<T>(Unsigned<T>(b)) >> n) | (Wide<T>(Unsigned<T>(a)) << (kWidth<T> - n)));
 }
 
 // --- the device's own integer instructions
@@ -169,7 +208,8 @@ HD u32 SignedField(u32 a, u32 offset, u32 length) {
 #else
   if (length == 0) return 0;
   const i32 moved = i32(a) >> offset;
-  return length + offset >= 32 ? u32(moved) : u32(i32(u32(moved) << (32 - length)) >> (32 - length));
+  return length + offset >= 32 ? u32(moved)
+                               : u32(i32(u32(moved) << (32 - length)) >> (32 - length));
 #endif
 }
 HD u32 Mul24(u32 a, u32 b) { return Mul<u32>(a & 0xffffff, b & 0xffffff); }
@@ -180,14 +220,14 @@ using U16x2 = u16 __attribute__((ext_vector_type(2)));
 using I16x2 = i16 __attribute__((ext_vector_type(2)));
 using F16x2 = f16 __attribute__((ext_vector_type(2)));
 using F32x2 = f32 __attribute__((ext_vector_type(2)));
-#define PAIR(name, V, expression)                       \
-  HD u32 name(u32 first, u32 second) {                  \
+#define PAIR(name, V, expression)                                                \
+  HD u32 name(u32 first, u32 second) {                                           \
     const V a = __builtin_bit_cast(V, first), b = __builtin_bit_cast(V, second); \
-    return __builtin_bit_cast(u32, V(expression));      \
+    return __builtin_bit_cast(u32, V(expression));                               \
   }
 PAIR(PairAdd, U16x2, a + b)
 PAIR(PairSub, U16x2, a - b)
-PAIR(PairMul, U16x2, a * b)
+PAIR(PairMul, U16x2, a* b)
 PAIR(PairShl, U16x2, a << (b & u16(15)))
 PAIR(PairShr, U16x2, a >> (b & u16(15)))
 PAIR(PairShrSigned, I16x2, a >> (b & i16(15)))
@@ -198,16 +238,29 @@ PAIR(PairSubSaturated, I16x2, __builtin_elementwise_sub_sat(a, b))
 
 // --- real numbers
 INTEGER One(T a) {  // the one NaN
-  constexpr u64 kNan = sizeof(T) == 8 ? 0x7ff8000000000000ull : sizeof(T) == 4 ? 0x7fc00000 : 0x7e00;
+  constexpr u64 kNan = sizeof(T) == 8   ? 0x7ff8000000000000ull
+                       : sizeof(T) == 4 ? 0x7fc00000
+                                        : 0x7e00;
   return a != a ? OfBits<T>(kNan) : a;
 }
 INTEGER Divide(T a, T b) {
-  if constexpr (std::is_same_v<T, f16>) return f16(f32(a) / f32(b));
-  else return a / b;
+  if constexpr (std::is_same_v<T, f16>)
+    return f16(f32(a) / f32(b));
+  else
+    return a / b;
 }
 INTEGER Sqrt(T a) {
-  if constexpr (std::is_same_v<T, f64>) return __builtin_sqrt(a);
-  else return T(__builtin_sqrtf(a));
+  using Real = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
+  Real root;
+  if constexpr (std::is_same_v<T, f64>)
+    root = __builtin_sqrt(a);
+  else
+    root = __builtin_sqrtf(a);
+#if ON_DEVICE
+  // Else the compiler takes the test for NaN of One() for one of a < 0, and then leaves it out.
+  asm("" : "+v"(root));
+#endif
+  return T(root);
 }
 HD f16 FmaHalf(f16 a, f16 b, f16 c) {
 #if ON_DEVICE
@@ -222,33 +275,49 @@ HD f16 FmaHalf(f16 a, f16 b, f16 c) {
 #endif
 }
 INTEGER Fma(T a, T b, T c) {
-  if constexpr (std::is_same_v<T, f64>) return __builtin_fma(a, b, c);
-  else if constexpr (std::is_same_v<T, f32>) return __builtin_fmaf(a, b, c);
-  else return FmaHalf(a, b, c);
+  if constexpr (std::is_same_v<T, f64>)
+    return __builtin_fma(a, b, c);
+  else if constexpr (std::is_same_v<T, f32>)
+    return __builtin_fmaf(a, b, c);
+  else
+    return FmaHalf(a, b, c);
 }
 // Which zero is the smaller one is nobody's promise, so zeros lose their sign.
 INTEGER Smaller(T a, T b) {
-  if constexpr (std::is_same_v<T, f64>) return __builtin_fmin(One(a), One(b)) + T(0);
-  else return T(T(__builtin_fminf(One(a), One(b))) + T(0));
+  if constexpr (std::is_same_v<T, f64>)
+    return __builtin_fmin(One(a), One(b)) + T(0);
+  else
+    return T(T(__builtin_fminf(One(a), One(b))) + T(0));
 }
 INTEGER Larger(T a, T b) {
-  if constexpr (std::is_same_v<T, f64>) return __builtin_fmax(One(a), One(b)) + T(0);
-  else return T(T(__builtin_fmaxf(One(a), One(b))) + T(0));
+  if constexpr (std::is_same_v<T, f64>)
+    return __builtin_fmax(One(a), One(b)) + T(0);
+  else
+    return T(T(__builtin_fmaxf(One(a), One(b))) + T(0));
 }
-#define ROUNDING(name, function) \
-  INTEGER name(T a) { if constexpr (std::is_same_v<T, f64>) return __builtin_##function(a); else return T(__builtin_##function##f(a)); }
+#define ROUNDING(name, function)            \
+  INTEGER name(T a) {                       \
+    if constexpr (std::is_same_v<T, f64>)   \
+      return __builtin_##function(a);       \
+    else                                    \
+      return T(__builtin_##function##f(a)); \
+  }
 ROUNDING(Floor, floor)
 ROUNDING(Ceil, ceil)
 ROUNDING(Truncate, trunc)
 ROUNDING(Nearest, rint)
 INTEGER CopySign(T a, T b) {
-  if constexpr (std::is_same_v<T, f64>) return __builtin_copysign(a, One(b));
-  else return T(__builtin_copysignf(a, One(b)));
+  if constexpr (std::is_same_v<T, f64>)
+    return __builtin_copysign(a, One(b));
+  else
+    return T(__builtin_copysignf(a, One(b)));
 }
 INTEGER Scale(T a, i32 power) {
   const int n = power % 300;
-  if constexpr (std::is_same_v<T, f64>) return __builtin_ldexp(a, n * 4);
-  else return T(__builtin_ldexpf(a, n));
+  if constexpr (std::is_same_v<T, f64>)
+    return __builtin_ldexp(a, n * 4);
+  else
+    return T(__builtin_ldexpf(a, n));
 }
 HD u64 PairAddSingle(u64 first, u64 second) {
   const F32x2 sum = __builtin_bit_cast(F32x2, first) + __builtin_bit_cast(F32x2, second);
@@ -281,7 +350,8 @@ HD To Convert(From a) {
     if constexpr (std::is_same_v<From, f16>) {
       return Convert<To>(f32(a));
     } else {
-      constexpr From kHigh = From(bits == 64 ? 18446744073709551616.0 : double(u64{1} << (bits & 63)));
+      constexpr From kHigh =
+          From(bits == 64 ? 18446744073709551616.0 : double(u64{1} << (bits & 63)));
       constexpr From kLow = std::is_signed_v<To> ? -kHigh : From(0);
       if (!(a > kLow)) return To(std::is_signed_v<To> ? Wide<To>(1) << (kWidth<To> - 1) : 0);
       if (a >= kHigh) return To(Unsigned<To>(~Unsigned<To>(0)) >> std::is_signed_v<To>);
@@ -295,19 +365,25 @@ HD To Convert(From a) {
 }
 template <typename To, typename From>
 HD To Bits(From a) {
-  if constexpr (kReal<From>) return OfBits<To>(ToBits(One(a)));
-  else return One(OfBits<To>(ToBits(a)));
+  if constexpr (kReal<From>)
+    return OfBits<To>(ToBits(One(a)));
+  else
+    return One(OfBits<To>(ToBits(a)));
 }
 template <typename T>
 HD u64 Result(T a) {
-  if constexpr (kReal<T>) return ToBits(One(a));
-  else return ToBits(a);
+  if constexpr (kReal<T>)
+    return ToBits(One(a));
+  else
+    return ToBits(a);
 }
 
 // --- memory
 template <typename T>
 HD T Load(const void* at) {  // any alignment
-  struct __attribute__((packed)) Any { T value; };
+  struct __attribute__((packed)) Any {
+    T value;
+  };
   T value = static_cast<const Any*>(at)->value;
   if constexpr (kReal<T>) value = One(value);
   return value;
@@ -320,7 +396,9 @@ HD T LoadAligned(const void* at) {
 }
 template <typename T>
 HD void Store(void* at, T value) {
-  struct __attribute__((packed)) Any { T value; };
+  struct __attribute__((packed)) Any {
+    T value;
+  };
   if constexpr (kReal<T>) value = One(value);
   static_cast<Any*>(at)->value = value;
 }
@@ -335,15 +413,21 @@ struct Several {
 };
 template <typename T, int kCount>
 using Vector = T __attribute__((ext_vector_type(kCount)));
-// The elements of a vector (kAligned: as the vector type wants it) or of a packed structure, folded into one number.
+// The elements of a vector (kAligned: as the vector type wants it) or of a packed structure, folded
+// into one number.
 template <typename T, int kCount, bool kAligned>
 HD u64 LoadVector(const void* at) {
   u64 sum = 0;
   if constexpr (kAligned) {
     const Vector<T, kCount> all = *static_cast<const Vector<T, kCount>*>(at);
-    for (int i = 0; i < kCount; ++i) { T one = all[i]; sum = sum * 5 + Result(one); }
+    for (int i = 0; i < kCount; ++i) {
+      T one = all[i];
+      sum = sum * 5 + Result(one);
+    }
   } else {
-    struct __attribute__((packed)) Any { Several<T, kCount> value; };
+    struct __attribute__((packed)) Any {
+      Several<T, kCount> value;
+    };
     const Several<T, kCount> all = static_cast<const Any*>(at)->value;
     for (int i = 0; i < kCount; ++i) sum = sum * 5 + Result(all.of[i]);
   }
@@ -361,17 +445,29 @@ HD void StoreVector(void* at, T first, T second) {
       *static_cast<Vector<T, kCount>*>(at) = all;
     }
   } else {
-    struct __attribute__((packed)) Any { Several<T, kCount> value; };
+    struct __attribute__((packed)) Any {
+      Several<T, kCount> value;
+    };
     Several<T, kCount> all;
     for (int i = 0; i < kCount; ++i) all.of[i] = i & 1 ? second : first;
     static_cast<Any*>(at)->value = all;
   }
 }
+// One of some functions.
+template <typename Function, typename... Others>
+HD Function Choose(u32 which, Function first, Others... others) {
+  const Function all[] = {first, others...};
+  return all[which % (1 + sizeof...(Others))];
+}
 // A pointer whose address space nobody knows.
 template <typename T>
-HD_CALL T LoadAnywhere(const void* at) { return Load<T>(at); }
+HD_CALL T LoadAnywhere(const void* at) {
+  return Load<T>(at);
+}
 template <typename T>
-HD_CALL void StoreAnywhere(void* at, T value) { Store<T>(at, value); }
+HD_CALL void StoreAnywhere(void* at, T value) {
+  Store<T>(at, value);
+}
 template <typename T>
 HD_CALL void Turn(T* values, u32 count, u32 by) {  // a rotation, one step at a time
   for (u32 step = 0; step < by; ++step) {

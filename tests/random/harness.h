@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The program around random kernels: each is run on the GPU and by the host's model (lanes.h), and whatever they left
-// in memory is compared bit by bit. Included once by every generated file, which defines kernels and `kKernels`.
+// The program around random kernels: each is run on the GPU and by the host's model (lanes.h), and
+// whatever they left in memory is compared bit by bit. Included once by every generated file, which
+// defines kernels and `kKernels`.
 //
 //   program [KERNEL...]     all kernels, or those with these positions in the file
 //
@@ -16,10 +17,10 @@ namespace harness {
 
 using namespace arithmetic;
 
-constexpr int kOutputs = 24;    // numbers that each thread may leave
-constexpr int kMemory = 128;    // bytes that each thread may write as it likes
-constexpr int kCells = 16;      // of each kind of atomic cells
-constexpr int kInput = 5632;    // 256 each of 64-bit integers, doubles, floats and halves
+constexpr int kOutputs = 24;  // numbers that each thread may leave
+constexpr int kMemory = 128;  // bytes that each thread may write as it likes
+constexpr int kCells = 16;    // of each kind of atomic cells
+constexpr int kInput = 5632;  // 256 each of 64-bit integers, doubles, floats and halves
 constexpr int kLdsBytes = 256 * 16 + 16;
 
 struct Cells {
@@ -41,7 +42,7 @@ struct Args {
   u8* memory;
   Cells* cells;
   u64 numbers[8];
-  u32 threads;     // of the whole grid
+  u32 threads;  // of the whole grid
   u32 group_size;
 };
 
@@ -49,18 +50,24 @@ struct Args {
 template <typename T>
 HD T Input(const Args& args, u32 index) {
   index &= 255;
-  if constexpr (std::is_same_v<T, f64>) return One(reinterpret_cast<const f64*>(args.in + 2048)[index]);
-  else if constexpr (std::is_same_v<T, f32>) return One(reinterpret_cast<const f32*>(args.in + 4096)[index]);
-  else if constexpr (std::is_same_v<T, f16>) return One(reinterpret_cast<const f16*>(args.in + 5120)[index]);
-  else return T(reinterpret_cast<const u64*>(args.in)[index]);
+  if constexpr (std::is_same_v<T, f64>)
+    return One(reinterpret_cast<const f64*>(args.in + 2048)[index]);
+  else if constexpr (std::is_same_v<T, f32>)
+    return One(reinterpret_cast<const f32*>(args.in + 4096)[index]);
+  else if constexpr (std::is_same_v<T, f16>)
+    return One(reinterpret_cast<const f16*>(args.in + 5120)[index]);
+  else
+    return T(reinterpret_cast<const u64*>(args.in)[index]);
 }
 HD const u8* InputAt(const Args& args, u32 offset, u32 alignment) {
   return args.in + (offset % (kInput - 64) & ~(alignment - 1));
 }
 template <typename T>
 HD T Number(const Args& args, int index) {
-  if constexpr (kReal<T>) return Convert<T>(i32(args.numbers[index]));
-  else return T(args.numbers[index]);
+  if constexpr (kReal<T>)
+    return Convert<T>(i32(args.numbers[index]));
+  else
+    return T(args.numbers[index]);
 }
 
 using Body = void (*)(const Args&, Lds&, u32 thread, u32 group);
@@ -87,11 +94,16 @@ struct Random {
 inline u64 RandomInteger(Random& random) {
   const u64 bits = random.Next();
   switch (random.Next() % 6) {
-    case 0: return bits % 33;
-    case 1: return 0 - bits % 33;
-    case 2: return (u64{1} << (bits & 63)) + (bits >> 8 & 7) - 3;
-    case 3: return bits >> (bits & 63);
-    default: return bits;
+    case 0:
+      return bits % 33;
+    case 1:
+      return 0 - bits % 33;
+    case 2:
+      return (u64{1} << (bits & 63)) + (bits >> 8 & 7) - 3;
+    case 3:
+      return bits >> (bits & 63);
+    default:
+      return bits;
   }
 }
 
@@ -99,16 +111,31 @@ template <typename T>
 T RandomReal(Random& random, int mantissa, int bias) {
   const u64 sign = random.Next() & 1, top = sizeof(T) * 8 - 1;
   const u64 fraction = random.Next() & ((u64{1} << mantissa) - 1);
-  const u64 special[] = {0, 1, (u64{1} << mantissa) - 1, u64{1} << mantissa, u64(2 * bias) << mantissa,
-                         u64(2 * bias + 1) << mantissa, (u64(2 * bias + 1) << mantissa) | u64{1} << (mantissa - 1)};
+  const u64 special[] = {0,
+                         1,
+                         (u64{1} << mantissa) - 1,
+                         u64{1} << mantissa,
+                         u64(2 * bias) << mantissa,
+                         u64(2 * bias + 1) << mantissa,
+                         (u64(2 * bias + 1) << mantissa) | u64{1} << (mantissa - 1)};
   u64 bits;
   switch (random.Next() % 8) {
-    case 0: bits = special[random.Next() % 7]; break;
-    case 1: bits = fraction; break;
-    case 2: bits = (random.Next() % u64(2 * bias) << mantissa) | fraction; break;
-    case 3: return T(i64(random.Next() % 41) - 20);
-    case 4: return T((i64(random.Next() % 81) - 40) / 4.0);
-    default: bits = ((bias - 6 + random.Next() % 13) << mantissa) | fraction; break;
+    case 0:
+      bits = special[random.Next() % 7];
+      break;
+    case 1:
+      bits = fraction;
+      break;
+    case 2:
+      bits = (random.Next() % u64(2 * bias) << mantissa) | fraction;
+      break;
+    case 3:
+      return T(i64(random.Next() % 41) - 20);
+    case 4:
+      return T((i64(random.Next() % 81) - 40) / 4.0);
+    default:
+      bits = ((bias - 6 + random.Next() % 13) << mantissa) | fraction;
+      break;
   }
   return OfBits<T>(bits | sign << top);
 }
@@ -120,19 +147,20 @@ struct Call {
   u32 group;
 };
 
-#define HIP_MUST(call)                                                                 \
-  do {                                                                                 \
-    const hipError_t error_ = (call);                                                  \
-    if (error_ != hipSuccess) {                                                        \
-      printf("FAIL %s: %s\n", #call, hipGetErrorString(error_));                       \
-      fflush(stdout);                                                                  \
-      _Exit(2);                                                                        \
-    }                                                                                  \
+#define HIP_MUST(call)                                           \
+  do {                                                           \
+    const hipError_t error_ = (call);                            \
+    if (error_ != hipSuccess) {                                  \
+      printf("FAIL %s: %s\n", #call, hipGetErrorString(error_)); \
+      fflush(stdout);                                            \
+      _Exit(2);                                                  \
+    }                                                            \
   } while (0)
 
 inline bool RunKernel(const Kernel& kernel, int position, u32 wave_size) {
   Random random{0};
-  for (const char* c = kernel.seed; *c; ++c) random.state = random.state * 131 + static_cast<u8>(*c);
+  for (const char* c = kernel.seed; *c; ++c)
+    random.state = random.state * 131 + static_cast<u8>(*c);
   std::vector<u8> input(kInput);
   for (int i = 0; i < 256; ++i) {
     const u64 integer = RandomInteger(random);
@@ -146,7 +174,8 @@ inline bool RunKernel(const Kernel& kernel, int position, u32 wave_size) {
   }
   const dim3 shape(kernel.shape[0], kernel.shape[1], kernel.shape[2]);
   const u32 group_size = shape.x * shape.y * shape.z, threads = group_size * kernel.groups;
-  const size_t memory_at = sizeof(u64) * kOutputs * threads, cells_at = memory_at + size_t{kMemory} * threads;
+  const size_t memory_at = sizeof(u64) * kOutputs * threads,
+               cells_at = memory_at + size_t{kMemory} * threads;
   const size_t size = cells_at + sizeof(Cells);
   Args args{};
   for (u64& number : args.numbers) number = RandomInteger(random);
@@ -208,14 +237,16 @@ inline bool RunKernel(const Kernel& kernel, int position, u32 wave_size) {
       expected = host[at];
       found = got[at];
       if (at < cells_at) {
-        snprintf(place, sizeof(place), "memory[%zu].thread[%zu]", (at - memory_at) % kMemory, (at - memory_at) / kMemory);
+        snprintf(place, sizeof(place), "memory[%zu].thread[%zu]", (at - memory_at) % kMemory,
+                 (at - memory_at) / kMemory);
       } else {
         snprintf(place, sizeof(place), "cells[byte%zu]", at - cells_at);
       }
     }
     if (expected == found) continue;
-    printf("DIFF seed=%s kernel=%d place=%s expected=%#llx got=%#llx\n", kernel.seed, position, place,
-           static_cast<unsigned long long>(expected), static_cast<unsigned long long>(found));
+    printf("DIFF seed=%s kernel=%d place=%s expected=%#llx got=%#llx\n", kernel.seed, position,
+           place, static_cast<unsigned long long>(expected),
+           static_cast<unsigned long long>(found));
     ++shown;
   }
   if (shown == 0) printf("PASS %d\n", position);
@@ -241,8 +272,9 @@ inline int Main(const Kernel* kernels, int count, int argc, char** argv) {
 }  // namespace harness
 
 // In a generated file: HD void Body7(const Args&, Lds&, u32 thread, u32 group) {...}; KERNEL(7)
-#define KERNEL(name)                                                                       \
-  __global__ void Kernel##name(Args args) {                                                \
-    __shared__ Lds lds;                                                                    \
-    Body##name(args, lds, threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), blockIdx.x); \
+#define KERNEL(name)                                                                           \
+  __global__ void Kernel##name(Args args) {                                                    \
+    __shared__ Lds lds;                                                                        \
+    Body##name(args, lds, threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), \
+               blockIdx.x);                                                                    \
   }

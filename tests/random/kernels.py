@@ -33,7 +33,7 @@ MEMORY = 128
 
 
 class Expr:
-    """op: const, var, uniform, counter, number, element, or how the C++ begins: 'Add<u32>'; kids are operands."""
+    """op: const, var, counter, number, element, call, pointer, or how the C++ begins: 'Add<u32>'; kids are operands."""
 
     def __init__(self, op, type_, kids=(), data=None):
         self.op, self.type, self.kids, self.data = op, type_, list(kids), data
@@ -177,6 +177,11 @@ class Maker:
             return read if element == type_ else Expr(f"Convert<{type_}>", type_, [read])
         if choice < 31 and self.functions:
             function = r.choice(self.functions)
+            twins = [f for f in self.functions if (f.result, f.parameters) == (function.result, function.parameters)]
+            if len(twins) > 1 and self.chance(60):
+                kids = [self.expr("u32", 1, uniform)] + [self.expr(t, depth - 2, uniform) for t in function.parameters]
+                made = Expr("pointer", function.result, kids, tuple(f.name for f in twins))
+                return made if function.result == type_ else Expr(f"Convert<{type_}>", type_, [made])
             made = Expr("call", function.result, [self.expr(t, depth - 2, uniform) for t in function.parameters],
                         function.name)
             return made if function.result == type_ else Expr(f"Convert<{type_}>", type_, [made])
@@ -334,8 +339,10 @@ class Maker:
     def make_function(self, index):
         r = self.random
         self.in_function = True
-        parameters = [self.type() for _ in range(r.randrange(1, 4))]
-        result = self.type()
+        if self.functions and self.chance(60):  # one that can be called through the same pointer
+            parameters, result = list(self.functions[0].parameters), self.functions[0].result
+        else:
+            parameters, result = [self.type() for _ in range(r.randrange(1, 4))], self.type()
         self.scope = [(f"p{i}", t) for i, t in enumerate(parameters)] + [("r", result), ("x", "u32")]
         statements = self.block(r.randrange(1, 4), 1, False, False)
         value = self.expr(result, 2)
@@ -357,7 +364,7 @@ class Maker:
             kernel.shape = r.choice([(64, 1, 1), (128, 1, 1), (16, 8, 1), (32, 4, 2), (256, 1, 1)])
         else:
             kernel.shape = r.choice([(64, 1, 1), (1, 1, 1), (37, 1, 1), (100, 1, 1), (8, 9, 2), (33, 5, 1), (256, 1, 1)])
-        for index in range(r.choice([0, 0, 1, 2])):
+        for index in range(r.choice([0, 0, 1, 2, 3])):
             self.make_function(index)
         kernel.statements = self.block(r.randrange(4, 10), r.choice([1, 2, 2, 3]), True, self.has_waves)
         return kernel
@@ -396,6 +403,10 @@ class Renderer:
             return f"a{e.data}[{kids[0]} & {self.kernel.arrays[e.data][1] - 1}]"
         if e.op == "call":
             return f"{e.data}_{self.name}({', '.join(kids + ['2'])})"
+        if e.op == "pointer":
+            types = [k.type for k in e.kids[1:]] + ["u32"]
+            names = ", ".join(f"{name}_{self.name}" for name in e.data)
+            return (f"Choose<{e.type} (*)({', '.join(types)})>({kids[0]}, {names})({', '.join(kids[1:] + ['2'])})")
         if isinstance(e.data, tuple) and e.data[0] == "load":
             return f"{e.op}(InputAt(args, {kids[0]}, {e.data[1]}))"
         return f"{e.op}({', '.join(kids)})"
@@ -620,7 +631,8 @@ def smaller(kernel):
             yield changed(lambda k, shape=shape: setattr(k, "shape", shape))
     for index in range(len(kernel.functions)):
         name = kernel.functions[index].name
-        if not any(holder[i].op == "call" and holder[i].data == name for holder, i in expressions(kernel)):
+        if not any(holder[i].op in ("call", "pointer") and name in (holder[i].data, *holder[i].data)
+                   for holder, i in expressions(kernel)):
             yield changed(lambda k, index=index: k.functions.pop(index))
         elif kernel.functions[index].recursive:
             yield changed(lambda k, index=index: setattr(k.functions[index], "recursive", False))

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// What a random kernel may do that is not plain C++: find its place, wait for its workgroup, talk to the lanes of its
-// wave, change memory atomically. Included by every generated file (by way of harness.h). Each function exists twice
-// under one name: on the device it is HIP's, on the host it is a model of it. On the host each work item is a fibre on
-// the calling thread; those of one workgroup take turns and yield wherever they depend on each other. A wave operation
-// waits for all lanes of the wave that come to the same operation in the same iteration of the loops around it, which
-// is what structured control flow means on a GPU.
+// What a random kernel may do that is not plain C++: find its place, wait for its workgroup, talk
+// to the lanes of its wave, change memory atomically. Included by every generated file (by way of
+// harness.h). Each function exists twice under one name: on the device it is HIP's, on the host it
+// is a model of it. On the host each work item is a fibre on the calling thread; those of one
+// workgroup take turns and yield wherever they depend on each other. A wave operation waits for all
+// lanes of the wave that come to the same operation in the same iteration of the loops around it,
+// which is what structured control flow means on a GPU.
 //
-// Rules for who generates: barriers and shuffles only where all lanes come; wave operations never in a loop that some
-// lanes leave or continue early from the middle (the compiler may then move a block out of the loop).
+// Rules for who generates: barriers and shuffles only where all lanes come; wave operations never
+// in a loop that some lanes leave or continue early from the middle (the compiler may then move a
+// block out of the loop).
 #pragma once
 
 #include <hip/hip_runtime.h>
@@ -42,7 +44,8 @@ struct Group {
   ucontext_t scheduler;
   Lane* now = nullptr;
   uint32_t wave_size = 64;
-  // By lane of the wave whose operation was completed last; valid until the lane that looks yields again.
+  // By lane of the wave whose operation was completed last; valid until the lane that looks yields
+  // again.
   struct Wave {
     uint64_t active = 0;
     uint64_t values[64];
@@ -80,8 +83,10 @@ inline void Fibre() {
   Yield();
 }
 
-// Runs body(data, thread) for all threads of one workgroup. False: some lanes wait for what never comes.
-inline bool RunGroup(uint32_t threads, uint32_t wave_size, void (*body)(void*, uint32_t), void* data) {
+// Runs body(data, thread) for all threads of one workgroup. False: some lanes wait for what never
+// comes.
+inline bool RunGroup(uint32_t threads, uint32_t wave_size, void (*body)(void*, uint32_t),
+                     void* data) {
   constexpr size_t kStack = 128 << 10;
   Group& group = TheGroup();
   group.wave_size = wave_size;
@@ -111,7 +116,8 @@ inline bool RunGroup(uint32_t threads, uint32_t wave_size, void (*body)(void*, u
     }
     bool released = false, at_barrier = false;
     for (uint32_t wave = 0; wave < group.waves.size(); ++wave) {
-      // The operation that stands first in the program is complete: whoever is not there is behind it already.
+      // The operation that stands first in the program is complete: whoever is not there is behind
+      // it already.
       const std::vector<uint32_t>* first = nullptr;
       for (Lane& lane : group.lanes) {
         if (lane.wave == wave && lane.state == Lane::kAtWave && (!first || lane.waiting < *first)) {
@@ -301,7 +307,8 @@ HD T ShuffleDown(uint32_t id, T value, int delta, int width) {
 #endif
 }
 
-// DPP, the controls that gfx9 to gfx12 have in common: quad permutations, shifts and rotations in a row, mirrors.
+// DPP, the controls that gfx9 to gfx12 have in common: quad permutations, shifts and rotations in a
+// row, mirrors.
 template <int kControl, int kRowMask, int kBankMask, bool kBoundControl>
 HD uint32_t Dpp(uint32_t id, uint32_t old, uint32_t value) {
 #if ON_DEVICE
@@ -340,7 +347,8 @@ HD uint32_t Swizzle(uint32_t id, uint32_t value) {
   if (kPattern & 0x8000) {
     lane = (self & ~3) | (kPattern >> (2 * (self & 3)) & 3);
   } else {
-    lane = (self & 32) | ((((self & 31) & (kPattern & 31)) | (kPattern >> 5 & 31)) ^ (kPattern >> 10 & 31));
+    lane = (self & 32) |
+           ((((self & 31) & (kPattern & 31)) | (kPattern >> 5 & 31)) ^ (kPattern >> 10 & 31));
   }
   return static_cast<uint32_t>(wave.values[lane]);
 #endif
@@ -360,13 +368,20 @@ enum AtomicKind { kAdd, kMin, kMax, kAnd, kOr, kXor, kSub, kCasAdd };
 template <AtomicKind kKind, typename T>
 HD T Combine(T old, T value) {
   switch (kKind) {
-    case kMin: return old < value ? old : value;
-    case kMax: return old > value ? old : value;
-    case kAnd: return old & value;
-    case kOr: return old | value;
-    case kXor: return old ^ value;
-    case kSub: return static_cast<T>(static_cast<uint64_t>(old) - static_cast<uint64_t>(value));
-    default: return static_cast<T>(static_cast<uint64_t>(old) + static_cast<uint64_t>(value));
+    case kMin:
+      return old < value ? old : value;
+    case kMax:
+      return old > value ? old : value;
+    case kAnd:
+      return old & value;
+    case kOr:
+      return old | value;
+    case kXor:
+      return old ^ value;
+    case kSub:
+      return static_cast<T>(static_cast<uint64_t>(old) - static_cast<uint64_t>(value));
+    default:
+      return static_cast<T>(static_cast<uint64_t>(old) + static_cast<uint64_t>(value));
   }
 }
 
@@ -374,17 +389,25 @@ template <AtomicKind kKind, typename T>
 HD T Atomic(T* cell, T value) {
 #if ON_DEVICE
   switch (kKind) {
-    case kAdd: return __hip_atomic_fetch_add(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kMin: return __hip_atomic_fetch_min(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kMax: return __hip_atomic_fetch_max(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kAnd: return __hip_atomic_fetch_and(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kOr: return __hip_atomic_fetch_or(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kXor: return __hip_atomic_fetch_xor(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kSub: return __hip_atomic_fetch_sub(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    case kAdd:
+      return __hip_atomic_fetch_add(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    case kMin:
+      return __hip_atomic_fetch_min(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    case kMax:
+      return __hip_atomic_fetch_max(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    case kAnd:
+      return __hip_atomic_fetch_and(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    case kOr:
+      return __hip_atomic_fetch_or(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    case kXor:
+      return __hip_atomic_fetch_xor(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    case kSub:
+      return __hip_atomic_fetch_sub(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
     default: {
       T old = __hip_atomic_load(cell, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-      while (!__hip_atomic_compare_exchange_strong(cell, &old, Combine<kAdd, T>(old, value), __ATOMIC_RELAXED,
-                                                   __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)) {
+      while (!__hip_atomic_compare_exchange_strong(cell, &old, Combine<kAdd, T>(old, value),
+                                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                                   __HIP_MEMORY_SCOPE_AGENT)) {
       }
       return old;
     }

@@ -48,7 +48,7 @@ class Failure:
 
 class Runner:
     def __init__(self, options):
-        self.rochound, self.hipcc = options.rochound, options.hipcc
+        self.rochound, self.hipcc = os.path.abspath(options.rochound), options.hipcc
         self.gpus = dict(pair.split(":") for pair in options.gpus.split(","))
 
     def compile(self, source, level, targets, program):
