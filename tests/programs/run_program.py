@@ -6,10 +6,12 @@ usage: run_program.py --name NAME [--repeat N] [--timeout SECONDS] -- COMMAND...
 
 Right is, in every repetition: exit code 0, last line `PASS NAME`, at least one `counts` line, and all `counts`
 lines equal to the first repetition's. Exit code 77 with last line `SKIP NAME: why` in every repetition is a skip
-(77 again). Everything else, and no end within the time limit, is a failure (1).
+(77 again). Everything else, and no end within the time limit, is a failure (1). ROCHOUND_MAX_REPEATS in the environment
+is an upper bound of N, for when there is little time.
 """
 
 import argparse
+import os
 import sys
 
 import process
@@ -43,6 +45,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=80, help="seconds for one repetition")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
+    options.repeat = min(options.repeat, int(os.environ.get("ROCHOUND_MAX_REPEATS", options.repeat)))
 
     first = None
     seconds = []
