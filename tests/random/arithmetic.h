@@ -6,35 +6,11 @@
 // Where the device has an instruction that C++ cannot say, the host has its formula.
 #pragma once
 
-#include <type_traits>
-
-#include "lanes.h"
+#include "base.h"
 
 namespace arithmetic {
 
-using lanes::OfBits;
-using lanes::ToBits;
-using f16 = _Float16;
-using f32 = float;
-using f64 = double;
-using i8 = int8_t;
-using u8 = uint8_t;
-using i16 = int16_t;
-using u16 = uint16_t;
-using i32 = int32_t;
-using u32 = uint32_t;
-using i64 = int64_t;
-using u64 = uint64_t;
-
-template <typename T>
-constexpr int kWidth = sizeof(T) * 8;
-template <typename T>
-using Unsigned = std::make_unsigned_t<T>;
-// Wide enough that C++ does not turn it into a signed int.
-template <typename T>
-using Wide = std::conditional_t<sizeof(T) == 8, u64, u32>;
-template <typename T>
-constexpr bool kReal = std::is_same_v<T, f16> || std::is_same_v<T, f32> || std::is_same_v<T, f64>;
+using namespace base;
 
 // --- integers
 #define INTEGER         \
@@ -215,11 +191,108 @@ HD u32 SignedField(u32 a, u32 offset, u32 length) {
 HD u32 Mul24(u32 a, u32 b) { return Mul<u32>(a & 0xffffff, b & 0xffffff); }
 HD u32 MulSigned24(u32 a, u32 b) { return u32(i64(i32(a << 8) >> 8) * (i32(b << 8) >> 8)); }
 
+HD u32 Lerp(u32 a, u32 b, u32 c) {
+#if ON_DEVICE
+  return __builtin_amdgcn_lerp(a, b, c);
+#else
+  u32 result = 0;
+  for (int i = 0; i < 32; i += 8) {
+    result |= ((a >> i & 255) + (b >> i & 255) + (c >> i & 1)) >> 1 << i;
+  }
+  return result;
+#endif
+}
+HD u32 SumOfDifferences16(u32 a, u32 b, u32 c) {
+#if ON_DEVICE
+  return __builtin_amdgcn_sad_u16(a, b, c);
+#else
+  for (int i = 0; i < 32; i += 16) c += __builtin_abs(int(a >> i & 65535) - int(b >> i & 65535));
+  return c;
+#endif
+}
+HD u32 SumOfDifferencesHigh(u32 a, u32 b, u32 c) {
+#if ON_DEVICE
+  return __builtin_amdgcn_sad_hi_u8(a, b, c);
+#else
+  return (SumOfDifferences(a, b, 0) << 16) + c;
+#endif
+}
+HD u32 MaskedDifferences(u32 a, u32 b, u32 c) {
+#if ON_DEVICE
+  return __builtin_amdgcn_msad_u8(a, b, c);
+#else
+  for (int i = 0; i < 32; i += 8) {
+    if (b >> i & 255) c += __builtin_abs(int(a >> i & 255) - int(b >> i & 255));
+  }
+  return c;
+#endif
+}
+HD u64 Sum128High(u64 a_low, u64 a_high, u64 b_low) {  // add with carry, four words of it
+  const unsigned __int128 a = (unsigned __int128)a_high << 64 | a_low,
+                          b = (unsigned __int128)a_low << 64 | b_low;
+  return u64((a + b) >> 64);
+}
+HD u64 Difference128High(u64 a_low, u64 a_high, u64 b_low) {
+  const unsigned __int128 a = (unsigned __int128)a_high << 64 | a_low,
+                          b = (unsigned __int128)a_low << 64 | b_low;
+  return u64((a - b) >> 64);
+}
+template <typename T>
+HD bool AddOverflows(T a, T b) {
+  T sum;
+  return __builtin_add_overflow(a, b, &sum);
+}
+template <typename T>
+HD bool SubOverflows(T a, T b) {
+  T difference;
+  return __builtin_sub_overflow(a, b, &difference);
+}
+template <int kByte>
+HD f32 RealOfByte(u32 a) {
+  return f32(u8(a >> (8 * kByte)));
+}
+
+// --- sums of products of small numbers; kKind: 0 unsigned, 1 signed, 2 signed by unsigned
+template <int kBits, int kKind>
+HD u32 DotFormula(u32 a, u32 b, u32 c, bool clamp) {
+  i64 sum = kKind ? i64(i32(c)) : i64(c);
+  for (int i = 0; i < 32; i += kBits) {
+    const u32 x = a << (32 - kBits - i), y = b << (32 - kBits - i);
+    const i64 left = kKind ? i64(i32(x) >> (32 - kBits)) : i64(x >> (32 - kBits));
+    const i64 right = kKind == 1 ? i64(i32(y) >> (32 - kBits)) : i64(y >> (32 - kBits));
+    sum += left * right;
+  }
+  if (clamp) {
+    const i64 low = kKind ? -(i64{1} << 31) : 0, high = kKind ? (i64{1} << 31) - 1 : 0xffffffffll;
+    sum = sum < low ? low : sum > high ? high : sum;
+  }
+  return u32(sum);
+}
+template <int kBits, int kKind, bool kClamp>
+HD u32 Dot(u32 a, u32 b, u32 c) {
+#if ON_DEVICE
+#if defined(__GFX9__) || defined(__GFX10__)
+  if constexpr (kBits == 16 && kKind == 0)
+    return __builtin_amdgcn_udot2(__builtin_bit_cast(U16x2, a), __builtin_bit_cast(U16x2, b), c,
+                                  kClamp);
+  if constexpr (kBits == 16 && kKind == 1)
+    return __builtin_amdgcn_sdot2(__builtin_bit_cast(I16x2, a), __builtin_bit_cast(I16x2, b), c,
+                                  kClamp);
+  if constexpr (kBits == 8 && kKind == 1) return __builtin_amdgcn_sdot4(a, b, c, kClamp);
+  if constexpr (kBits == 4 && kKind == 1) return __builtin_amdgcn_sdot8(a, b, c, kClamp);
+#else
+  if constexpr (kBits == 8 && kKind > 0)
+    return __builtin_amdgcn_sudot4(true, a, kKind == 1, b, c, kClamp);
+  if constexpr (kBits == 4 && kKind > 0)
+    return __builtin_amdgcn_sudot8(true, a, kKind == 1, b, c, kClamp);
+#endif
+  if constexpr (kBits == 8 && kKind == 0) return __builtin_amdgcn_udot4(a, b, c, kClamp);
+  if constexpr (kBits == 4 && kKind == 0) return __builtin_amdgcn_udot8(a, b, c, kClamp);
+#endif
+  return DotFormula<kBits, kKind>(a, b, c, kClamp);
+}
+
 // --- two halves of a register
-using U16x2 = u16 __attribute__((ext_vector_type(2)));
-using I16x2 = i16 __attribute__((ext_vector_type(2)));
-using F16x2 = f16 __attribute__((ext_vector_type(2)));
-using F32x2 = f32 __attribute__((ext_vector_type(2)));
 #define PAIR(name, V, expression)                                                \
   HD u32 name(u32 first, u32 second) {                                           \
     const V a = __builtin_bit_cast(V, first), b = __builtin_bit_cast(V, second); \
@@ -237,12 +310,6 @@ PAIR(PairAddSaturated, U16x2, __builtin_elementwise_add_sat(a, b))
 PAIR(PairSubSaturated, I16x2, __builtin_elementwise_sub_sat(a, b))
 
 // --- real numbers
-INTEGER One(T a) {  // the one NaN
-  constexpr u64 kNan = sizeof(T) == 8   ? 0x7ff8000000000000ull
-                       : sizeof(T) == 4 ? 0x7fc00000
-                                        : 0x7e00;
-  return a != a ? OfBits<T>(kNan) : a;
-}
 INTEGER Divide(T a, T b) {
   if constexpr (std::is_same_v<T, f16>)
     return f16(f32(a) / f32(b));
@@ -335,10 +402,106 @@ HD u32 PairMulHalf(u32 first, u32 second) {
   const F16x2 product = __builtin_bit_cast(F16x2, first) * __builtin_bit_cast(F16x2, second);
   return u32(ToBits(One(f16(product.x))) | ToBits(One(f16(product.y))) << 16);
 }
-HD f32 Brain(f32 a) {  // to bfloat16 and back
+HD u32 PairFmaHalf(u32 first, u32 second, u32 third) {
+  const F16x2 a = __builtin_bit_cast(F16x2, first), b = __builtin_bit_cast(F16x2, second),
+              c = __builtin_bit_cast(F16x2, third);
+#if ON_DEVICE
+  const F16x2 sum = __builtin_elementwise_fma(a, b, c);
+#else
+  const F16x2 sum = {FmaHalf(a.x, b.x, c.x), FmaHalf(a.y, b.y, c.y)};
+#endif
+  return u32(ToBits(One(f16(sum.x))) | ToBits(One(f16(sum.y))) << 16);
+}
+HD u64 PairFmaSingle(u64 first, u64 second, u64 third) {
+  const F32x2 a = __builtin_bit_cast(F32x2, first), b = __builtin_bit_cast(F32x2, second),
+              c = __builtin_bit_cast(F32x2, third);
+#if ON_DEVICE
+  const F32x2 sum = __builtin_elementwise_fma(a, b, c);
+#else
+  const F32x2 sum = {__builtin_fmaf(a.x, b.x, c.x), __builtin_fmaf(a.y, b.y, c.y)};
+#endif
+  return ToBits(One(f32(sum.x))) | ToBits(One(f32(sum.y))) << 32;
+}
+HD f32 FmaMixed(f16 a, f16 b, f32 c) { return __builtin_fmaf(f32(a), f32(b), c); }
+HD f16 FmaMixedHalf(f16 a, f32 b, f16 c) { return f16(__builtin_fmaf(f32(a), b, f32(c))); }
+INTEGER Clamp(T a) { return Smaller(Larger(a, T(0)), T(1)); }
+HD f32 MedianReal(f32 a, f32 b, f32 c) {
+  a = a == a ? a : 1, b = b == b ? b : 2, c = c == c ? c : 3;
+#if ON_DEVICE
+  return __builtin_amdgcn_fmed3f(a, b, c) + 0.0f;
+#else
+  return Larger(Smaller(a, b), Smaller(Larger(a, b), c));
+#endif
+}
+// One of the ten classes of numbers, by bits as the hardware has them: two NaNs, -inf, -normal,
+// -denormal, -0, +0, +denormal, +normal, +inf.
+template <typename T, int kMask>
+HD bool IsClass(T a) {
+  return __builtin_isfpclass(a, kMask);
+}
+HD i32 Exponent(f32 a) {  // as of frexp; 0 for what is not finite
+#if ON_DEVICE
+  return __builtin_amdgcn_frexp_expf(a);
+#else
+  int exponent = 0;
+  if (a - a == 0) __builtin_frexpf(a, &exponent);
+  return exponent;
+#endif
+}
+HD f64 Mantissa(f64 a) {
+#if ON_DEVICE
+  return __builtin_amdgcn_frexp_mant(a);
+#else
+  int exponent;
+  return a - a == 0 ? __builtin_frexp(a, &exponent) : a;
+#endif
+}
+
+// bfloat16, the compiler's own on the device.
+HD u16 BrainBits(f32 a) {
+#if ON_DEVICE
+  const __bf16 brain = static_cast<__bf16>(a);
+  return a != a ? u16(0x7fc0) : u16(ToBits(brain));
+#else
   const u32 bits = u32(ToBits(One(a)));
-  const u32 rounded = a != a ? bits : bits + 0x7fff + (bits >> 16 & 1);
-  return OfBits<f32>(rounded & 0xffff0000);
+  return u16((a != a ? bits : bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+#endif
+}
+HD f32 OfBrain(u16 bits) { return OfBits<f32>(u64{bits} << 16); }
+HD f32 Brain(f32 a) { return OfBrain(BrainBits(a)); }
+HD u32 PackBrain(f32 a, f32 b) { return BrainBits(a) | u32{BrainBits(b)} << 16; }
+#if ON_DEVICE
+#define BRAIN(name, expression)                                                  \
+  HD f32 name(f32 first, f32 second) {                                           \
+    const __bf16 a = static_cast<__bf16>(first), b = static_cast<__bf16>(second); \
+    return static_cast<f32>(static_cast<__bf16>(expression));                    \
+  }
+#else
+#define BRAIN(name, expression)                       \
+  HD f32 name(f32 first, f32 second) {                \
+    const f32 a = Brain(first), b = Brain(second);    \
+    return Brain(expression);                         \
+  }
+#endif
+BRAIN(BrainAdd, a + b)
+BRAIN(BrainSub, a - b)
+BRAIN(BrainMul, a* b)
+HD u32 PackHalf(f32 a, f32 b) {
+  return u32(ToBits(One(f16(a))) | ToBits(One(f16(b))) << 16);
+}
+HD u32 HalfToZero(f32 a) {  // rounded towards zero
+  const f32 whole = One(a);
+  f16 half = f16(whole);
+  const bool larger = whole < 0 ? f32(half) < whole : f32(half) > whole;
+  const u16 bits = u16(ToBits(half));
+  return larger ? bits - 1 : bits;
+}
+HD u32 PackToZero(f32 a, f32 b) {
+#if ON_DEVICE
+  return __builtin_bit_cast(u32, __builtin_amdgcn_cvt_pkrtz(a == a ? a : 0, b == b ? b : 0));
+#else
+  return HalfToZero(a == a ? a : 0) | HalfToZero(b == b ? b : 0) << 16;
+#endif
 }
 
 // --- between types
@@ -369,112 +532,6 @@ HD To Bits(From a) {
     return OfBits<To>(ToBits(One(a)));
   else
     return One(OfBits<To>(ToBits(a)));
-}
-template <typename T>
-HD u64 Result(T a) {
-  if constexpr (kReal<T>)
-    return ToBits(One(a));
-  else
-    return ToBits(a);
-}
-
-// --- memory
-template <typename T>
-HD T Load(const void* at) {  // any alignment
-  struct __attribute__((packed)) Any {
-    T value;
-  };
-  T value = static_cast<const Any*>(at)->value;
-  if constexpr (kReal<T>) value = One(value);
-  return value;
-}
-template <typename T>
-HD T LoadAligned(const void* at) {
-  T value = *static_cast<const T*>(at);
-  if constexpr (kReal<T>) value = One(value);
-  return value;
-}
-template <typename T>
-HD void Store(void* at, T value) {
-  struct __attribute__((packed)) Any {
-    T value;
-  };
-  if constexpr (kReal<T>) value = One(value);
-  static_cast<Any*>(at)->value = value;
-}
-template <typename T>
-HD void StoreAligned(void* at, T value) {
-  if constexpr (kReal<T>) value = One(value);
-  *static_cast<T*>(at) = value;
-}
-template <typename T, int kCount>
-struct Several {
-  T of[kCount];
-};
-template <typename T, int kCount>
-using Vector = T __attribute__((ext_vector_type(kCount)));
-// The elements of a vector (kAligned: as the vector type wants it) or of a packed structure, folded
-// into one number.
-template <typename T, int kCount, bool kAligned>
-HD u64 LoadVector(const void* at) {
-  u64 sum = 0;
-  if constexpr (kAligned) {
-    const Vector<T, kCount> all = *static_cast<const Vector<T, kCount>*>(at);
-    for (int i = 0; i < kCount; ++i) {
-      T one = all[i];
-      sum = sum * 5 + Result(one);
-    }
-  } else {
-    struct __attribute__((packed)) Any {
-      Several<T, kCount> value;
-    };
-    const Several<T, kCount> all = static_cast<const Any*>(at)->value;
-    for (int i = 0; i < kCount; ++i) sum = sum * 5 + Result(all.of[i]);
-  }
-  return sum;
-}
-template <typename T, int kCount, bool kAligned>
-HD void StoreVector(void* at, T first, T second) {
-  if constexpr (kReal<T>) first = One(first), second = One(second);
-  if constexpr (kAligned) {
-    Vector<T, kCount> all;
-    for (int i = 0; i < kCount; ++i) all[i] = i & 1 ? second : first;
-    if constexpr (kCount == 3) {  // its fourth place in memory is nobody's
-      for (int i = 0; i < kCount; ++i) static_cast<T*>(at)[i] = all[i];
-    } else {
-      *static_cast<Vector<T, kCount>*>(at) = all;
-    }
-  } else {
-    struct __attribute__((packed)) Any {
-      Several<T, kCount> value;
-    };
-    Several<T, kCount> all;
-    for (int i = 0; i < kCount; ++i) all.of[i] = i & 1 ? second : first;
-    static_cast<Any*>(at)->value = all;
-  }
-}
-// One of some functions.
-template <typename Function, typename... Others>
-HD Function Choose(u32 which, Function first, Others... others) {
-  const Function all[] = {first, others...};
-  return all[which % (1 + sizeof...(Others))];
-}
-// A pointer whose address space nobody knows.
-template <typename T>
-HD_CALL T LoadAnywhere(const void* at) {
-  return Load<T>(at);
-}
-template <typename T>
-HD_CALL void StoreAnywhere(void* at, T value) {
-  Store<T>(at, value);
-}
-template <typename T>
-HD_CALL void Turn(T* values, u32 count, u32 by) {  // a rotation, one step at a time
-  for (u32 step = 0; step < by; ++step) {
-    const T first = values[0];
-    for (u32 i = 0; i + 1 < count; ++i) values[i] = values[i + 1];
-    values[count - 1] = first;
-  }
 }
 
 }  // namespace arithmetic

@@ -1,161 +1,30 @@
 // SPDX-License-Identifier: MIT
 //
 // What a random kernel may do that is not plain C++: find its place, wait for its workgroup, talk
-// to the lanes of its wave, change memory atomically. Included by every generated file (by way of
-// harness.h). Each function exists twice under one name: on the device it is HIP's, on the host it
-// is a model of it. On the host each work item is a fibre on the calling thread; those of one
-// workgroup take turns and yield wherever they depend on each other. A wave operation waits for all
-// lanes of the wave that come to the same operation in the same iteration of the loops around it,
-// which is what structured control flow means on a GPU.
+// to the lanes of its wave. Included by every generated file (by way of harness.h). Each function
+// exists twice under one name: on the device it is the compiler's builtin, on the host a model of
+// it (fibres.h). Where targets differ, the device asks the compiler and the model the generation.
 //
-// Rules for who generates: barriers and shuffles only where all lanes come; wave operations never
-// in a loop that some lanes leave or continue early from the middle (the compiler may then move a
-// block out of the loop).
+// Rules for who generates: barriers and reads of chosen lanes only where all lanes come; wave
+// operations never in a loop that some lanes leave or continue early from the middle (the compiler
+// may then move a block out of the loop). The first argument of a wave operation is its place in
+// the program, counted in program order.
 #pragma once
 
-#include <hip/hip_runtime.h>
-#include <ucontext.h>
-
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <vector>
-
-#define HD __host__ __device__ inline __attribute__((always_inline))
-#define HD_CALL __host__ __device__ __attribute__((noinline))
+#include "base.h"
+#if !ON_DEVICE
+#include "fibres.h"
+#endif
 
 namespace lanes {
 
-struct Lane {
-  ucontext_t context;
-  std::unique_ptr<char[]> stack;
-  uint32_t thread = 0, index = 0, wave = 0;
-  enum { kRuns, kAtBarrier, kAtWave, kDone } state = kRuns;
-  std::vector<uint32_t> path;     // loops around here: id and iteration, outermost first
-  std::vector<uint32_t> waiting;  // path and the operation waited at
-  uint64_t value = 0;
-};
-
-// One workgroup at a time.
-struct Group {
-  std::vector<Lane> lanes;
-  ucontext_t scheduler;
-  Lane* now = nullptr;
-  uint32_t wave_size = 64;
-  // By lane of the wave whose operation was completed last; valid until the lane that looks yields
-  // again.
-  struct Wave {
-    uint64_t active = 0;
-    uint64_t values[64];
-  };
-  std::vector<Wave> waves;
-  void (*body)(void*, uint32_t) = nullptr;
-  void* body_data = nullptr;
-};
-
-inline Group& TheGroup() {
-  static Group group;
-  return group;
-}
-
-inline void Yield() {
-  Group& group = TheGroup();
-  swapcontext(&group.now->context, &group.scheduler);
-}
-
-inline const Group::Wave& WaveSync(uint32_t id, uint64_t value) {
-  Group& group = TheGroup();
-  Lane& lane = *group.now;
-  lane.value = value;
-  lane.waiting = lane.path;
-  lane.waiting.push_back(id);
-  lane.state = Lane::kAtWave;
-  Yield();
-  return group.waves[lane.wave];
-}
-
-inline void Fibre() {
-  Group& group = TheGroup();
-  group.body(group.body_data, group.now->thread);
-  group.now->state = Lane::kDone;
-  Yield();
-}
-
-// Runs body(data, thread) for all threads of one workgroup. False: some lanes wait for what never
-// comes.
-inline bool RunGroup(uint32_t threads, uint32_t wave_size, void (*body)(void*, uint32_t),
-                     void* data) {
-  constexpr size_t kStack = 128 << 10;
-  Group& group = TheGroup();
-  group.wave_size = wave_size;
-  group.body = body;
-  group.body_data = data;
-  group.lanes.resize(threads);
-  group.waves.resize((threads + wave_size - 1) / wave_size);
-  for (uint32_t thread = 0; thread < threads; ++thread) {
-    Lane& lane = group.lanes[thread];
-    lane.thread = thread;
-    lane.index = thread % wave_size;
-    lane.wave = thread / wave_size;
-    lane.state = Lane::kRuns;
-    lane.path.clear();
-    if (!lane.stack) lane.stack.reset(new char[kStack]);
-    getcontext(&lane.context);
-    lane.context.uc_stack.ss_sp = lane.stack.get();
-    lane.context.uc_stack.ss_size = kStack;
-    lane.context.uc_link = nullptr;
-    makecontext(&lane.context, Fibre, 0);
-  }
-  while (true) {
-    for (Lane& lane : group.lanes) {
-      if (lane.state != Lane::kRuns) continue;
-      group.now = &lane;
-      swapcontext(&group.scheduler, &lane.context);
-    }
-    bool released = false, at_barrier = false;
-    for (uint32_t wave = 0; wave < group.waves.size(); ++wave) {
-      // The operation that stands first in the program is complete: whoever is not there is behind
-      // it already.
-      const std::vector<uint32_t>* first = nullptr;
-      for (Lane& lane : group.lanes) {
-        if (lane.wave == wave && lane.state == Lane::kAtWave && (!first || lane.waiting < *first)) {
-          first = &lane.waiting;
-        }
-      }
-      if (!first) continue;
-      const std::vector<uint32_t> place = *first;
-      Group::Wave& shared = group.waves[wave];
-      shared.active = 0;
-      for (Lane& lane : group.lanes) {
-        if (lane.wave != wave || lane.state != Lane::kAtWave || lane.waiting != place) continue;
-        shared.active |= uint64_t{1} << lane.index;
-        shared.values[lane.index] = lane.value;
-        lane.state = Lane::kRuns;
-        released = true;
-      }
-    }
-    if (released) continue;
-    for (Lane& lane : group.lanes) {
-      if (lane.state == Lane::kAtBarrier) {
-        lane.state = Lane::kRuns;
-        at_barrier = true;
-      }
-    }
-    if (!at_barrier) return true;
-  }
-}
-
-#ifdef __HIP_DEVICE_COMPILE__
-#define ON_DEVICE 1
-#else
-#define ON_DEVICE 0
-#endif
+using namespace base;
 
 HD void Barrier() {
 #if ON_DEVICE
-  __syncthreads();
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 #else
   TheGroup().now->state = Lane::kAtBarrier;
   Yield();
@@ -164,153 +33,117 @@ HD void Barrier() {
 
 // Around a loop with wave operations in it; Step() at the start of each iteration.
 struct Loop {
-  HD explicit Loop(uint32_t id) {
-#if !ON_DEVICE
+#if ON_DEVICE
+  HD explicit Loop(u32) {}
+  HD void Step() {}
+#else
+  explicit Loop(u32 id) {
     TheGroup().now->path.push_back(id);
     TheGroup().now->path.push_back(0);
-#endif
   }
-  HD ~Loop() {
-#if !ON_DEVICE
+  ~Loop() {
     TheGroup().now->path.pop_back();
     TheGroup().now->path.pop_back();
-#endif
   }
-  HD void Step() {
-#if !ON_DEVICE
-    ++TheGroup().now->path.back();
+  void Step() { ++TheGroup().now->path.back(); }
 #endif
-  }
 };
 
-template <typename T>
-HD uint64_t ToBits(T value) {
-  uint64_t bits = 0;
-  __builtin_memcpy(&bits, &value, sizeof(T));
-  return bits;
-}
-
-template <typename T>
-HD T OfBits(uint64_t bits) {
-  T value;
-  __builtin_memcpy(&value, &bits, sizeof(T));
-  return value;
-}
-
-HD uint32_t LaneIndex() {
+HD u32 LaneIndex() {
 #if ON_DEVICE
-  return __lane_id();
+  return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
 #else
   return TheGroup().now->index;
 #endif
 }
 
-HD uint32_t WaveSize() {
+HD u32 CountBelow(u64 mask) {
 #if ON_DEVICE
-  return __builtin_amdgcn_wavefrontsize();
+  return __builtin_amdgcn_mbcnt_hi(mask >> 32, __builtin_amdgcn_mbcnt_lo(mask, 0));
 #else
-  return TheGroup().wave_size;
+  return __builtin_popcountll(mask & ((u64{1} << TheGroup().now->index) - 1));
 #endif
 }
 
 // --- where some lanes may be elsewhere
-HD uint64_t Ballot(uint32_t id, bool vote) {
+HD u64 Ballot(u32 id, bool vote) {
 #if ON_DEVICE
-  return __ballot(vote);
+  return __builtin_amdgcn_ballot_w64(vote);
 #else
   const Group::Wave& wave = WaveSync(id, vote);
-  uint64_t result = 0;
+  u64 result = 0;
   for (int lane = 0; lane < 64; ++lane) {
-    if ((wave.active >> lane & 1) && wave.values[lane]) result |= uint64_t{1} << lane;
+    if ((wave.active >> lane & 1) && wave.values[lane]) result |= u64{1} << lane;
   }
   return result;
 #endif
 }
 
-HD bool Any(uint32_t id, bool vote) {
-#if ON_DEVICE
-  return __any(vote);
-#else
-  return Ballot(id, vote) != 0;
-#endif
-}
+HD bool Any(u32 id, bool vote) { return Ballot(id, vote) != 0; }
+HD bool All(u32 id, bool vote) { return Ballot(id, !vote) == 0; }
 
-HD bool All(uint32_t id, bool vote) {
-#if ON_DEVICE
-  return __all(vote);
-#else
-  return Ballot(id, !vote) == 0;
-#endif
-}
-
-HD uint32_t FirstLane(uint32_t id, uint32_t value) {
+HD u32 FirstLane(u32 id, u32 value) {
 #if ON_DEVICE
   return __builtin_amdgcn_readfirstlane(value);
 #else
   const Group::Wave& wave = WaveSync(id, value);
-  return static_cast<uint32_t>(wave.values[__builtin_ctzll(wave.active)]);
-#endif
-}
-
-HD uint32_t CountBelow(uint64_t mask) {
-#if ON_DEVICE
-  return __builtin_amdgcn_mbcnt_hi(mask >> 32, __builtin_amdgcn_mbcnt_lo(mask, 0));
-#else
-  return __builtin_popcountll(mask & ((uint64_t{1} << TheGroup().now->index) - 1));
+  return static_cast<u32>(wave.values[__builtin_ctzll(wave.active)]);
 #endif
 }
 
 // --- where all lanes of the wave are
+// The value of another lane, by ds_bpermute.
 template <typename T>
-HD T Shuffle(uint32_t id, T value, int source, int width) {
+HD T OfLane(u32 id, T value, int lane) {
 #if ON_DEVICE
-  return __shfl(value, source, width);
+  const u64 bits = ToBits(value);
+  const u32 low = __builtin_amdgcn_ds_bpermute(lane << 2, static_cast<i32>(bits));
+  if constexpr (sizeof(T) == 8) {
+    const u32 high = __builtin_amdgcn_ds_bpermute(lane << 2, static_cast<i32>(bits >> 32));
+    return OfBits<T>(u64{high} << 32 | low);
+  } else {
+    return OfBits<T>(low);
+  }
 #else
-  const int self = LaneIndex();
-  const int lane = (source & (width - 1)) + (self & ~(width - 1));
   return OfBits<T>(WaveSync(id, ToBits(value)).values[lane]);
 #endif
 }
 
 template <typename T>
-HD T ShuffleXor(uint32_t id, T value, int mask, int width) {
-#if ON_DEVICE
-  return __shfl_xor(value, mask, width);
-#else
+HD T Shuffle(u32 id, T value, int source, int width) {
   const int self = LaneIndex();
-  int lane = self ^ mask;
-  if (lane >= ((self + width) & ~(width - 1))) lane = self;
-  return OfBits<T>(WaveSync(id, ToBits(value)).values[lane]);
-#endif
+  return OfLane(id, value, (source & (width - 1)) + (self & ~(width - 1)));
+}
+template <typename T>
+HD T ShuffleXor(u32 id, T value, int mask, int width) {
+  const int self = LaneIndex(), lane = self ^ mask;
+  return OfLane(id, value, lane >= ((self + width) & ~(width - 1)) ? self : lane);
+}
+template <typename T>
+HD T ShuffleUp(u32 id, T value, int delta, int width) {
+  const int self = LaneIndex(), lane = self - delta;
+  return OfLane(id, value, lane < (self & ~(width - 1)) ? self : lane);
+}
+template <typename T>
+HD T ShuffleDown(u32 id, T value, int delta, int width) {
+  const int self = LaneIndex();
+  return OfLane(id, value, (self & (width - 1)) + delta >= width ? self : self + delta);
 }
 
-template <typename T>
-HD T ShuffleUp(uint32_t id, T value, int delta, int width) {
+// Sends to the lane self ^ mask.
+HD u32 Send(u32 id, u32 value, u32 mask) {
 #if ON_DEVICE
-  return __shfl_up(value, delta, width);
+  return __builtin_amdgcn_ds_permute((LaneIndex() ^ (mask & 31)) << 2, value);
 #else
-  const int self = LaneIndex();
-  int lane = self - delta;
-  if (lane < (self & ~(width - 1))) lane = self;
-  return OfBits<T>(WaveSync(id, ToBits(value)).values[lane]);
-#endif
-}
-
-template <typename T>
-HD T ShuffleDown(uint32_t id, T value, int delta, int width) {
-#if ON_DEVICE
-  return __shfl_down(value, delta, width);
-#else
-  const int self = LaneIndex();
-  const int lane = (self & (width - 1)) + delta >= width ? self : self + delta;
-  return OfBits<T>(WaveSync(id, ToBits(value)).values[lane]);
+  const u32 lane = LaneIndex() ^ (mask & 31);
+  return static_cast<u32>(WaveSync(id, value).values[lane]);
 #endif
 }
 
 // DPP, the controls that gfx9 to gfx12 have in common: quad permutations, shifts and rotations in a
-// row, mirrors.
+// row, mirrors. A source lane that is elsewhere counts as one outside the row.
 template <int kControl, int kRowMask, int kBankMask, bool kBoundControl>
-HD uint32_t Dpp(uint32_t id, uint32_t old, uint32_t value) {
+HD u32 Dpp(u32 id, u32 old, u32 value) {
 #if ON_DEVICE
   return __builtin_amdgcn_update_dpp(old, value, kControl, kRowMask, kBankMask, kBoundControl);
 #else
@@ -331,13 +164,84 @@ HD uint32_t Dpp(uint32_t id, uint32_t old, uint32_t value) {
   } else {
     lane = (in_row & 8) | (7 - (in_row & 7));
   }
-  if (lane < 0 || lane > 15) return kBoundControl ? 0 : old;
-  return static_cast<uint32_t>(wave.values[row + lane]);
+  if (lane < 0 || lane > 15 || !(wave.active >> (row + lane) & 1)) return kBoundControl ? 0 : old;
+  return static_cast<u32>(wave.values[row + lane]);
+#endif
+}
+
+// What only some generations have: between rows on gfx9, within a row and between two since gfx10.
+template <int kWhich>
+HD u32 RowOperation(u32 id, u32 old, u32 value) {
+#if ON_DEVICE
+#if defined(__GFX9__)
+  constexpr int kControls[] = {0x130, 0x134, 0x138, 0x13c, 0x142, 0x143, 0x130, 0x138};
+  return __builtin_amdgcn_update_dpp(old, value, kControls[kWhich & 7], 15, 15, false);
+#else
+  constexpr int kNumber = kWhich >> 3 & 15;
+  if constexpr ((kWhich & 7) < 3) {  // row_share, row_xmask
+    return __builtin_amdgcn_update_dpp(old, value, ((kWhich & 7) == 0 ? 0x150 : 0x160) | kNumber,
+                                       15, 15, true);
+  } else if constexpr ((kWhich & 7) < 5) {
+    return __builtin_amdgcn_mov_dpp8(value, 0x53977 ^ kNumber);
+  } else if constexpr ((kWhich & 7) == 5) {
+    return __builtin_amdgcn_permlane16(old, value, 0x76543210u ^ kNumber, 0xfedcba98u, true, false);
+  } else if constexpr ((kWhich & 7) == 6) {
+    return __builtin_amdgcn_permlanex16(old, value, 0x89abcdefu, 0x01234567u ^ kNumber, true,
+                                        false);
+  } else {
+#if defined(__GFX10__)
+    return value;
+#else
+    return __builtin_amdgcn_permlane64(value);
+#endif
+  }
+#endif
+#else
+  const Group::Wave& wave = WaveSync(id, value);
+  const int self = LaneIndex(), size = TheGroup().wave_size;
+  const auto of = [&](int lane) { return static_cast<u32>(wave.values[lane]); };
+  if (TheGroup().generation == 9) {
+    switch (kWhich & 7) {
+      case 0:
+      case 6:  // a shift to the left by one
+        return self + 1 < size ? of(self + 1) : old;
+      case 1:  // a rotation
+        return of((self + 1) % size);
+      case 2:
+      case 7:
+        return self > 0 ? of(self - 1) : old;
+      case 3:
+        return of((self + size - 1) % size);
+      case 4:  // the last lane of each row to the next row
+        return self >= 16 ? of((self & ~15) - 1) : old;
+      default:  // lane 31 to both rows behind
+        return self >= 32 ? of(31) : old;
+    }
+  }
+  constexpr int kNumber = kWhich >> 3 & 15;
+  const auto nibble = [](u64 all, int i) { return static_cast<int>(all >> (4 * i) & 15); };
+  switch (kWhich & 7) {
+    case 0:
+      return of((self & ~15) | kNumber);
+    case 1:
+    case 2:
+      return of(self ^ kNumber);
+    case 3:
+    case 4:
+      return of((self & ~7) | ((0x53977 ^ kNumber) >> (3 * (self & 7)) & 7));
+    case 5:
+      return of((self & ~15) | nibble(0xfedcba9876543210u ^ kNumber, self & 15));
+    case 6:
+      return of(((self ^ 16) & ~15) |
+                nibble(0x0123456789abcdefu ^ (u64{kNumber} << 32), self & 15));
+    default:  // the other half of a wave of 64
+      return TheGroup().generation == 10 || size == 32 ? value : of(self ^ 32);
+  }
 #endif
 }
 
 template <int kPattern>
-HD uint32_t Swizzle(uint32_t id, uint32_t value) {
+HD u32 Swizzle(u32 id, u32 value) {
 #if ON_DEVICE
   return __builtin_amdgcn_ds_swizzle(value, kPattern);
 #else
@@ -350,82 +254,29 @@ HD uint32_t Swizzle(uint32_t id, uint32_t value) {
     lane = (self & 32) |
            ((((self & 31) & (kPattern & 31)) | (kPattern >> 5 & 31)) ^ (kPattern >> 10 & 31));
   }
-  return static_cast<uint32_t>(wave.values[lane]);
+  return static_cast<u32>(wave.values[lane]);
 #endif
 }
 
-HD uint32_t ReadLane(uint32_t id, uint32_t value, uint32_t lane) {
+// Lane numbers are taken modulo the size of a wave.
+HD u32 ReadLane(u32 id, u32 value, u32 lane) {
 #if ON_DEVICE
-  return __builtin_amdgcn_readlane(value, lane & 31);
+  return __builtin_amdgcn_readlane(value, lane & (__builtin_amdgcn_wavefrontsize() - 1));
 #else
-  return static_cast<uint32_t>(WaveSync(id, value).values[lane & 31]);
+  return static_cast<u32>(WaveSync(id, value).values[lane & (TheGroup().wave_size - 1)]);
 #endif
 }
-
-// --- atomics
-enum AtomicKind { kAdd, kMin, kMax, kAnd, kOr, kXor, kSub, kCasAdd };
-
-template <AtomicKind kKind, typename T>
-HD T Combine(T old, T value) {
-  switch (kKind) {
-    case kMin:
-      return old < value ? old : value;
-    case kMax:
-      return old > value ? old : value;
-    case kAnd:
-      return old & value;
-    case kOr:
-      return old | value;
-    case kXor:
-      return old ^ value;
-    case kSub:
-      return static_cast<T>(static_cast<uint64_t>(old) - static_cast<uint64_t>(value));
-    default:
-      return static_cast<T>(static_cast<uint64_t>(old) + static_cast<uint64_t>(value));
-  }
-}
-
-template <AtomicKind kKind, typename T>
-HD T Atomic(T* cell, T value) {
 #if ON_DEVICE
-  switch (kKind) {
-    case kAdd:
-      return __hip_atomic_fetch_add(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kMin:
-      return __hip_atomic_fetch_min(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kMax:
-      return __hip_atomic_fetch_max(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kAnd:
-      return __hip_atomic_fetch_and(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kOr:
-      return __hip_atomic_fetch_or(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kXor:
-      return __hip_atomic_fetch_xor(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    case kSub:
-      return __hip_atomic_fetch_sub(cell, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    default: {
-      T old = __hip_atomic_load(cell, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-      while (!__hip_atomic_compare_exchange_strong(cell, &old, Combine<kAdd, T>(old, value),
-                                                   __ATOMIC_RELAXED, __ATOMIC_RELAXED,
-                                                   __HIP_MEMORY_SCOPE_AGENT)) {
-      }
-      return old;
-    }
-  }
-#else
-  const T old = *cell;
-  *cell = Combine<kKind, T>(old, value);
-  return old;
+__attribute__((device)) u32 WriteLaneBuiltin(u32 value, u32 lane, u32 rest) __asm(
+    "llvm.amdgcn.writelane.i32");
 #endif
-}
-
-// Sums of small whole numbers, which no order of rounding changes.
-template <typename T>
-HD void AtomicAddReal(T* cell, T value) {
+HD u32 WriteLane(u32 id, u32 value, u32 uniform, u32 lane) {
 #if ON_DEVICE
-  unsafeAtomicAdd(cell, value);
+  return WriteLaneBuiltin(__builtin_amdgcn_readfirstlane(uniform),
+                          lane & (__builtin_amdgcn_wavefrontsize() - 1), value);
 #else
-  *cell += value;
+  WaveSync(id, value);
+  return LaneIndex() == (lane & (TheGroup().wave_size - 1)) ? uniform : value;
 #endif
 }
 

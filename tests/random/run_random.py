@@ -2,20 +2,28 @@
 # SPDX-License-Identifier: MIT
 """Compares the software GPU with the host, by random kernels.
 
-usage: run_random.py --rochound FILE --hipcc FILE [--gpus NAME:TARGET,...] [--levels 1,3] [--kernels FIRST-LAST]
-                     [--jobs N] [--shrink SECONDS] [--keep FOLDER] [--summary FILE]
-       run_random.py --rochound FILE --hipcc FILE --files FILE.hip...
+usage: run_random.py TOOLS [--kernels 0-59] [--levels 1,3] [--gpus NAME,...] [--jobs N] [--per-file N]
+                     [--shrink SECONDS --keep FOLDER] [--state FILE] [--summary FILE]
+       run_random.py TOOLS --files FILE.hip... [--gpus NAME,...]
+TOOLS: --rochound FILE --hipcc FILE --runner FILE
 
-Kernels are made from their seeds, the numbers FIRST to LAST (kernels.py), ten to a file, compiled by hipcc for all
-targets at once, and run on each GPU, where the program (harness.h) compares them with its own model. A kernel that
-differs or crashes is shrunk for up to --shrink seconds, and written to --keep as a file that belongs into
+Kernels are made from their seeds (kernels.py), some to a file. A file is compiled once for the host, as the model, and
+by hipcc for each target and level; random_runner (runner.cpp) then runs all of a GPU's code in one process and compares.
+A kernel that differs or crashes is shrunk for up to --shrink seconds, and written to --keep as a file that belongs into
 tests/random/found, where it is run for ever: that is what --files does, at the level that each file names.
-Exit code 0: no difference. 1: differences, each with its seed, GPU and level. 2: a file could not be compiled.
+
+With --state, what has been compared is noted there, and not done again by the next run, unless it failed or the
+kernels are made differently now; so a run may be cut off at any time. --summary writes all that is known to a page.
+Exit code 0: no difference. 1: differences, each with its seed, GPU and level. 2: a file could not be compiled or run.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import datetime
+import glob
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -30,69 +38,85 @@ sys.path.insert(0, os.path.join(HERE, "..", "programs"))
 
 import kernels  # noqa: E402
 import process  # noqa: E402
+import render  # noqa: E402
+import shrink  # noqa: E402
 
-PER_FILE = 10
-SECONDS = 240  # for one run of a program; a kernel takes well under one
+GPUS = {"mi250x": ("gfx90a", 9), "mi300x": ("gfx942", 9), "mi355x": ("gfx950", 9), "rx6800xt": ("gfx1030", 10),
+        "rx7900xtx": ("gfx1100", 11), "rx9070xt": ("gfx1201", 12)}
+SECONDS = 600  # for one run of a program; a kernel takes well under one
+
+# A kernel (by its position) of one of the code files (by its position) that were run together. kind: difference, crash.
+Failure = collections.namedtuple("Failure", "code position kind text")
 
 
-class CompileError(Exception):
-    pass
-
-
-class Failure:
-    """One kernel (by its position in the file) on one GPU at one level."""
-
-    def __init__(self, position, kind, text):
-        self.position, self.kind, self.text = position, kind, text
+class Broken(Exception):
+    """The machinery failed: a file does not compile, or the runner does not start."""
 
 
 class Runner:
     def __init__(self, options):
-        self.rochound, self.hipcc = os.path.abspath(options.rochound), options.hipcc
-        self.gpus = dict(pair.split(":") for pair in options.gpus.split(","))
+        self.rochound, self.runner = os.path.abspath(options.rochound), os.path.abspath(options.runner)
+        self.hipcc = options.hipcc
+        self.clang = subprocess.run([self.hipcc, "-print-prog-name=clang++"], stdout=subprocess.PIPE, text=True,
+                                    check=True).stdout.strip()
 
-    def compile(self, source, level, targets, program):
-        command = [self.hipcc, "-x", "hip", "-std=c++17", "-w", f"-O{level}", "-Xarch_host", "-O1", "-ffp-contract=off",
-                   f"-I{HERE}", *[f"--offload-arch={t}" for t in targets], source, "-o", program]
+    def compile(self, command):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, errors="replace", timeout=1800)
         if done.returncode != 0:
-            raise CompileError(f"hipcc -O{level} {source}:\n{done.stdout[-3000:]}")
+            raise Broken(f"{' '.join(command)}:\n{done.stdout[-3000:]}")
 
-    def run(self, program, gpu, count):
-        """Failures among the kernels 0 to count-1 of a program."""
-        failures, left = [], list(range(count))
+    def compile_model(self, source, library):
+        self.compile([self.clang, "-x", "c++", "-std=c++17", "-w", "-O1", "-ffp-contract=off", f"-I{HERE}", "-shared",
+                      "-fPIC", source, "-o", library])
+
+    def compile_code(self, source, gpu, level, code):
+        self.compile([self.hipcc, "-x", "hip", "-nogpuinc", "-nogpulib", "-std=c++17", "-w", f"-O{level}",
+                      "-ffp-contract=off", f"-I{HERE}", "--offload-device-only", f"--offload-arch={GPUS[gpu][0]}", "-c",
+                      source, "-o", code])
+
+    def run(self, gpu, library, codes, count):
+        """Failures among the kernels 0 to count-1 of each of the codes."""
+        failures, everything = [], [(c, p) for c in range(len(codes)) for p in range(count)]
+        left = list(everything)
         while left:
-            outcome = process.run([self.rochound, "softgpu", "--gpu", gpu, "--", program, *map(str, left)], SECONDS)
-            lines = outcome.out.split("\n")
-            passed = {int(m[1]) for m in (re.match(r"PASS (\d+)$", line) for line in lines) if m}
-            differing = {}
-            for line in lines:
-                match = re.match(r"DIFF .*\bkernel=(\d+)\b", line)
-                if match:
-                    differing.setdefault(int(match[1]), []).append(line)
-            failures += [Failure(p, "difference", "\n".join(text)) for p, text in sorted(differing.items())]
-            left = [p for p in left if p not in passed and p not in differing]
+            command = [self.rochound, "softgpu", "--gpu", gpu, "--", self.runner, library, str(GPUS[gpu][1]), *codes]
+            if len(left) < len(everything):
+                command += ["--"] + [f"{c}:{p}" for c, p in left]
+            outcome = process.run(command, SECONDS)
+            started, done = None, set()
+            for line in outcome.out.split("\n"):
+                match = re.match(r"(RUN|PASS|DIFF) (\d+) (\d+)\b", line)
+                if not match:
+                    continue
+                which = (int(match[2]), int(match[3]))
+                if match[1] == "RUN":
+                    started = which
+                elif match[1] == "DIFF" and which not in done:
+                    failures.append(Failure(*which, "difference", line))
+                if match[1] != "RUN":
+                    done.add(which)
+            left = [which for which in left if which not in done]
             if left:  # it ended in the middle of a kernel
-                started = [int(m[1]) for m in (re.match(r"RUN (\d+)$", line) for line in lines) if m]
-                guilty = started[-1] if started and started[-1] in left else left[0]
-                failures.append(Failure(guilty, "crash", f"{outcome}\n{outcome.tail(6)}"))
+                if started not in left:
+                    raise Broken(f"{' '.join(command[:8])}: {outcome}\n{outcome.tail(6)}")
+                guilty = started
+                failures.append(Failure(*guilty, "crash", f"{outcome}\n{outcome.tail(6)}"))
                 left.remove(guilty)
         return failures
 
-    def run_kernels(self, some, level, gpus, folder, name):
-        """{gpu: failures} of some kernels as one file."""
-        source, program = os.path.join(folder, f"{name}.hip"), os.path.join(folder, name)
-        with open(source, "w", encoding="utf-8") as out:
-            out.write(kernels.source(some))
-        self.compile(source, level, [self.gpus[g] for g in gpus], program)
-        found = {gpu: self.run(program, gpu, len(some)) for gpu in gpus}
-        os.remove(program)
-        os.remove(source)
-        return found
+    def first_failure(self, gpu, library, codes, count):
+        """One failure in a single run, or None: for those who only ask whether there is one."""
+        outcome = process.run([self.rochound, "softgpu", "--gpu", gpu, "--", self.runner, library, str(GPUS[gpu][1]), *codes],
+                              SECONDS)
+        lines = outcome.out.split("\n")
+        different = [line for line in lines if line.startswith("DIFF ")]
+        if different:
+            return different[0]
+        return None if sum(line.startswith("PASS ") for line in lines) == count * len(codes) else f"crash: {outcome}"
 
     def shrink(self, kernel, level, gpu, kind, seconds):
-        """The smallest kernel found in this time that fails in the same way."""
+        """The smallest kernel found in this time that fails in the same way, and how many were tried."""
         end = time.monotonic() + seconds
         tried, progress = 0, True
         with tempfile.TemporaryDirectory(prefix="rochound-shrink-") as folder:
@@ -100,10 +124,10 @@ class Runner:
                 progress, skip = False, 0
                 while time.monotonic() < end:
                     batch = []
-                    for index, cut in enumerate(kernels.smaller(kernel)):
+                    for index, cut in enumerate(shrink.smaller(kernel)):
                         if index >= skip:
                             candidate = cut()
-                            if kernels.size(candidate) < kernels.size(kernel):
+                            if render.size(candidate) < render.size(kernel):
                                 batch.append(candidate)
                         if index >= skip + 24 or len(batch) >= 8:
                             break
@@ -111,13 +135,9 @@ class Runner:
                         index = None
                     if batch:
                         tried += len(batch)
-                        try:
-                            failures = self.run_kernels(batch, level, [gpu], folder, "candidate")[gpu]
-                        except CompileError:
-                            failures = []
-                        failing = [batch[f.position] for f in failures if f.kind == kind]
+                        failing = [batch[f.position] for f in self.try_candidates(batch, level, gpu, folder) if f.kind == kind]
                         if failing:
-                            kernel = min(failing, key=kernels.size)
+                            kernel = min(failing, key=render.size)
                             progress = True
                             continue  # at the same place: what came before did not help
                     if index is None:
@@ -125,97 +145,206 @@ class Runner:
                     skip = index + 1
         return kernel, tried
 
+    def try_candidates(self, batch, level, gpu, folder):
+        source, library, code = (os.path.join(folder, name) for name in ("candidate.hip", "candidate.so", "candidate.co"))
+        write(source, render.source(batch))
+        try:
+            self.compile_model(source, library)
+            self.compile_code(source, gpu, level, code)
+        except Broken:
+            return []
+        return self.run(gpu, library, [code], len(batch))
 
-def test_seeds(runner, options, seeds, level, lock, report):
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+class Results:
+    """What is known, by seed range, GPU and level; kept in a file if there is one."""
+
+    def __init__(self, path, versions):
+        self.path, self.versions, self.rows, self.lock = path, versions, [], threading.Lock()
+        if path and os.path.exists(path):
+            with open(path, encoding="utf-8") as lines:
+                rows = [json.loads(line) for line in lines if line.endswith("}\n")]
+            self.rows = [row for row in rows if row["kernels"] == versions["kernels"]]
+
+    def done(self, seeds, gpu, level):
+        """Compared before, without a failure."""
+        return any(row["seeds"] == [seeds[0], seeds[-1]] and row["gpu"] == gpu and row["level"] == level and not row["failures"]
+                   for row in self.rows)
+
+    def add(self, seeds, gpu, level, failures):
+        row = dict(self.versions, seeds=[seeds[0], seeds[-1]], gpu=gpu, level=level, failures=failures,
+                   date=datetime.datetime.now(datetime.timezone.utc).date().isoformat())
+        with self.lock:
+            self.rows.append(row)
+            if self.path:
+                os.makedirs(os.path.dirname(os.path.abspath(self.path)), exist_ok=True)
+                with open(self.path, "a", encoding="utf-8") as out:
+                    out.write(json.dumps(row) + "\n")
+
+    def latest(self):
+        """The last row of each seed range, GPU and level."""
+        return list({(*row["seeds"], row["gpu"], row["level"]): row for row in self.rows}.values())
+
+
+def versions(options, runner):
+    """What a result depends on: how kernels are made, the interpreter, the compiler."""
+    def digest(paths):
+        total = hashlib.sha256()
+        for path in sorted(paths):
+            with open(path, "rb") as data:
+                total.update(data.read())
+        return total.hexdigest()[:12]
+
+    made_by = [path for pattern in ("*.h", "kernels.py", "render.py") for path in glob.glob(os.path.join(HERE, pattern))]
+    core = glob.glob(os.path.join(os.path.dirname(runner.rochound), "..", "lib", "librochound_softgpu_core.so"))
+    compiler = subprocess.run([runner.clang, "--version"], stdout=subprocess.PIPE, text=True).stdout.split("\n")[0]
+    return {"kernels": digest(made_by), "interpreter": digest(core), "compiler": compiler}
+
+
+def test_seeds(runner, options, results, seeds, say):
+    wanted = [(gpu, level) for gpu in options.gpus for level in options.levels if not results.done(seeds, gpu, level)]
+    if not wanted:
+        return
     some = [kernels.make(seed) for seed in seeds]
     with tempfile.TemporaryDirectory(prefix="rochound-random-") as folder:
-        found = runner.run_kernels(some, level, list(runner.gpus), folder, f"random{seeds[0]}")
-    for gpu, failures in found.items():
-        for failure in failures:
-            kernel = some[failure.position]
-            with lock:
-                report.append((kernel.seed, gpu, level, failure.kind))
-                print(f"{failure.kind.upper()} seed={kernel.seed} gpu={gpu} level=O{level}\n{failure.text}", flush=True)
-            if options.shrink <= 0 or not options.keep:
-                continue
-            small, tried = runner.shrink(kernel, level, gpu, failure.kind, options.shrink)
-            os.makedirs(options.keep, exist_ok=True)
-            path = os.path.join(options.keep, f"seed_{kernel.seed}_{runner.gpus[gpu]}_O{level}.hip")
-            with open(path, "w", encoding="utf-8") as out:
-                out.write(kernels.source([small], f"Was a {failure.kind} on {runner.gpus[gpu]}: seed {kernel.seed}, shrunk.\n"
-                                                  f"level: O{level}"))
-            with lock:
-                print(f"  shrunk from {kernels.size(kernel)} to {kernels.size(small)} bytes by {tried} trials: {path}", flush=True)
-    with lock:
-        print(f"seeds {seeds[0]}-{seeds[-1]} at -O{level}: "
-              + ", ".join(f"{gpu} {len(some) - len(f)} of {len(some)} equal" for gpu, f in found.items()), flush=True)
+        source, library = os.path.join(folder, "random.hip"), os.path.join(folder, "random.so")
+        write(source, render.source(some))
+        runner.compile_model(source, library)
+        for gpu in options.gpus:
+            levels = [level for g, level in wanted if g == gpu]
+            codes = [os.path.join(folder, f"{gpu}.O{level}.co") for level in levels]
+            for level, code in zip(levels, codes):
+                runner.compile_code(source, gpu, level, code)
+            failures = runner.run(gpu, library, codes, len(some)) if codes else []
+            for code in codes:
+                os.remove(code)
+            for index, level in enumerate(levels):
+                mine = [f for f in failures if f.code == index]
+                for failure in mine:
+                    kernel = some[failure.position]
+                    say(f"{failure.kind.upper()} seed={kernel.seed} gpu={gpu} level=O{level}\n{failure.text}")
+                    if options.shrink > 0 and options.keep:
+                        keep_shrunk(runner, options, kernel, gpu, level, failure.kind, say)
+                results.add(seeds, gpu, level, [[some[f.position].seed, f.kind] for f in mine])
+            if levels:
+                say(f"seeds {seeds[0]}-{seeds[-1]} on {gpu} at {', '.join('-O' + l for l in levels)}: "
+                    f"{len(some) * len(levels) - len(failures)} of {len(some) * len(levels)} equal")
 
 
-def test_file(runner, path, lock, report):
+def keep_shrunk(runner, options, kernel, gpu, level, kind, say):
+    small, tried = runner.shrink(kernel, level, gpu, kind, options.shrink)
+    os.makedirs(options.keep, exist_ok=True)
+    target = GPUS[gpu][0]
+    path = os.path.join(options.keep, f"seed_{kernel.seed}_{target}_O{level}.hip")
+    write(path, render.source([small], f"Was a {kind} on {target}: seed {kernel.seed}, shrunk.\nlevel: O{level}"))
+    say(f"  shrunk from {render.size(kernel)} to {render.size(small)} bytes by {tried} trials: {path}")
+
+
+def test_file(runner, options, results, path, say):
     with open(path, encoding="utf-8") as text:
-        level = re.search(r"^// level: O(\d)$", text.read(), re.M)
+        level = re.search(r"^// level: O(\d)$", text.read(), re.M)[1]
+    name = os.path.basename(path)
     with tempfile.TemporaryDirectory(prefix="rochound-random-") as folder:
-        program = os.path.join(folder, "found")
-        runner.compile(path, level[1] if level else "1", list(runner.gpus.values()), program)
-        for gpu in runner.gpus:
-            failures = runner.run(program, gpu, 1)
-            with lock:
-                report += [(os.path.basename(path), gpu, level, f.kind) for f in failures]
-                print(f"{os.path.basename(path)} on {gpu}: " + (failures[0].text if failures else "equal"), flush=True)
+        library, code = os.path.join(folder, "found.so"), os.path.join(folder, "found.co")
+        runner.compile_model(path, library)
+        for gpu in options.gpus:
+            runner.compile_code(path, gpu, level, code)
+            failures = runner.run(gpu, library, [code], 1)
+            results.add([name, name], gpu, level, [[name, f.kind] for f in failures])
+            say(f"{name} on {gpu}: " + (failures[0].text if failures else "equal"))
 
 
-def main():
+def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rochound", required=True)
     parser.add_argument("--hipcc", required=True)
-    parser.add_argument("--gpus", default="mi300x:gfx942,rx6800xt:gfx1030")
-    parser.add_argument("--levels", default="1,3")
+    parser.add_argument("--runner", required=True)
+    parser.add_argument("--gpus", default=",".join(GPUS), type=lambda text: text.split(","))
+    parser.add_argument("--levels", default="1,3", type=lambda text: text.split(","))
     parser.add_argument("--kernels", default="0-59")
+    parser.add_argument("--per-file", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--shrink", type=float, default=0)
     parser.add_argument("--keep")
-    parser.add_argument("--summary", help="a file that is written with what was run, when, and what came of it")
+    parser.add_argument("--state", help="a file that remembers what has been compared")
+    parser.add_argument("--summary", help="a page that is written with what was run, when, and what came of it")
     parser.add_argument("--files", nargs="+")
-    options = parser.parse_args()
-    runner, lock, report, broken = Runner(options), threading.Lock(), [], []
+    options = parser.parse_args(arguments)
+    options.gpus = options.gpus if isinstance(options.gpus, list) else options.gpus.split(",")
+    options.levels = options.levels if isinstance(options.levels, list) else options.levels.split(",")
+    unknown = [gpu for gpu in options.gpus if gpu not in GPUS]
+    if unknown:
+        parser.error(f"no such GPU: {', '.join(unknown)}")
+    return options
+
+
+def main():
+    options = parse()
+    runner, lock, broken = Runner(options), threading.Lock(), []
+    results = Results(options.state, versions(options, runner))
     begin = time.monotonic()
+
+    def say(text):
+        with lock:
+            print(text, flush=True)
+
     if options.files:
-        work = [(test_file, (runner, path, lock, report)) for path in options.files]
+        work = [(test_file, (runner, options, results, path, say)) for path in options.files]
     else:
         first, last = map(int, options.kernels.split("-"))
         seeds = range(first, last + 1)
-        work = [(test_seeds, (runner, options, seeds[i:i + PER_FILE], level, lock, report))
-                for i in range(0, len(seeds), PER_FILE) for level in options.levels.split(",")]
+        work = [(test_seeds, (runner, options, results, seeds[i:i + options.per_file], say))
+                for i in range(0, len(seeds), options.per_file)]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for future in [pool.submit(function, *arguments) for function, arguments in work]:
+        futures = [pool.submit(function, *arguments) for function, arguments in work]
+        for count, future in enumerate(concurrent.futures.as_completed(futures), 1):
             try:
                 future.result()
-            except (CompileError, subprocess.TimeoutExpired) as error:
+            except (Broken, subprocess.TimeoutExpired) as error:
                 broken.append(str(error))
-                print(f"BROKEN {error}", flush=True)
-    print(f"{len(report)} failures, {len(broken)} files that do not compile, {time.monotonic() - begin:.0f} s")
-    if options.summary and not options.files:
-        write_summary(options, runner, report, broken)
-    return 2 if broken else 1 if report else 0
+                say(f"BROKEN {error}")
+            if options.summary:
+                write_summary(options, results)
+            if len(work) > 10:
+                say(f"{count} of {len(work)} files, {time.monotonic() - begin:.0f} s")
+    failed = sum(len(row["failures"]) for row in results.latest())
+    print(f"{failed} failures, {len(broken)} files that do not compile or start, {time.monotonic() - begin:.0f} s")
+    return 2 if broken else 1 if failed else 0
 
 
-def write_summary(options, runner, report, broken):
-    first, last = map(int, options.kernels.split("-"))
-    levels = options.levels.split(",")
-    lines = ["# Random kernels on the software GPU", "",
-             "What `./dev test softgpu-random --full` found: every kernel's memory after it ran, compared bit by bit with a model on",
-             "the host ([tests/random](../tests/random)). Written by that command; do not edit.", "",
-             f"{datetime.date.today().isoformat()}: {last - first + 1} kernels (seeds {first} to {last}), "
-             f"levels {', '.join('-O' + level for level in levels)}.", "", "| GPU | target | runs | differences | crashes |", "|---|---|---|---|---|"]
-    for gpu, target in runner.gpus.items():
-        kinds = [kind for _, name, _, kind in report if name == gpu]
-        lines.append(f"| {gpu} | {target} | {(last - first + 1) * len(levels)} | {kinds.count('difference')} | {kinds.count('crash')} |")
-    if report:
-        lines += ["", "Failing: " + ", ".join(f"seed {seed} on {gpu} at -O{level}" for seed, gpu, level, _ in report[:40])]
-    if broken:
-        lines += ["", f"Files that did not compile: {len(broken)}."]
-    with open(options.summary, "w", encoding="utf-8") as out:
-        out.write("\n".join(lines) + "\n")
+def write_summary(options, results):
+    """Puts the table into the page, between its marks."""
+    rows = results.latest()
+    levels = sorted({row["level"] for row in rows})
+    lines = [f"Dates: {min(row['date'] for row in rows)} to {max(row['date'] for row in rows)}. "
+             f"Compiler: {rows[-1]['compiler']}. Kernels as made by {results.versions['kernels']}; "
+             f"builds of the interpreter: {len({row['interpreter'] for row in rows})}.", "",
+             "| GPU | target | " + " | ".join(f"-O{level}" for level in levels) + " | runs | differences | crashes |",
+             "|---|---|" + "---|" * (len(levels) + 3)]
+    failing = []
+    for gpu, (target, _) in GPUS.items():
+        mine = [row for row in rows if row["gpu"] == gpu]
+        counts = [sum(row["seeds"][1] - row["seeds"][0] + 1 for row in mine if row["level"] == level) for level in levels]
+        kinds = [kind for row in mine for _, kind in row["failures"]]
+        failing += [f"seed {seed} on {gpu} at -O{row['level']} ({kind})" for row in mine for seed, kind in row["failures"]]
+        lines.append(f"| {gpu} | {target} | " + " | ".join(map(str, counts))
+                     + f" | {sum(counts)} | {kinds.count('difference')} | {kinds.count('crash')} |")
+    if failing:
+        lines += ["", "Failing: " + ", ".join(failing[:40])]
+    replace_section(options.summary, "full run", "\n".join(lines))
+
+
+def replace_section(path, name, text):
+    with open(path, encoding="utf-8") as page:
+        before, rest = page.read().split(f"<!-- {name}: begin -->\n")
+    after = rest.split(f"<!-- {name}: end -->")[1]
+    write(path + ".new", f"{before}<!-- {name}: begin -->\n{text}\n<!-- {name}: end -->{after}")
+    os.replace(path + ".new", path)
 
 
 if __name__ == "__main__":

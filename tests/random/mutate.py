@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""How strong the random kernels are: puts faults into the interpreter, one at a time, and counts those that they find.
+
+usage: mutate.py --hipcc FILE --runner FILE --rochound FILE --folder FOLDER [--kernels 0-59] [--levels 1,3] [--gpus ...]
+                 [--only TEXT] [--summary FILE] [--jobs N]
+
+The faults of mutations.py are put into a copy of the sources below --folder, all of them, each of them asleep until the
+environment variable ROCHOUND_MUTANT says its number; so the interpreter is built once, and the kernels are compiled
+once. Each fault is then tried file by file until a kernel differs or crashes. --summary writes the table into the page.
+Run it where ROCm is (./dev shell), after ./dev build rochound rochound_softgpu rochound_softgpu_core random_runner.
+Exit code 0: at least 90% are found. 1: fewer. 2: a fault has no place any more, or something does not build.
+"""
+
+import argparse
+import datetime
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import run_random
+from mutations import MUTATIONS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+FEW_KERNELS = 10
+
+HEADER = """#pragma once
+#include <cstdlib>
+inline const int rochound_mutant =
+    std::getenv("ROCHOUND_MUTANT") != nullptr ? std::atoi(std::getenv("ROCHOUND_MUTANT")) : 0;
+"""
+
+
+def mutated(texts):
+    """Puts all faults into {file: text}; number n is MUTATIONS[n - 1]."""
+    bad = []
+    for number, (_, what, path, where, wrong) in enumerate(MUTATIONS, 1):
+        before, rest = where.split("«")
+        right, after = rest.split("»")
+        old = before + right + after
+        if path not in texts or texts[path].count(old) != 1:
+            bad.append(f"{what}: {texts.get(path, '').count(old)} places in {path}")
+            continue
+        # Marks first, so that a later row finds the text as it was.
+        texts[path] = texts[path].replace(old, f"{before}\x01{number}\x02{right}\x03{after}")
+    for path in texts:
+        while "\x01" in texts[path]:
+            head, rest = texts[path].rsplit("\x01", 1)
+            number, rest = rest.split("\x02", 1)
+            right, rest = rest.split("\x03", 1)
+            wrong = MUTATIONS[int(number) - 1][4]
+            texts[path] = f"{head}(rochound_mutant == {number} ? ({wrong}) : ({right})){rest}"
+    return bad
+
+
+def prepare_tree(options):
+    """A copy of the checkout with the faults in it; files that do not change keep their age."""
+    tree = os.path.join(options.folder, "tree")
+    for part in ("CMakeLists.txt", "CMakePresets.json", "include", "src", "tests", "tools"):
+        mirror(os.path.join(ROOT, part), os.path.join(tree, part), os.path.join(ROOT, "src/softgpu/isa"))
+    isa = os.path.join(ROOT, "src/softgpu/isa")
+    texts = {}
+    for folder, _, names in os.walk(isa):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, encoding="utf-8") as text:
+                texts[os.path.relpath(path, isa)] = text.read()
+    bad = mutated(texts)
+    texts["mutant.h"] = HEADER
+    for path, text in texts.items():
+        if "rochound_mutant ==" in text:
+            text = '#include "softgpu/isa/mutant.h"\n' + text
+        to = os.path.join(tree, "src/softgpu/isa", path)
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        if not os.path.exists(to) or read(to) != text.encode():
+            run_random.write(to, text)
+    return tree, bad
+
+
+def read(path):
+    with open(path, "rb") as data:
+        return data.read()
+
+
+def mirror(source, to, without):
+    if source == without:
+        return
+    if os.path.isdir(source):
+        os.makedirs(to, exist_ok=True)
+        for name in os.listdir(source):
+            mirror(os.path.join(source, name), os.path.join(to, name), without)
+    elif not os.path.exists(to) or read(source) != read(to):
+        shutil.copy2(source, to)
+
+
+def build(options, tree):
+    """A folder that looks like a build, with the mutated interpreter in it."""
+    made = os.path.join(options.folder, "build")
+    subprocess.run([os.path.join(tree, "tools/build.sh"), made, "release", "-j2", "rochound_softgpu_core"], check=True)
+    place, normal = os.path.join(options.folder, "install"), os.path.dirname(os.path.dirname(os.path.abspath(options.rochound)))
+    for part in ("bin/rochound", "lib", "share"):
+        source, to = os.path.join(normal, part), os.path.join(place, part)
+        if os.path.isdir(source):
+            shutil.copytree(source, to, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.a"))
+        elif os.path.exists(source):
+            os.makedirs(os.path.dirname(to), exist_ok=True)
+            shutil.copy2(source, to)
+    shutil.copy2(os.path.join(made, "lib/librochound_softgpu_core.so"), os.path.join(place, "lib"))
+    return os.path.join(place, "bin/rochound")
+
+
+def compile_kernels(options, runner):
+    """[(gpu, model, codes, count)], file by file."""
+    first, last = map(int, options.kernels.split("-"))
+    jobs = []
+    for start in range(first, last + 1, FEW_KERNELS):
+        seeds = range(start, min(start + FEW_KERNELS, last + 1))
+        base = os.path.join(options.folder, f"kernels{start}")
+        text = run_random.render.source([run_random.kernels.make(seed) for seed in seeds])
+        fresh = os.path.exists(base + ".hip") and read(base + ".hip") == text.encode()
+        run_random.write(base + ".hip", text)
+        if not fresh or not os.path.exists(base + ".so"):
+            runner.compile_model(base + ".hip", base + ".so")
+        for gpu in options.gpus:
+            codes = [f"{base}.{gpu}.O{level}.co" for level in options.levels]
+            for level, code in zip(options.levels, codes):
+                if not fresh or not os.path.exists(code):
+                    runner.compile_code(base + ".hip", gpu, level, code)
+            jobs.append((gpu, base + ".so", codes, len(seeds)))
+    return jobs
+
+
+def find(runner, jobs, number):
+    """Where fault `number` shows first, or None."""
+    os.environ["ROCHOUND_MUTANT"] = str(number)
+    for gpu, model, codes, count in jobs:
+        failure = runner.first_failure(gpu, model, codes, count)
+        if failure:
+            return gpu, failure
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rochound", required=True)
+    parser.add_argument("--hipcc", required=True)
+    parser.add_argument("--runner", required=True)
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--kernels", default="0-59")
+    parser.add_argument("--levels", default="1,3")
+    parser.add_argument("--gpus", default=",".join(run_random.GPUS))
+    parser.add_argument("--only", default="", help="only faults whose description has this text in it")
+    parser.add_argument("--summary")
+    options = parser.parse_args()
+    options.levels, options.gpus = options.levels.split(","), options.gpus.split(",")
+    options.folder = os.path.abspath(options.folder)
+    os.makedirs(options.folder, exist_ok=True)
+
+    tree, bad = prepare_tree(options)
+    for line in bad:
+        print(f"NO PLACE {line}")
+    runner = run_random.Runner(options)
+    runner.rochound = build(options, tree)
+    jobs = compile_kernels(options, runner)
+    os.environ.pop("ROCHOUND_MUTANT", None)
+    sound = find(runner, jobs, 0)
+    if sound:
+        print(f"fails without a fault: {sound}")
+        return 2
+    found, rows = 0, []
+    without_place = {line.split(":")[0] for line in bad}
+    for number, (family, what, _, _, _) in enumerate(MUTATIONS, 1):
+        if options.only not in what or what in without_place:
+            continue
+        begin = time.monotonic()
+        place = find(runner, jobs, number)
+        found += place is not None
+        rows.append((family, what, place))
+        print(f"{number} {family}: {what}: " + (f"found on {place[0]} ({place[1]})" if place else "NOT FOUND")
+              + f", {time.monotonic() - begin:.0f} s", flush=True)
+    print(f"{found} of {len(rows)} found")
+    if options.summary:
+        write_summary(options, rows, found)
+    return 2 if bad else 0 if found >= 0.9 * len(rows) else 1
+
+
+def write_summary(options, rows, found):
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    lines = [f"{today}: {found} of {len(rows)} faults found by kernels {options.kernels} at "
+             f"{', '.join('-O' + level for level in options.levels)} on {', '.join(options.gpus)}.", "",
+             "| family | found | not found |", "|---|---|---|"]
+    for family in dict.fromkeys(row[0] for row in rows):
+        mine = [row for row in rows if row[0] == family]
+        missed = "; ".join(what for _, what, place in mine if place is None)
+        lines.append(f"| {family} | {sum(row[2] is not None for row in mine)} of {len(mine)} | {missed} |")
+    run_random.replace_section(options.summary, "faults", "\n".join(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
