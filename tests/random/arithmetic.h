@@ -471,24 +471,22 @@ HD f32 OfBrain(u16 bits) { return OfBits<f32>(u64{bits} << 16); }
 HD f32 Brain(f32 a) { return OfBrain(BrainBits(a)); }
 HD u32 PackBrain(f32 a, f32 b) { return BrainBits(a) | u32{BrainBits(b)} << 16; }
 #if ON_DEVICE
-#define BRAIN(name, expression)                                                  \
-  HD f32 name(f32 first, f32 second) {                                           \
+#define BRAIN(name, expression)                                                   \
+  HD f32 name(f32 first, f32 second) {                                            \
     const __bf16 a = static_cast<__bf16>(first), b = static_cast<__bf16>(second); \
-    return static_cast<f32>(static_cast<__bf16>(expression));                    \
+    return static_cast<f32>(static_cast<__bf16>(expression));                     \
   }
 #else
-#define BRAIN(name, expression)                       \
-  HD f32 name(f32 first, f32 second) {                \
-    const f32 a = Brain(first), b = Brain(second);    \
-    return Brain(expression);                         \
+#define BRAIN(name, expression)                    \
+  HD f32 name(f32 first, f32 second) {             \
+    const f32 a = Brain(first), b = Brain(second); \
+    return Brain(expression);                      \
   }
 #endif
 BRAIN(BrainAdd, a + b)
 BRAIN(BrainSub, a - b)
 BRAIN(BrainMul, a* b)
-HD u32 PackHalf(f32 a, f32 b) {
-  return u32(ToBits(One(f16(a))) | ToBits(One(f16(b))) << 16);
-}
+HD u32 PackHalf(f32 a, f32 b) { return u32(ToBits(One(f16(a))) | ToBits(One(f16(b))) << 16); }
 HD u32 HalfToZero(f32 a) {  // rounded towards zero
   const f32 whole = One(a);
   f16 half = f16(whole);

@@ -69,14 +69,18 @@ HD T Change(T* cell, T value) {
       return __hip_atomic_exchange(cell, value, kOrder, kScope);
     case kInc:
       if constexpr (sizeof(T) == 4)
-        return __builtin_amdgcn_atomic_inc32(reinterpret_cast<Unsigned<T>*>(cell), value, kOrder, "agent");
+        return __builtin_amdgcn_atomic_inc32(reinterpret_cast<Unsigned<T>*>(cell), value, kOrder,
+                                             "agent");
       else
-        return __builtin_amdgcn_atomic_inc64(reinterpret_cast<Unsigned<T>*>(cell), value, kOrder, "agent");
+        return __builtin_amdgcn_atomic_inc64(reinterpret_cast<Unsigned<T>*>(cell), value, kOrder,
+                                             "agent");
     case kDec:
       if constexpr (sizeof(T) == 4)
-        return __builtin_amdgcn_atomic_dec32(reinterpret_cast<Unsigned<T>*>(cell), value, kOrder, "agent");
+        return __builtin_amdgcn_atomic_dec32(reinterpret_cast<Unsigned<T>*>(cell), value, kOrder,
+                                             "agent");
       else
-        return __builtin_amdgcn_atomic_dec64(reinterpret_cast<Unsigned<T>*>(cell), value, kOrder, "agent");
+        return __builtin_amdgcn_atomic_dec64(reinterpret_cast<Unsigned<T>*>(cell), value, kOrder,
+                                             "agent");
     case kCas: {
       const T seen = __hip_atomic_load(cell, __ATOMIC_RELAXED, kScope);
       T expected = seen | 1;
@@ -135,15 +139,15 @@ HD u32 AtomicPair(u32* cell, u32 value) {
 #if ON_DEVICE
   if constexpr (kLds) {
 #if defined(__gfx942__) || defined(__gfx950__) || defined(__GFX12__)
-    return __builtin_bit_cast(u32, __builtin_amdgcn_ds_atomic_fadd_v2f16(
-                                       (__attribute__((address_space(3))) F16x2*)cell,
-                                       __builtin_bit_cast(F16x2, value)));
+    return __builtin_bit_cast(
+        u32, __builtin_amdgcn_ds_atomic_fadd_v2f16((__attribute__((address_space(3))) F16x2*)cell,
+                                                   __builtin_bit_cast(F16x2, value)));
 #endif
   } else {
 #if defined(__GFX9__) || defined(__GFX12__)
-    return __builtin_bit_cast(u32, __builtin_amdgcn_global_atomic_fadd_v2f16(
-                                       (__attribute__((address_space(1))) F16x2*)cell,
-                                       __builtin_bit_cast(F16x2, value)));
+    return __builtin_bit_cast(
+        u32, __builtin_amdgcn_global_atomic_fadd_v2f16(
+                 (__attribute__((address_space(1))) F16x2*)cell, __builtin_bit_cast(F16x2, value)));
 #endif
   }
 #endif

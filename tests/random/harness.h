@@ -88,15 +88,13 @@ inline void RunModel(Body body, const Args& args, u32 wave_size, u32 generation)
         &call);
   }
 }
-#define KERNEL(name, most)                                                              \
-  static void Model##name(const Args& args, u32 wave_size, u32 generation) {            \
-    RunModel(Body##name, args, wave_size, generation);                                  \
+#define KERNEL(name, most)                                                   \
+  static void Model##name(const Args& args, u32 wave_size, u32 generation) { \
+    RunModel(Body##name, args, wave_size, generation);                       \
   }
-#define KERNELS(...)                                                                     \
-  static const Kernel kKernels[] = {__VA_ARGS__, {}};                                    \
-  extern "C" __attribute__((visibility("default"))) const Kernel* RandomModel() {        \
-    return kKernels;                                                                     \
-  }
+#define KERNELS(...)                                  \
+  static const Kernel kKernels[] = {__VA_ARGS__, {}}; \
+  extern "C" __attribute__((visibility("default"))) const Kernel* RandomModel() { return kKernels; }
 #endif
 
 }  // namespace harness

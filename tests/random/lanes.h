@@ -267,8 +267,8 @@ HD u32 ReadLane(u32 id, u32 value, u32 lane) {
 #endif
 }
 #if ON_DEVICE
-__attribute__((device)) u32 WriteLaneBuiltin(u32 value, u32 lane, u32 rest) __asm(
-    "llvm.amdgcn.writelane.i32");
+__attribute__((device)) u32 WriteLaneBuiltin(u32 value, u32 lane,
+                                             u32 rest) __asm("llvm.amdgcn.writelane.i32");
 #endif
 HD u32 WriteLane(u32 id, u32 value, u32 uniform, u32 lane) {
 #if ON_DEVICE

@@ -5,10 +5,10 @@
 //
 //   random_runner MODEL.so GENERATION CODE... [-- CODE:KERNEL...]
 //
-// MODEL.so is a generated file compiled for the host, GENERATION the GPU's (9 for gfx942), each CODE
-// the same file compiled for the GPU at some level. Runs all kernels of all CODE files, or those
-// named behind `--`, by positions. Prints, per kernel, `RUN code kernel` before and `PASS code kernel`
-// after it, or up to three lines
+// MODEL.so is a generated file compiled for the host, GENERATION the GPU's (9 for gfx942), each
+// CODE the same file compiled for the GPU at some level. Runs all kernels of all CODE files, or
+// those named behind `--`, by positions. Prints, per kernel, `RUN code kernel` before and `PASS
+// code kernel` after it, or up to three lines
 //   DIFF code kernel seed=... place=... expected=... got=...
 // Exit code 0: all equal; 1: a difference; 2: HIP failed, or the arguments make no sense.
 #include <dlfcn.h>
@@ -89,7 +89,6 @@ T RandomReal(Random& random, int mantissa, int bias) {
   }
   return OfBits<T>(bits | sign << top);
 }
-
 
 #define HIP_MUST(call)                                           \
   do {                                                           \
@@ -202,8 +201,8 @@ int Main(int argc, char** argv) {
     return 2;
   }
   void* library = dlopen(argv[1], RTLD_NOW);
-  const auto get = library ? reinterpret_cast<const Kernel* (*)()>(dlsym(library, "RandomModel"))
-                           : nullptr;
+  const auto get =
+      library ? reinterpret_cast<const Kernel* (*)()>(dlsym(library, "RandomModel")) : nullptr;
   if (!get) {
     fprintf(stderr, "%s is no model: %s\n", argv[1], dlerror());
     return 2;
