@@ -40,12 +40,25 @@ Result<fs::path> FindShim() {
   return FindBesideExecutable("../lib/librochound_softgpu.so", "the software GPU's library");
 }
 
+// The file starts empty; the processes of the program append to it.
+Result<void> SetCounters(const std::string& file) {
+  if (file.empty()) return {};
+  std::error_code error;
+  const fs::path path = fs::absolute(file, error);
+  if (error) return base::Error{fmt::format("--counters {}: {}", file, error.message())};
+  ROCHOUND_CHECK(base::WriteFile(path, ""));
+  setenv("ROCHOUND_SOFTGPU_COUNTERS", path.c_str(), 1);
+  return {};
+}
+
 // The program's environment, once everything that may fail is known to work.
-Result<void> SetEnvironment(const std::vector<GpuModel>& gpus, unsigned threads) {
+Result<void> SetEnvironment(const std::vector<GpuModel>& gpus, unsigned threads,
+                            const std::string& counters) {
   ROCHOUND_TRY(const fs::path shim, FindShim());
   ROCHOUND_TRY(const std::string preload, PreloadList(shim, getenv("LD_PRELOAD")));
   ROCHOUND_TRY(const fs::path root,
                StoreDeviceTree(MakeDeviceTree(gpus, ReadHostFacts()), DefaultTreeStore()));
+  ROCHOUND_CHECK(SetCounters(counters));
   setenv("ROCHOUND_SOFTGPU_ROOT", root.c_str(), 1);
   if (threads != 0) setenv("ROCHOUND_SOFTGPU_THREADS", std::to_string(threads).c_str(), 1);
   SetSanitizerOptions();
@@ -82,11 +95,15 @@ Examples:
   rochound softgpu --gpu rx6800xt -- ./vector_add
   rochound softgpu --gpu mi300x,mi300x,rx6800xt -- python3 train.py
   rochound softgpu --list
+  rochound softgpu --counters run.jsonl -- ./vector_add
+  jq -r '[.kernel, .waves, .instructions.total, .model.cycles] | @tsv' run.jsonl
 
 The real, unmodified ROCm runtime runs on a software model of the GPU; neither a
 card nor a driver is needed. Everything after -- is the program and its
 arguments; its exit code and signals are passed through. GPUs are numbered in
-the order given. Exit codes of rochound itself: 2 wrong usage, 125 set-up failed,
+the order given. --counters slows kernels down by about an order of magnitude;
+every process that the program starts appends to the file, each line when its
+dispatch ends. docs/softgpu-counters.md says what the counts mean. Exit codes of rochound itself: 2 wrong usage, 125 set-up failed,
 126 program cannot be started, 127 program not found.
 )";
 
@@ -109,6 +126,12 @@ SoftgpuCommand::SoftgpuCommand(CLI::App& app)
                    "Worker threads of the software GPUs (default: one per CPU core)")
       ->type_name("N")
       ->check(CLI::Range(1u, kMaxThreads));
+  subcommand_
+      ->add_option("--counters", counters_,
+                   "Count what each kernel does, exactly (instructions, lanes, bytes, cache lines, "
+                   "LDS conflicts, divergence, ...), with the cycles of a simple model: one line "
+                   "of JSON per dispatch")
+      ->type_name("FILE");
   subcommand_->add_flag("--list", list_, "Show the GPUs there are");
   subcommand_->add_flag("--json", json_, "With --list: as JSON");
   subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
@@ -173,7 +196,7 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
     if (!gpu.ok()) return Usage(gpu.error().message);
     gpus.push_back(std::move(gpu).value());
   }
-  if (const auto ready = SetEnvironment(gpus, threads_); !ready.ok()) {
+  if (const auto ready = SetEnvironment(gpus, threads_, counters_); !ready.ok()) {
     base::LogError(ready.error().message);
     return kExitSetup;
   }

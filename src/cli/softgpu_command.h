@@ -30,6 +30,7 @@ class SoftgpuCommand final : public Command {
 
   std::vector<std::string> gpus_ = {"mi300x"};
   std::vector<std::string> stray_;
+  std::string counters_;
   unsigned threads_ = 0;  // 0: not given
   bool list_ = false;
   bool json_ = false;

@@ -60,6 +60,7 @@ class SoftgpuCommand : public testing::Test {
     redirect("err", STDERR_FILENO);
     setenv("XDG_RUNTIME_DIR", Runtime().c_str(), 1);
     unsetenv("ROCHOUND_SOFTGPU_THREADS");
+    unsetenv("ROCHOUND_SOFTGPU_COUNTERS");
     preload_.empty() ? unsetenv("LD_PRELOAD") : setenv("LD_PRELOAD", preload_.c_str(), 1);
     // In an ASan build, rochound itself would refuse to start behind another library.
     if (!preload_.empty()) setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
@@ -146,6 +147,17 @@ TEST_F(SoftgpuCommand, ThreadsAreHandedOn) {
     EXPECT_EQ(outcome.code(), 2) << bad;
     EXPECT_PRED_FORMAT2(IsSubstring, "--threads", outcome.err);
   }
+}
+
+TEST_F(SoftgpuCommand, CountersStartWithAnEmptyFile) {
+  const std::string file = (dir_.path() / "counters.jsonl").string();
+  ASSERT_TRUE(base::WriteFile(file, "of an earlier run\n").ok());
+  EXPECT_EQ(RunShell("echo $ROCHOUND_SOFTGPU_COUNTERS", {"--counters", file}).out, file + "\n");
+  EXPECT_EQ(base::ReadFile(file).value(), "");
+  EXPECT_EQ(RunShell("echo $ROCHOUND_SOFTGPU_COUNTERS").out, "\n");
+  const Outcome bad = RunShell("true", {"--counters", (dir_.path() / "no/such/file").string()});
+  EXPECT_EQ(bad.code(), 125);
+  EXPECT_PRED_FORMAT2(IsSubstring, "no/such/file", bad.err);
 }
 
 TEST_F(SoftgpuCommand, TheTreeHoldsTheGpusAskedFor) {

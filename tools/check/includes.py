@@ -32,7 +32,8 @@ OURS = {
 PARTS = {
     "softgpu/shim": ["softgpu/core_interface.h"],
     "softgpu/driver": ["softgpu/core_interface.h", "softgpu/machine", "base"],
-    "softgpu/machine": ["softgpu/isa", "base"],
+    "softgpu/machine": ["softgpu/counters", "softgpu/isa", "base"],
+    "softgpu/counters": ["softgpu/isa", "base"],
     "softgpu/isa": ["softgpu/machine", "base"],
 }
 

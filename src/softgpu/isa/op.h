@@ -2,8 +2,8 @@
 //
 // An instruction made ready to run, and the table row it was made from. A row says, once, how a
 // mnemonic's operands are typed and which function runs it; adding an instruction is adding a row
-// (semantics/*.cpp). Ops are built once by the code cache, are immutable afterwards (but for the
-// branch target cache) and are shared by all waves.
+// (semantics/*.cpp). Ops are built once by the code cache, are immutable afterwards (but for what
+// is remembered at its first use) and are shared by all waves.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@
 namespace rochound::softgpu {
 
 struct Op;
+struct OpFacts;
 struct Wave;
 
 // Runs one op and returns the next one; nullptr when the wave stopped (Wave::Stop was called).
@@ -121,8 +122,9 @@ struct Op {
   bool plain = false;  // vector op without DPP, SDWA, op_sel, abs, neg, clamp, omod
   Operand operand[kMaxOperands];
   uint64_t target_address = 0;
-  mutable std::atomic<const Op*> target{nullptr};  // resolved at the first taken branch
-  std::unique_ptr<Op[]> halves;                    // the two of a VOPD pair
+  mutable std::atomic<const Op*> target{nullptr};      // resolved at the first taken branch
+  std::unique_ptr<Op[]> halves;                        // the two of a VOPD pair
+  mutable std::atomic<const OpFacts*> facts{nullptr};  // the counters', once they have seen it
 
   Op() = default;
   Op(const Op&) = delete;

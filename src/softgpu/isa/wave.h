@@ -14,6 +14,7 @@
 namespace rochound::softgpu {
 
 class CodeCache;
+class WaveTally;
 
 enum class StopReason : uint8_t {
   kNone,
@@ -52,6 +53,7 @@ struct Wave {
   AddressSpace::Reader* memory = nullptr;
   CodeCache* code = nullptr;
   WaveEnvironment* environment = nullptr;
+  WaveTally* tally = nullptr;  // nullptr: nobody counts
 
   uint8_t* lds = nullptr;  // of the workgroup
   uint32_t lds_bytes = 0;  // allocated: an access beyond is out of bounds

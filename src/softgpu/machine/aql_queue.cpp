@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "softgpu/counters/dispatch_counters.h"
 #include "softgpu/machine/dispatch.h"
 #include "softgpu/machine/signal.h"
 
@@ -294,6 +295,28 @@ void AqlQueue::ReleaseOneTimeScratch() {
   });
 }
 
+std::unique_ptr<DispatchCounters> AqlQueue::BeginCounting(const Kernel& kernel) {
+  DispatchIdentity identity;
+  identity.queue = config_.id;
+  identity.gpu_id = device_.gpu_id;
+  identity.gpu = device_.name;
+  identity.kernel = KernelName(memory_, kernel.object);
+  identity.architecture = &architecture_;
+  identity.wave_size = kernel.wave_size;
+  std::copy_n(kernel.grid, 3, identity.grid);
+  std::copy_n(kernel.group, 3, identity.group);
+  identity.group_count = kernel.group_count;
+  identity.waves_per_group = kernel.waves_per_group;
+  identity.lds_bytes = kernel.group_bytes;
+  identity.scratch_bytes_per_lane = kernel.private_bytes_per_lane;
+  identity.vgpr_field = kernel.vgpr_field;
+  identity.compute_units = device_.compute_units;
+  identity.simds_per_compute_unit = device_.simds_per_compute_unit;
+  identity.max_waves_per_simd = device_.max_waves_per_simd;
+  identity.lds_bytes_per_compute_unit = device_.lds_bytes;
+  return CounterRecorder::Instance().Begin(std::move(identity));
+}
+
 void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t packet_address) {
   Kernel kernel;
   uint64_t bad = 0;
@@ -331,9 +354,14 @@ void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t pa
     parameters.scratch_bytes_per_wave = bytes_per_wave;
     parameters.scratch_wave_slots = std::max(wave_slots, kernel.waves_per_group);
   }
+  std::unique_ptr<DispatchCounters> counters;
+  if (CounterRecorder::Instance().IsOn()) counters = BeginCounting(kernel);
+  parameters.counters = counters.get();
   uint64_t start = GpuClockNow();
   auto dispatch = std::make_shared<Dispatch>(std::move(parameters));
   dispatch->Run(dispatch, memory_);
+  if (counters != nullptr)
+    CounterRecorder::Instance().End(*counters, !dispatch->failure() && !stopping());
   instructions_->fetch_add(dispatch->instructions(), std::memory_order_relaxed);
   if (const auto& failure = dispatch->failure()) {
     if (failure->reason == StopReason::kMemoryFault)

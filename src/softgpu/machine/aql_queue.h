@@ -35,6 +35,8 @@ class DeviceCode {
   Entry wave64_;
 };
 
+class DispatchCounters;
+
 class AqlQueue : public Queue {
  public:
   AqlQueue(const QueueConfig& config, const DeviceConfig& device, const Architecture& architecture,
@@ -49,6 +51,7 @@ class AqlQueue : public Queue {
   union Packet;
 
   void RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t packet_address);
+  std::unique_ptr<DispatchCounters> BeginCounting(const Kernel& kernel);
   void RunBarrier(const hsa_barrier_and_packet_t& packet, bool all);
   void RunVendor(const Packet& packet);
   // Sets the kernel's scratch up, asking the runtime for more if need be. False: halted or stopped.

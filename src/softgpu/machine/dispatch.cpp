@@ -137,7 +137,8 @@ void Dispatch::GiveScratch(const ScratchSlots& scratch) {
   free_scratch_.insert(free_scratch_.end(), scratch.slots.begin(), scratch.slots.end());
 }
 
-bool Dispatch::Begin(AddressSpace::Reader& memory, Workgroup* group, bool is_first) {
+bool Dispatch::Begin(AddressSpace::Reader& memory, Workgroup* group, bool is_first,
+                     const CountInto& counting) {
   const Kernel& kernel = *parameters_.kernel;
   if (next_group_.load(std::memory_order_relaxed) >= kernel.group_count) return false;
   if (!is_first && resident_waves_.load(std::memory_order_relaxed) + kernel.waves_per_group >
@@ -152,7 +153,8 @@ bool Dispatch::Begin(AddressSpace::Reader& memory, Workgroup* group, bool is_fir
   }
   resident_waves_.fetch_add(kernel.waves_per_group, std::memory_order_relaxed);
   group->Start(kernel, id, *parameters_.architecture, entry_, parameters_.code.get(), &memory, this,
-               scratch, parameters_.placement->Of(id), parameters_.device->simds_per_compute_unit);
+               scratch, parameters_.placement->Of(id), parameters_.device->simds_per_compute_unit,
+               counting);
   return true;
 }
 
@@ -164,9 +166,13 @@ void Dispatch::Participate(AddressSpace::Reader& memory, const std::shared_ptr<D
   size_t turn = 0;
   size_t waiting = 0;  // turns in a row that did not end a workgroup
   Activity::Waiter pause;
+  std::optional<Sums> sums;
+  CountInto counting;
+  if (parameters_.counters != nullptr) [[unlikely]]
+    counting = {&parameters_.counters->rules(), &sums.emplace()};
   while (!Cancelled()) {
     if ((resident.empty() || waiting >= resident.size()) &&
-        Begin(memory, spare.get(), resident.empty())) {
+        Begin(memory, spare.get(), resident.empty(), counting)) {
       resident.push_back(std::move(spare));
       spare = NewWorkgroup();
       turn = resident.size() - 1;
@@ -217,6 +223,7 @@ void Dispatch::Participate(AddressSpace::Reader& memory, const std::shared_ptr<D
   for (std::unique_ptr<Workgroup>& group : resident) Recycle(std::move(group));
   Recycle(std::move(spare));
   instructions_.fetch_add(ran, std::memory_order_relaxed);
+  if (sums) parameters_.counters->Add(*sums);
 }
 
 void Dispatch::Fail(const Workgroup& group, AddressSpace::Reader& memory) {

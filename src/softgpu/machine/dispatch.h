@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "softgpu/counters/dispatch_counters.h"
 #include "softgpu/isa/code_cache.h"
 #include "softgpu/machine/global_wave_sync.h"
 #include "softgpu/machine/placement.h"
@@ -43,6 +44,7 @@ class Dispatch : public WaveEnvironment {
     std::shared_ptr<const Placement> placement;
     const std::atomic<bool>* queue_stopping = nullptr;
     softgpu::GlobalWaveSync* global_wave_sync = nullptr;
+    DispatchCounters* counters = nullptr;  // nullptr: not counted
   };
 
   explicit Dispatch(Parameters parameters);
@@ -63,7 +65,8 @@ class Dispatch : public WaveEnvironment {
 
  private:
   void Participate(AddressSpace::Reader& memory, const std::shared_ptr<Dispatch>* offer);
-  bool Begin(AddressSpace::Reader& memory, Workgroup* group, bool is_first);
+  bool Begin(AddressSpace::Reader& memory, Workgroup* group, bool is_first,
+             const CountInto& counting);
   bool TakeScratch(ScratchSlots* scratch);
   void GiveScratch(const ScratchSlots& scratch);
   void Fail(const Workgroup& group, AddressSpace::Reader& memory);

@@ -24,6 +24,7 @@ struct Kernel {
   uint32_t mode = 0xF0;
   uint32_t group_bytes = 0;  // LDS, fixed and dynamic
   uint32_t private_bytes_per_lane = 0;
+  uint32_t vgpr_field = 0;              // as encoded: units of vector registers, less one
   unsigned workitem_id_dimensions = 1;  // how many of x, y, z the kernel wants in VGPRs
   unsigned grid[3] = {};
   unsigned group[3] = {};

@@ -151,6 +151,13 @@ uint64_t LocalMachine::LoadWords(const std::vector<uint32_t>& words) {
   return address;
 }
 
+void LocalMachine::GiveScratch(uint32_t bytes_per_lane, uint32_t waves) {
+  queue_->queue.scratch_backing_memory_location =
+      reinterpret_cast<uint64_t>(Allocate(size_t{bytes_per_lane} * 64 * waves));
+  queue_->queue.scratch_wave64_lane_byte_size = bytes_per_lane;
+  queue_->queue.compute_tmpring_size = waves;
+}
+
 void LocalMachine::Submit(const Launch& launch) { Ring(Enqueue(launch)); }
 
 void LocalMachine::Ring(uint64_t index) { __atomic_store_n(&doorbell_, index, __ATOMIC_RELEASE); }
@@ -162,12 +169,15 @@ uint64_t LocalMachine::Enqueue(const Launch& launch) {
     device_->Kick();
   }
   hsa_kernel_dispatch_packet_t packet = {};
-  packet.setup = 1;
+  packet.setup = 2;
   packet.workgroup_size_x = launch.group;
-  packet.workgroup_size_y = packet.workgroup_size_z = 1;
+  packet.workgroup_size_y = launch.group_y;
+  packet.workgroup_size_z = 1;
   packet.grid_size_x = launch.grid;
-  packet.grid_size_y = packet.grid_size_z = 1;
+  packet.grid_size_y = launch.grid_y;
+  packet.grid_size_z = 1;
   packet.group_segment_size = launch.group_bytes;
+  packet.private_segment_size = launch.private_bytes;
   packet.kernel_object = launch.kernel_object;
   packet.kernarg_address = const_cast<void*>(launch.kernarg);
   packet.completion_signal.handle = reinterpret_cast<uint64_t>(&queue_->signal);

@@ -47,7 +47,13 @@ class LocalMachine : private DriverCallbacks {
     uint16_t group = 1;
     const void* kernarg = nullptr;
     uint32_t group_bytes = 0;
+    uint32_t grid_y = 1;
+    uint16_t group_y = 1;
+    uint32_t private_bytes = 0;  // per lane, at most what GiveScratch gave
   };
+  // Scratch memory for this many waves at once. Before the first kernel that uses it.
+  void GiveScratch(uint32_t bytes_per_lane, uint32_t waves);
+
   // Submits, without waiting. Every launch completes one shared signal.
   void Submit(const Launch& launch);
   // The same in two steps: the packet, then the doorbell.

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "softgpu/counters/dispatch_counters.h"
 #include "softgpu/isa/disassembler.h"
 #include "softgpu/machine/activity.h"
 #include "softgpu/machine/aql_queue.h"
@@ -82,6 +83,7 @@ class SoftDevice : public Device {
     new (&code_) DeviceCode(architecture_);
     new (&space_) AddressSpace;
     HelperThreads::Instance().AbandonAfterFork();
+    CounterRecorder::Instance().AbandonAfterFork();
   }
 
  private:

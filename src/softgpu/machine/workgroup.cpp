@@ -32,7 +32,8 @@ Workgroup::~Workgroup() = default;
 void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architecture& architecture,
                       const Op* entry, CodeCache* code, AddressSpace::Reader* memory,
                       WaveEnvironment* environment, const ScratchSlots& scratch,
-                      const ComputeUnit& place, unsigned simds_per_unit) {
+                      const ComputeUnit& place, unsigned simds_per_unit,
+                      const CountInto& counting) {
   unsigned id[3];
   id[0] = static_cast<unsigned>(linear_id % kernel.groups[0]);
   id[1] = static_cast<unsigned>(linear_id / kernel.groups[0] % kernel.groups[1]);
@@ -74,6 +75,12 @@ void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architectu
     wave.memory = memory;
     wave.code = code;
     wave.environment = environment;
+    wave.tally = nullptr;
+    if (counting.sums != nullptr) [[unlikely]] {
+      if (slot.tally == nullptr) slot.tally = std::make_unique<WaveTally>();
+      slot.tally->Reset(*counting.rules, counting.sums);
+      wave.tally = slot.tally.get();
+    }
     wave.lds = reinterpret_cast<uint8_t*>(lds_.data());
     wave.lds_bytes = lds_bytes;
     wave.mode = kernel.mode;
@@ -139,7 +146,8 @@ Workgroup::Turn Workgroup::Run(const std::atomic<bool>& cancelled) {
       Slot& slot = *waves_[i];
       if (slot.state != State::kReady) continue;
       slot.wave.memory->Refresh();
-      uint64_t ran = RunWave(slot.wave, kSliceInstructions);
+      uint64_t ran = slot.wave.tally == nullptr ? RunWave(slot.wave, kSliceInstructions)
+                                                : RunCountedWave(slot.wave, kSliceInstructions);
       instructions_ += ran;
       budget -= std::min(budget, ran);
       switch (slot.wave.stop) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "softgpu/counters/wave_tally.h"
 #include "softgpu/isa/wave.h"
 #include "softgpu/machine/kernel.h"
 #include "softgpu/machine/placement.h"
@@ -20,6 +21,12 @@ struct ScratchSlots {
   uint64_t base = 0;  // GPU address of slot 0
   uint64_t bytes_per_wave = 0;
   std::vector<uint32_t> slots;
+};
+
+// Where a thread counts what its waves do; sums is nullptr if it does not.
+struct CountInto {
+  const TargetRules* rules = nullptr;
+  Sums* sums = nullptr;
 };
 
 class Workgroup {
@@ -35,7 +42,7 @@ class Workgroup {
   void Start(const Kernel& kernel, uint64_t linear_id, const Architecture& architecture,
              const Op* entry, CodeCache* code, AddressSpace::Reader* memory,
              WaveEnvironment* environment, const ScratchSlots& scratch, const ComputeUnit& place,
-             unsigned simds_per_unit);
+             unsigned simds_per_unit, const CountInto& counting);
 
   // Runs for a bounded number of instructions. kWaiting: no wave can go on before somebody else
   // does something. kFailed: failed_wave() says what happened.
@@ -52,6 +59,7 @@ class Workgroup {
     ~Slot();
     Wave wave;
     State state = State::kReady;
+    std::unique_ptr<WaveTally> tally;  // made for the first counted wave
   };
 
   void StartWave(Slot& slot, const Kernel& kernel, unsigned number, const unsigned size[3]);

@@ -77,8 +77,8 @@ void TraceBuffer(const Wave& wave, const Op* op, AddressForm form, uint64_t mask
   });
 }
 
-void TraceLds(const Wave& wave, uint32_t base, const uint32_t* offset, uint64_t mask,
-              unsigned bytes, MemoryTrace* trace) {
+void TraceLds(uint32_t base, const uint32_t* offset, uint64_t mask, unsigned bytes,
+              MemoryTrace* trace) {
   ForEachLane(mask, [&](unsigned lane) {
     const uint32_t at = base + offset[lane];
     trace->Add({at, MemorySpace::kLds, static_cast<uint8_t>(bytes), static_cast<uint8_t>(lane)});
@@ -137,13 +137,13 @@ void TraceMemory(const Wave& wave, const Op* op, AddressForm form, unsigned byte
     case AddressForm::kTypedEncoding:
       return TraceBuffer(wave, op, form, mask, bytes, trace);
     case AddressForm::kLds:
-      return TraceLds(wave, FirstOffset(op), wave.Row(registers.address), mask, bytes, trace);
+      return TraceLds(FirstOffset(op), wave.Row(registers.address), mask, bytes, trace);
     case AddressForm::kLdsPair:
-      TraceLds(wave, FirstOffset(op), wave.Row(registers.address), mask, bytes, trace);
-      return TraceLds(wave, SecondOffset(op), wave.Row(registers.address), mask, bytes, trace);
+      TraceLds(FirstOffset(op), wave.Row(registers.address), mask, bytes, trace);
+      return TraceLds(SecondOffset(op), wave.Row(registers.address), mask, bytes, trace);
     case AddressForm::kLdsThreadId:
-      return TraceLds(wave, FirstOffset(op) + (wave.sgpr[kM0] & 0xFFFF), kLaneTimesFour.data(),
-                      mask, bytes, trace);
+      return TraceLds(FirstOffset(op) + (wave.sgpr[kM0] & 0xFFFF), kLaneTimesFour.data(), mask,
+                      bytes, trace);
     case AddressForm::kLdsCounter:
       trace->Add({(wave.sgpr[kM0] & 0xFFFF) + FirstOffset(op), MemorySpace::kLds,
                   static_cast<uint8_t>(bytes), 0});

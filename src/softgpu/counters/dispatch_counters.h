@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// Counting of dispatches: whether, and where to. Switched on for the process by
+// ROCHOUND_SOFTGPU_COUNTERS=FILE (a line of JSON per dispatch is appended when it ends, in one
+// write, before its completion is signalled) or by a program through the C interface (records are
+// kept until they are read). A queue's thread asks Begin at the start of a dispatch, once; every
+// thread that runs its waves takes part with Sums of its own. A file that cannot be written is
+// reported once and given up; the program goes on.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "softgpu/counters/dispatch_record.h"
+
+namespace rochound::softgpu {
+
+class DispatchCounters {
+ public:
+  explicit DispatchCounters(DispatchIdentity identity)
+      : rules_(RulesFor(*identity.architecture)), identity_(std::move(identity)) {}
+
+  const TargetRules& rules() const { return rules_; }
+  // What a thread has counted.
+  void Add(const Sums& sums);
+  DispatchRecord Finish(bool completed);
+
+ private:
+  const TargetRules& rules_;
+  DispatchIdentity identity_;
+  std::mutex mutex_;
+  Sums sums_;
+};
+
+class CounterRecorder {
+ public:
+  // Lives for ever.
+  static CounterRecorder& Instance();
+
+  // True if the next dispatch is to be counted: one load of an atomic.
+  bool IsOn() const { return users_.load(std::memory_order_relaxed) != 0; }
+  // Fills process and order.
+  std::unique_ptr<DispatchCounters> Begin(DispatchIdentity identity);
+  void End(DispatchCounters& counters, bool completed);
+
+  // The C interface. Starts are counted.
+  void Start();
+  void Stop();
+  // The oldest record, which stays until Pop; nullopt if there is none.
+  std::optional<DispatchRecord> Front();
+  void Pop();
+  uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+
+  // In the child after fork: the parent's threads, locks and unread records are not ours.
+  void AbandonAfterFork();
+
+  CounterRecorder(const CounterRecorder&) = delete;
+  CounterRecorder& operator=(const CounterRecorder&) = delete;
+
+ private:
+  CounterRecorder();
+  void Append(const DispatchRecord& record);
+
+  static constexpr size_t kMostKept = 65536;
+
+  std::atomic<unsigned> users_{0};    // the file, and each start
+  std::atomic<unsigned> readers_{0};  // each start
+  std::atomic<uint64_t> order_{0};
+  std::atomic<uint64_t> lost_{0};
+  std::atomic<int> file_{-1};
+  std::mutex mutex_;  // guards what follows
+  std::deque<DispatchRecord> kept_;
+};
+
+}  // namespace rochound::softgpu

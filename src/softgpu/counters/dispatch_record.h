@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// What was counted in one dispatch, ready to be shown: who it was, its sums, and the cycles that
+// the cost model makes of them. Plain data and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "softgpu/counters/wave_tally.h"
+#include "softgpu/isa/architecture.h"
+
+namespace rochound::softgpu {
+
+struct DispatchIdentity {
+  uint64_t order = 0;  // of the dispatch's start, in this process, from 0
+  uint32_t process = 0;
+  uint32_t queue = 0;
+  uint32_t gpu_id = 0;
+  std::string gpu;  // "mi300x"
+  std::string kernel;
+  const Architecture* architecture = nullptr;
+  unsigned wave_size = 64;
+  unsigned grid[3] = {};
+  unsigned group[3] = {};
+  uint64_t group_count = 0;
+  unsigned waves_per_group = 0;
+  uint32_t lds_bytes = 0;  // of a workgroup
+  uint32_t scratch_bytes_per_lane = 0;
+  uint32_t vgpr_field = 0;  // as the kernel descriptor has it
+
+  // Of the device.
+  uint32_t compute_units = 0;
+  uint32_t simds_per_compute_unit = 0;
+  uint32_t max_waves_per_simd = 0;
+  uint32_t lds_bytes_per_compute_unit = 0;
+};
+
+struct ModelledTime {
+  uint64_t cycles = 0;
+  const char* bound = "";  // what it is limited by: "simd", "scalar", "lds", "memory", "latency"
+  uint32_t compute_units_used = 0;
+  uint32_t waves_per_simd = 0;  // resident at once
+};
+
+struct DispatchRecord {
+  DispatchIdentity identity;
+  bool completed = false;
+  Sums sums;
+  ModelledTime modelled;
+};
+
+ModelledTime ModelTime(const DispatchIdentity& identity, const Sums& sums);
+
+// Instructions by class, in the order of InstructionClass.
+std::array<uint64_t, kInstructionClasses> InstructionsByClass(const Sums& sums);
+
+// One line of JSON, without the line's end. docs/softgpu-counters.md describes it.
+std::string ToJson(const DispatchRecord& record);
+
+}  // namespace rochound::softgpu
