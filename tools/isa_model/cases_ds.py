@@ -6,6 +6,12 @@ from cases_valu import OTHER, PARTIAL
 
 def add(book):
     book.file("ds_plain")
+    for name, out, step in (("b64_tr_b16", "v[20:21]", 8), ("b64_tr_b8", "v[20:21]", 8),
+                            ("b64_tr_b4", "v[20:21]", 8), ("b96_tr_b6", "v[20:22]", 16)):
+        for inputs in ("v2=iota(100,%x)" % step, "v2=shuffle"):
+            book.add("ds_read_%s %s, v2" % (name, out), inputs.replace("shuffle", "iota(1000,28)"))
+            book.add("ds_read_%s %s, v2 offset:64" % (name, out), inputs)
+        book.add("ds_read_%s %s, v2" % (name, out.replace("v[", "a[")), "v2=iota(200,%x)" % step)
     for name, size in (("b8", 1), ("b16", 2), ("b32", 4), ("b64", 8), ("b96", 12), ("b128", 16)):
         dwords = max(1, size // 4)
         step = 16 if size > 8 else size

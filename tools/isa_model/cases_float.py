@@ -95,7 +95,8 @@ def add(book):
         book.add(form.text("op_sel:[1,0,1,0]"), form.inputs(2) + " " + COMPUTE)
         book.add(form.text("op_sel:[0,1,0,1]"), form.inputs(2) + " " + COMPUTE)
     for name in ("v_mac_f16", "v_mad_f16", "v_mad_legacy_f16", "v_fma_legacy_f16",
-                 "v_mul_legacy_f32", "v_fma_legacy_f32", "v_fmac_legacy_f32"):
+                 "v_mul_legacy_f32", "v_fma_legacy_f32", "v_fmac_legacy_f32", "v_mac_f32",
+                 "v_mad_f32", "v_mad_legacy_f32"):
         basic(book, name, COMPUTE)
         form = Form(name)
         book.add(form.text(), form.inputs(2) + " " + COMPUTE)
@@ -120,7 +121,7 @@ def add(book):
     rare(book)
     book.file("valu_approximate")
     for kind in ("f32", "f16", "f64"):
-        for prefix in APPROXIMATE + ["v_rcp_iflag"]:
+        for prefix in APPROXIMATE + ["v_rcp_iflag", "v_exp_legacy", "v_log_legacy"]:
             name = "%s_%s" % (prefix, kind)
             if exists(name):
                 form = Form(name)

@@ -75,6 +75,11 @@ def plain(book):
                  "mem v2=iota(200100,8) v3=all(0) m0=400" + exec_)
         book.add("global_load_lds_dword v2, s[4:5] offset:64",
                  "mem v2=iota(100,8) s4=200000 s5=0 m0=400" + exec_)
+        for wide in ("dwordx3", "dwordx4"):
+            book.add("global_load_lds_%s v[2:3], off" % wide,
+                     "mem v2=iota(200100,10) v3=all(0) m0=400" + exec_)
+            book.add("global_load_lds_%s v2, s[4:5] offset:64" % wide,
+                     "mem v2=iota(100,14) s4=200000 s5=0 m0=400" + exec_)
 
 
 def atomic(book):
@@ -248,6 +253,9 @@ def buffers(book):
     for exec_ in ("", " exec=" + PARTIAL, " exec=0"):
         book.add("buffer_load_dword v2, s[8:11], s4 offen lds",
                  raw + " s4=40 v2=iota(0,8) m0=400" + exec_)
+        for wide in ("dwordx3", "dwordx4"):
+            book.add("buffer_load_%s v2, s[8:11], s4 offen offset:8 lds" % wide,
+                     raw + " s4=40 v2=iota(0,18) m0=400" + exec_, name="buffer_load_" + wide)
 
     book.file("mubuf_atomic")
     for bits, suffix in ((32, ""), (64, "_x2")):

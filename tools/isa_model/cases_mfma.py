@@ -33,10 +33,50 @@ def start_values(shape, bank, first, count):
     return " ".join("%s%d=%s" % (bank, first + n, other if n % 3 else kind) for n in range(count))
 
 
+def mx(book):
+    """Products of 8, 6 and 4 bit floats with and without scales."""
+    data = {"fp8": ("small_fp8", "small_fp8b"), "bf8": ("small_bf8", "small_bf8b"),
+            "fp6": ("small_fp6a0", "small_fp6a1", "small_fp6a2", "small_fp6b0", "small_fp6b1",
+                    "small_fp6b2"),
+            "bf6": ("small_bf6a0", "small_bf6a1", "small_bf6a2", "small_bf6b0", "small_bf6b1",
+                    "small_bf6b2"),
+            "fp4": ("int_c", "int_d", "int_a")}
+
+    def matrix(kind, first):
+        dwords = mfma.OCP[kind].width
+        names = data[kind]
+        return registers("v", first, dwords), " ".join(
+            "v%d=%s" % (first + n, names[(n + first // 8) % len(names)]) for n in range(dwords))
+
+    for shape, count in (("16x16x128", 4), ("32x32x64", 16)):
+        c, d = registers("v", 40, count), registers("v", 120, count)
+        for left, x in enumerate(mfma.MX):
+            for right, y in enumerate(mfma.MX):
+                if count == 16 and left != right and (left, right) not in ((0, 4), (4, 3)):
+                    continue
+                (a, a_in), (b, b_in) = matrix(x, 8), matrix(y, 16)
+                tail = " cbsz:%d blgp:%d" % (left, right)
+                inputs = a_in + " " + b_in
+                text = "v_mfma_f32_%s_f8f6f4 %s, %s, %s, %s" % (shape, d, a, b, "%s")
+                if left == right:
+                    book.add(text % "1.0" + tail, inputs + " exec=" + PARTIAL)
+                text = "v_mfma_scale_f32_%s_f8f6f4 %s, %s, %s, %s, v30, v31" % (
+                    shape, d, a, b, c)
+                sums = " ".join("v%d=all(%x)" % (40 + n, 0x3F800000) for n in range(count))
+                select = " op_sel:[%d,%d,0] op_sel_hi:[%d,%d,0]" % (
+                    left & 1, right & 1, right >> 1 & 1, left >> 1 & 1)
+                book.add(text + select + tail, "%s %s v30=mx_scale v31=mx_scale2" % (inputs, sums))
+    a, b = registers("v", 8, 8), registers("v", 16, 8)
+    book.add("v_mfma_scale_f32_16x16x128_f8f6f4 v[120:123], %s, %s, 0, v30, v31" % (a, b),
+             "v30=all(7f) v31=iota(f8,1)")
+
+
 def add(book):
     book.file("mfma")
-    for name in mfma.DENSE:
+    for name in mfma.DENSE + mfma.OLD + mfma.DEEP:
         shape = mfma.Shape("v_mfma_" + name)
+        # For newer targets the assembler takes the old names to mean the new ones.
+        target = "gfx90a" if shape.old else None
         dwords = max(1, shape.per_lane * shape.bits // 32)
         count = shape.results() * (2 if shape.out == "f64" else 1)
         a, b = registers("v", 8, dwords), registers("v", 12, dwords)
@@ -45,31 +85,42 @@ def add(book):
         c = registers("v", 40, count)
         d = registers("v", 120, count)
         text = "v_mfma_%s %s, %s, %s, %s"
-        book.add(text % (name, d, a, b, "0"), inputs)
+        book.add(text % (name, d, a, b, "0"), inputs, target=target)
         # In place, and whatever exec says.
         book.add(text % (name, c, a, b, c),
-                 inputs + " " + start_values(shape, "v", 40, count) + " exec=" + PARTIAL)
+                 inputs + " " + start_values(shape, "v", 40, count) + " exec=" + PARTIAL,
+                 target=target)
         big = count >= 16
         if not big:
             book.add(text % (name, registers("a", 20, count), registers("a", 8, dwords), b,
                              registers("a", 40, count)),
                      sources(shape, shape.kinds[0], 8, "a", dwords) + " "
                      + sources(shape, shape.kinds[1], 12, "v", dwords) + " "
-                     + start_values(shape, "a", 40, count))
+                     + start_values(shape, "a", 40, count), target=target)
         if shape.blocks > 1 and shape.out != "f64" and not big:
             for cbsz, abid in ((1, 1), (2, 3), (4, 5)):
                 if 1 << cbsz <= shape.blocks:
                     book.add(text % (name, d, a, b, "0") + " cbsz:%d abid:%d" % (cbsz, abid),
-                             inputs)
+                             inputs, target=target)
         if not big and (shape.kinds[0] == "f32"
                         or (shape.blocks > 1 and shape.kinds[0] == "f16")):
             for blgp in range(1, 8):
-                book.add(text % (name, d, a, b, "0") + " blgp:%d" % blgp, inputs, optional=True)
+                book.add(text % (name, d, a, b, "0") + " blgp:%d" % blgp, inputs, optional=True,
+                         target=target)
         if shape.kinds[0] == "f32" and not big:
-            book.add(text % (name, d, a, b, "1.0"), "v8=special_f32 v12=small_f32")
+            book.add(text % (name, d, a, b, "1.0"), "v8=special_f32 v12=small_f32", target=target)
         if shape.out == "f64":
-            book.add(text % (name, d, a, b, c) + " neg:[1,0,1]",
-                     inputs + " " + start_values(shape, "v", 40, count))
+            book.add(text % (name, d, a, b, c) + (" blgp:5" if shape.old else " neg:[1,0,1]"),
+                     inputs + " " + start_values(shape, "v", 40, count), target=target)
+        if shape.kinds[0] in ("f16", "bf16") and not big:
+            # Denormals count, but not on gfx90a; the sums are denormal nowhere.
+            tiny = "all(2000200)" if shape.kinds[0] == "f16" else "all(400040)"
+            huge = "all(70007000)"
+            book.add(text % (name, d, a, b, "0"), " ".join(
+                "v%d=%s v%d=%s" % (8 + n, tiny, 12 + n, huge) for n in range(dwords)),
+                target=target)
+    book.file("mfma_mx")
+    mx(book)
     book.file("smfmac")
     for name in mfma.SPARSE:
         shape = mfma.Shape("v_smfmac_" + name)
@@ -83,7 +134,7 @@ def add(book):
         text = "v_smfmac_%s %s, %s, %s, v20" % (name, registers("v", 40, count),
                                                registers("v", 8, narrow), registers("v", 12, wide))
         book.add(text, inputs)
-        if count < 16:
+        if count < 16 and shape.k // groups < 32:  # else all of the index register is used
             book.add(text + " abid:1", inputs + " exec=" + PARTIAL)
     book.file("accvgpr")
     for exec_ in ("", " exec=" + PARTIAL, " exec=0"):

@@ -218,6 +218,28 @@ def read_addtid(wave, i):
         wave.write_vector("v", i.operands[0].index, lane, wave.load_lds(at, 4))
 
 
+# gfx950's transposing reads: in each group of 16 lanes, the bytes that they read are rows of 16
+# elements, and a lane gets a column. All lanes must be on.
+for bits, name in ((16, "b64_tr_b16"), (8, "b64_tr_b8"), (4, "b64_tr_b4"), (6, "b96_tr_b6")):
+    def transpose(wave, i, bits=bits, size=12 if bits == 6 else 8):
+        assert wave.exec == wave.full
+        count = 8 * size // bits
+        groups = []
+        for first in range(0, wave.wave_size, 16):
+            elements = []
+            for lane in range(first, first + 16):
+                at = address(wave, i.operands[1], lane, i.modifiers.get("offset", 0))
+                data = wave.load_lds(at, size)
+                elements += [data >> bits * n & (1 << bits) - 1 for n in range(count)]
+            groups.append(elements)
+        for lane in range(wave.wave_size):
+            elements = groups[lane // 16]
+            data = sum(elements[16 * n + lane % 16] << bits * n for n in range(count))
+            write_data(wave, i.operands[0], lane, size // 4, data)
+
+    op("ds_read_" + name)(transpose)
+
+
 # Through LDS hardware without memory.
 @op("ds_permute_b32")
 def permute(wave, i):

@@ -135,6 +135,17 @@ def load_lds(wave, i):
         wave.store_lds((wave.m0 & 0xFFFF) + offset + 4 * lane, 4, value)
 
 
+for name, dwords in (("dwordx3", 3), ("dwordx4", 4)):
+    def load_lds_wide(wave, i, dwords=dwords):
+        """Several dwords: lanes are 16 bytes apart."""
+        for lane in wave.active():
+            value = wave.load(address_of(wave, i, 0, 1, lane), 4 * dwords)
+            at = (wave.m0 & 0xFFFF) + i.modifiers.get("offset", 0) + 16 * lane
+            wave.store_lds(at, 4 * dwords, value)
+
+    op("global_load_lds_" + name)(load_lds_wide)
+
+
 for name, size, signed in (("sbyte", 1, 1), ("ubyte", 1, 0), ("sshort", 2, 1), ("ushort", 2, 0)):
     def load_lds_part(wave, i, size=size, signed=signed):
         """Smaller ones fill a dword per lane as well."""

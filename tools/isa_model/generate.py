@@ -114,7 +114,8 @@ def absent_text(book, llvm_mc):
     for target, config in {c[0]: c for c in reversed(golden.CONFIGS)}.items():
         names = [n for n in machine.known() if target not in table.get(n, ())]
         missing = golden.absent(llvm_mc, config, names)
-        forgotten = [n for n in names if n not in missing]
+        # The assembler takes gfx90a's names of matrix instructions for newer targets, too.
+        forgotten = [n for n in names if n not in missing and n not in machine.old_names()]
         if forgotten:
             raise SystemExit("no case for %s: %s" % (target, " ".join(forgotten)))
         lines += ["%s %s\n" % (target, n) for n in names]

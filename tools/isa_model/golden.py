@@ -52,7 +52,8 @@ class Book:
         number = self.names.get(name, 0)
         self.names[name] = number + 1
         configs = [c for c in CONFIGS
-                   if (wave is None or c[1] == wave) and (target is None or c[0].startswith(target))]
+                   if (wave is None or c[1] == wave)
+                   and (target is None or c[0].startswith(target))]
         inputs = " ".join(inputs.split())
         self.current.append(Case("%s.%d" % (name, number), lines, inputs, configs, optional,
                                  expect))

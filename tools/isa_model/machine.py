@@ -8,6 +8,7 @@ import mfma
 import mubuf
 import rows_convert  # noqa: F401 (adds rows)
 import rows_float    # noqa: F401
+import rows_gfx950
 import rows_int      # noqa: F401
 import rows_lane
 import salu
@@ -30,12 +31,17 @@ def run(wave, program, end):
 
 
 TABLES = (salu.OPS, rows_lane.OPS, vop3p.OPS, ds.OPS, flat.OPS, smem.OPS, mubuf.OPS, mfma.OPS,
-          scratch.OPS, buffer_format.OPS)
+          rows_gfx950.OPS, scratch.OPS, buffer_format.OPS)
 
 
 def known():
     """Every mnemonic that the model runs."""
     return sorted({name for table in TABLES for name in table} | set(valu.ROWS))
+
+
+def old_names():
+    """Spellings of one target that an assembler takes for others as well."""
+    return {"v_mfma_" + name for name in mfma.OLD}
 
 
 def step(wave, instruction):

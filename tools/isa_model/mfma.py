@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Matrix instructions of gfx942 and the accumulation registers.
+"""Matrix instructions and the accumulation registers.
 
 The order in which hardware adds the products, and how it rounds between, is not documented. The
 cases use small integers, whose sums are exact in any order; special values propagate in any order
@@ -8,7 +8,8 @@ as well. What would depend on the order is not fixed."""
 import re
 from fractions import Fraction
 
-from softfloat import BF16, BF8, F16, F32, F64, FP8, from_nibbles, nibbles, unknown
+from softfloat import (BF16, BF8, F16, F32, F64, FP8, OCP, from_nibbles, nibbles, pow2,
+                       unknown)
 from state import MASK32
 from valu import constant, read_source, sign_extend
 
@@ -16,12 +17,17 @@ OPS = {}
 LANES = 64
 
 
-def decode(kind, bits):
-    """A Fraction, or "nan", "inf", "-inf"."""
+def decode(kind, bits, ocp=False, flushes=False):
+    """A Fraction, or "nan", "inf", "-inf". `ocp`: which 8 bit floats; `flushes`: no denormals."""
     if kind == "i8":
         return Fraction(sign_extend(bits, 8))
-    fmt = {"f32": F32, "xf32": F32, "f16": F16, "bf16": BF16, "f64": F64, "fp8": FP8,
-           "bf8": BF8}[kind]
+    if kind in OCP and (ocp or kind not in ("fp8", "bf8")):
+        fmt = OCP[kind]
+    else:
+        fmt = {"f32": F32, "xf32": F32, "f16": F16, "bf16": BF16, "f64": F64, "fp8": FP8,
+               "bf8": BF8}[kind]
+    if flushes and fmt.is_denormal(bits):
+        return Fraction(0)
     if fmt.is_nan(bits):
         return "nan"
     if fmt.is_inf(bits):
@@ -57,13 +63,25 @@ def total(parts, fmt):
     return fmt.round(exact)
 
 
+def old_blocks(m, k, kind):
+    """gfx90a's names leave out the blocks. A lane has one register of each matrix, or two where it
+    says so (f64, and bf16 with twice the k), and as many blocks as make that."""
+    bits = {"f64": 64, "f32": 32, "f16": 64, "bf16_1k": 64, "bf16": 32, "i8": 32}[kind]
+    width = {"f64": 64, "f32": 32, "f16": 16, "bf16_1k": 16, "bf16": 16, "i8": 8}[kind]
+    return 64 * bits // width // (m * k)
+
+
 class Shape:
     def __init__(self, name):
-        m = re.fullmatch(r"v_s?mfmac?_(f32|i32|f64)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_(\w+)", name)
+        m = re.fullmatch(r"v_s?mfmac?_(f32|i32|f64)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?(_?)([a-z]\w+)",
+                         name)
         self.out = m[1]
         self.m, self.n, self.k = int(m[2]), int(m[3]), int(m[4])
         self.blocks = int(m[5] or 1)
-        kinds = m[6].split("_")
+        self.old = not m[6]  # gfx90a's spelling
+        if self.old:
+            self.blocks = old_blocks(self.m, self.k, m[7])
+        kinds = m[7].replace("_1k", "").split("_")
         self.kinds = kinds * 2 if len(kinds) == 1 else kinds
         self.bits = {"f64": 64, "f32": 32, "xf32": 32, "f16": 16, "bf16": 16}.get(self.kinds[0], 8)
         groups = LANES // self.m          # lanes with the same row
@@ -94,6 +112,10 @@ class Shape:
     def results(self):
         return self.m * self.n * self.blocks // LANES
 
+    def flushes(self, wave):
+        """gfx90a's matrix core has no denormals in 16 bit formats and in what they add up to."""
+        return wave.target == "gfx90a" and self.kinds[0] in ("f16", "bf16")
+
 
 def element(wave, operand, bits, lane, position):
     at = bits * position
@@ -121,17 +143,21 @@ def mfma(wave, i):
     m = i.modifiers
     cbsz, abid, blgp = m.get("cbsz", 0), m.get("abid", 0), m.get("blgp", 0)
     neg = m.get("neg", [0, 0, 0])
+    if shape.out == "f64" and blgp:  # how gfx90a spells it
+        neg, blgp = [blgp & 1, blgp >> 1 & 1, blgp >> 2], 0
+    ocp, flushes = wave.target == "gfx950", shape.flushes(wave)
     rows, columns = {}, {}
     for block in range(shape.blocks):
         source = (block >> cbsz << cbsz) + abid if cbsz else block
         for k in range(shape.k):
             for r in range(shape.m):
                 lane, position = shape.place(r, k, source)
-                rows[block, r, k] = decode(shape.kinds[0],
-                                           element(wave, a, shape.bits, lane, position))
+                rows[block, r, k] = decode(
+                    shape.kinds[0], element(wave, a, shape.bits, lane, position), ocp, flushes)
                 lane, position = shape.place(r, k, block)
                 columns[block, k, r] = decode(
-                    shape.kinds[1], element(wave, b, shape.bits, lane_group(blgp, lane), position))
+                    shape.kinds[1], element(wave, b, shape.bits, lane_group(blgp, lane), position),
+                    ocp, flushes)
     finish(wave, shape, d, c, lambda r, column, block: [
         times(negate(rows[block, r, k], neg[0]), negate(columns[block, k, column], neg[1]))
         for k in range(shape.k)], neg[2])
@@ -162,7 +188,11 @@ def finish(wave, shape, d, c, products, neg_c=0):
             if shape.out == "i32":
                 value = int(sum(parts)) + sign_extend(start, 32) & MASK32
             else:
-                value = total([negate(decode(shape.out, start), neg_c)] + parts, fmt)
+                flushes = shape.flushes(wave)
+                first = decode(shape.out, start, flushes=flushes)
+                value = total([negate(first, neg_c)] + parts, fmt)
+                if flushes and isinstance(value, int) and fmt.is_denormal(value):
+                    value = unknown(fmt.width)  # a zero of either sign
                 if value == 0 and start == fmt.sign_bit:
                     value = unknown(fmt.width)  # the sign of a zero depends on the order
             results.append((register, lane, value))
@@ -179,6 +209,7 @@ def smfmac(wave, i):
     d, a, b, index = i.operands[:4]
     abid = i.modifiers.get("abid", 0)
     cbsz = i.modifiers.get("cbsz", 0)
+    ocp = wave.target == "gfx950"
     groups = LANES // shape.m
     dense = shape.k // groups   # values of B in a lane
     kept = dense // 2           # values of A in a lane
@@ -190,11 +221,11 @@ def smfmac(wave, i):
             which >>= 2 * kept * abid
         for n in range(kept):
             k = group * dense + 4 * (n // 2) + (which >> 2 * n & 3)
-            value = decode(shape.kinds[0], element(wave, a, shape.bits, lane, n))
+            value = decode(shape.kinds[0], element(wave, a, shape.bits, lane, n), ocp)
             rows.setdefault((r, group), []).append((k, value))
         for n in range(dense):
             columns[group * dense + n, r] = decode(shape.kinds[1],
-                                                   element(wave, b, shape.bits, lane, n))
+                                                   element(wave, b, shape.bits, lane, n), ocp)
     finish(wave, shape, d, d, lambda r, column, block: [
         times(value, columns[k, column]) for group in range(groups)
         for k, value in rows[r, group]])
@@ -211,8 +242,108 @@ SPARSE = """f32_16x16x32_f16 f32_32x32x16_f16 f32_16x16x32_bf16 f32_32x32x16_bf1
 i32_32x32x32_i8 f32_16x16x64_bf8_bf8 f32_16x16x64_bf8_fp8 f32_16x16x64_fp8_bf8
 f32_16x16x64_fp8_fp8 f32_32x32x32_bf8_bf8 f32_32x32x32_bf8_fp8 f32_32x32x32_fp8_bf8
 f32_32x32x32_fp8_fp8""".split()
-for name in DENSE:
+# gfx90a's, and gfx950's deeper ones.
+OLD = """f32_32x32x1f32 f32_16x16x1f32 f32_4x4x1f32 f32_32x32x2f32 f32_16x16x4f32 f32_32x32x4f16
+f32_16x16x4f16 f32_4x4x4f16 f32_32x32x8f16 f32_16x16x16f16 f32_32x32x2bf16 f32_16x16x2bf16
+f32_4x4x2bf16 f32_32x32x4bf16 f32_16x16x8bf16 f32_32x32x4bf16_1k f32_16x16x4bf16_1k
+f32_4x4x4bf16_1k f32_32x32x8bf16_1k f32_16x16x16bf16_1k i32_32x32x4i8 i32_16x16x4i8 i32_4x4x4i8
+i32_32x32x8i8 i32_16x16x16i8 f64_16x16x4f64 f64_4x4x4f64""".split()
+DEEP = """f32_16x16x32_f16 f32_32x32x16_f16 f32_16x16x32_bf16 f32_32x32x16_bf16 i32_16x16x64_i8
+i32_32x32x32_i8""".split()
+DEEP_SPARSE = """f32_16x16x64_f16 f32_32x32x32_f16 f32_16x16x64_bf16 f32_32x32x32_bf16
+i32_16x16x128_i8 i32_32x32x64_i8 f32_16x16x128_bf8_bf8 f32_16x16x128_bf8_fp8
+f32_16x16x128_fp8_bf8 f32_16x16x128_fp8_fp8 f32_32x32x64_bf8_bf8 f32_32x32x64_bf8_fp8
+f32_32x32x64_fp8_bf8 f32_32x32x64_fp8_fp8""".split()
+SPARSE += DEEP_SPARSE
+for name in DENSE + OLD + DEEP:
     OPS["v_mfma_" + name] = mfma
+
+
+# gfx950's products of 8, 6 and 4 bit floats: cbsz and blgp name the formats. A lane holds 32 k of a
+# row: of 8 bit numbers two runs of 16, half of K apart; of the others one run of 32. A byte of
+# another register, in the lane of the row and of the block of 32 k, is the scale of that block.
+MX = ("fp8", "bf8", "fp6", "bf6", "fp4")
+
+
+class MxShape:
+    out = "f32"
+
+    def __init__(self, name):
+        m = re.search(r"(\d+)x\d+x(\d+)", name)
+        self.m = self.n = int(m[1])
+        self.k = int(m[2])
+        self.blocks = 1
+
+    result, results = Shape.result, Shape.results
+
+    def flushes(self, wave):
+        return False
+
+    def place(self, row, k, bits):
+        if bits == 8:
+            half = self.k // 2
+            return row + self.m * (k % half // 16), 16 * (k // half) + k % 16
+        return row + self.m * (k // 32), k % 32
+
+
+def mx_matrix(wave, shape, operand, kind, scales, byte):
+    bits = OCP[kind].width
+    matrix = {}
+    for k in range(shape.k):
+        for r in range(shape.m):
+            lane, position = shape.place(r, k, bits)
+            at = bits * position
+            code = wave.read_vector(operand.kind, operand.index + at // 32, lane) >> at % 32
+            if at % 32 + bits > 32:
+                code |= wave.read_vector(operand.kind, operand.index + at // 32 + 1, lane) << (
+                    32 - at % 32)
+            value = decode(kind, code & (1 << bits) - 1, True)
+            if scales:
+                lane = r + shape.m * (k // 32)
+                scale = wave.read_vector("v", scales.index, lane) >> 8 * byte & 0xFF
+                value = "nan" if scale == 0xFF or value == "nan" else times(
+                    value, pow2(scale - 127))
+            matrix[r, k] = value
+    return matrix
+
+
+def mx_mfma(wave, i):
+    shape = MxShape(i.base)
+    m = i.modifiers
+    d, a, b, c = i.operands[:4]
+    scales = i.operands[4:6] if "scale" in i.base else (None, None)
+    low = m.get("op_sel", [0, 0]) + [0, 0]
+    high = m.get("op_sel_hi", [0, 0]) + [0, 0]
+    rows = mx_matrix(wave, shape, a, MX[m.get("cbsz", 0)], scales[0], low[0] + 2 * high[0])
+    columns = mx_matrix(wave, shape, b, MX[m.get("blgp", 0)], scales[1], low[1] + 2 * high[1])
+    finish(wave, shape, d, c, mx_products(shape, rows, columns))
+
+
+def mx_products(shape, rows, columns):
+    """The products of a row and a column; one sum instead, in whole numbers, if none is special and
+    no order of adding them rounds."""
+    def every(r, column, block):
+        return [times(rows[r, k], columns[column, k]) for k in range(shape.k)]
+
+    if any(isinstance(v, str) for matrix in (rows, columns) for v in matrix.values()):
+        return every
+    quantum, whole = 1, []
+    for matrix in (rows, columns):
+        unit = max(v.denominator for v in matrix.values())
+        quantum *= unit
+        whole.append([[int(matrix[r, k] * unit) for k in range(shape.k)] for r in range(shape.m)])
+
+    def summed(r, column, block):
+        x, y = whole[0][r], whole[1][column]
+        if sum(abs(a * b) for a, b in zip(x, y)) >= 1 << 23:
+            return every(r, column, block)
+        return [Fraction(sum(a * b for a, b in zip(x, y)), quantum)]
+
+    return summed
+
+
+for name in ("16x16x128", "32x32x64"):
+    OPS["v_mfma_f32_%s_f8f6f4" % name] = OPS["v_mfma_scale_f32_%s_f8f6f4" % name] = mx_mfma
 for name in SPARSE:
     OPS["v_smfmac_" + name] = smfmac
 

@@ -76,7 +76,7 @@ def op(names):
 def load(size, signed=False, half=None):
     def run(wave, i):
         if i.modifiers.get("lds"):
-            return load_to_lds(wave, i)
+            return load_to_lds(wave, i, size)
         for lane in wave.active():
             at = place(wave, i, 1, lane, size)
             value = wave.load(at, size) if at is not None else 0
@@ -91,12 +91,14 @@ def load(size, signed=False, half=None):
     return run
 
 
-def load_to_lds(wave, i):
-    """One dword per lane, to LDS at m0."""
+def load_to_lds(wave, i, size):
+    """One dword per lane, to LDS at m0; if it is several, the lanes are 16 bytes apart."""
+    size = max(4, size)
     for lane in wave.active():
-        at = place(wave, i, 0, lane, 4)
-        value = wave.load(at, 4) if at is not None else 0
-        wave.store_lds((wave.m0 & 0xFFFF) + i.modifiers.get("offset", 0) + 4 * lane, 4, value)
+        at = place(wave, i, 0, lane, size)
+        value = wave.load(at, size) if at is not None else 0
+        to = (wave.m0 & 0xFFFF) + i.modifiers.get("offset", 0) + (4 if size == 4 else 16) * lane
+        wave.store_lds(to, size, value)
 
 
 def store(size, shift=0):

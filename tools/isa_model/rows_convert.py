@@ -3,8 +3,8 @@
 
 from fractions import Fraction
 
-from softfloat import (BF8, F16, F32, F64, FP8, RTZ, Env, convert, from_nibbles, integer_part,
-                       nibbles, unknown)
+from softfloat import (BF8, BF16, F16, F32, F64, FP8, OCP, RTZ, Env, convert, from_nibbles,
+                       integer_part, nibbles, unknown)
 from valu import row, sign_extend
 
 
@@ -146,11 +146,29 @@ row("v_sat_pk_u8_i16", "u16 : u32",
     high="?", high10="?")
 
 
-# 8 bit floats of gfx942.
+# 8 bit floats: gfx942's kind, or OCP's.
+def mini(wave, kind):
+    return OCP[kind] if wave.target == "gfx950" else {"fp8": FP8, "bf8": BF8}[kind]
+
+
+def to_mini(fmt, a):
+    """The bits of an f32 as an 8 bit float; None if the documents leave them open."""
+    if not fmt.fnuz and not F32.is_finite(a):
+        return None
+    value = convert(a, F32, Env(0xF0, F32), fmt, Env(0xF0, fmt))
+    return None if not fmt.fnuz and not fmt.is_finite(value) else value
+
+
+def byte_text(value):
+    return "??" if value is None else "%02x" % value
+
+
 def small_to_f32(fmt, byte):
     if fmt.is_nan(byte):
         return F32.nan()
-    return F32.round(fmt.value(byte))
+    if fmt.is_inf(byte):
+        return F32.inf | (F32.sign_bit if fmt.sign(byte) else 0)
+    return F32.round(fmt.value(byte), zero_sign=fmt.sign(byte))
 
 
 def selected(c, parts):
@@ -162,26 +180,27 @@ def selected(c, parts):
     return 0
 
 
-for kind, fmt in (("fp8", FP8), ("bf8", BF8)):
+for kind in ("fp8", "bf8"):
     row("v_cvt_f32_" + kind, "f32 : b32",
-        lambda c, a, f=fmt: small_to_f32(f, a >> selected(c, 8) & 0xFF))
-    row("v_cvt_pk_f32_" + kind, "v2 : b32", lambda c, a, f=fmt: pair(
-        small_to_f32(f, a >> selected(c, 16) & 0xFF),
-        small_to_f32(f, a >> selected(c, 16) + 8 & 0xFF)))
+        lambda c, a, k=kind: small_to_f32(mini(c.wave, k), a >> selected(c, 8) & 0xFF))
+    row("v_cvt_pk_f32_" + kind, "v2 : b32", lambda c, a, k=kind: pair(
+        small_to_f32(mini(c.wave, k), a >> selected(c, 16) & 0xFF),
+        small_to_f32(mini(c.wave, k), a >> selected(c, 16) + 8 & 0xFF)))
 
-    def to_small(c, a, b, f=fmt):
-        low, high = (convert(x, F32, Env(0xF0, F32), f, Env(0xF0, f)) for x in (a, b))
-        value = high << 8 | low
+    def to_small(c, a, b, k=kind):
+        low, high = (byte_text(to_mini(mini(c.wave, k), x)) for x in (a, b))
         op_sel = c.modifiers.get("op_sel", [0, 0, 0])
-        old = c.old & 0xFFFFFFFF
-        return old & 0xFFFF | value << 16 if op_sel[2] else old & 0xFFFF0000 | value
+        old = nibbles(c.old, 32)
+        return from_nibbles(high + low + old[4:] if op_sel[2] else old[:4] + high + low)
 
     row("v_cvt_pk_%s_f32" % kind, "b32 : f32 f32", to_small)
 
-    def to_small_random(c, a, b, f=fmt):
+    def to_small_random(c, a, b, k=kind):
         # Only for numbers that fit exactly and no random bits: the rest is not documented.
-        value = convert(a, F32, Env(0xF0, F32), f, Env(0xF0, f))
-        exact = F32.is_finite(a) and f.is_finite(value) and f.value(value) == F32.value(a) and not b
+        f = mini(c.wave, k)
+        value = to_mini(f, a)
+        exact = (value is not None and F32.is_finite(a) and f.is_finite(value)
+                 and f.value(value) == F32.value(a) and not b)
         op_sel = c.modifiers.get("op_sel", [0, 0, 0, 0])
         at = 2 * (op_sel[2] + 2 * op_sel[3])
         text = nibbles(c.old, 32)
@@ -193,3 +212,32 @@ for kind, fmt in (("fp8", FP8), ("bf8", BF8)):
 
 def pair(low, high):
     return from_nibbles(nibbles(high, 32) + nibbles(low, 32))
+
+
+# 16 bit floats by random bits: what fits exactly does not depend on them.
+def random_half(fmt):
+    def run(c, a, random):
+        value = convert(a, F32, Env(0xF0, F32), fmt, Env(0xF0, fmt))
+        exact = F32.is_finite(a) and fmt.is_finite(value) and fmt.value(value) == F32.value(a)
+        old = nibbles(c.old, 32)
+        text = "%04x" % value if exact else "????"
+        if c.modifiers.get("op_sel", [0, 0, 0])[2]:
+            return from_nibbles(text + old[4:])
+        return from_nibbles(old[:4] + text)
+
+    return run
+
+
+row("v_cvt_sr_f16_f32", "b32 : f32 b32", random_half(F16))
+row("v_cvt_sr_bf16_f32", "b32 : f32 b32", random_half(BF16))
+row("v_cvt_f32_bf16", "f32 : bf16",
+    lambda c, a: unknown(32) if BF16.is_snan(a) else F32.nan() if BF16.is_nan(a) else a << 16)
+row("v_cvt_pk_f16_f32", "pk : f32 f32",
+    lambda c, a, b: packed(between(F32, F16)(c, a), between(F32, F16)(c, b)))
+
+
+def to_brain(a):
+    return convert(a, F32, Env(0xF0, F32), BF16, Env(0xF0, BF16))
+
+
+row("v_cvt_pk_bf16_f32", "pk : f32 f32", lambda c, a, b: packed(to_brain(a), to_brain(b)))

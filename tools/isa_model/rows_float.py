@@ -43,6 +43,8 @@ row("v_mac_f16", "f16 : f16 f16",
     lambda c, a, b: mad(c.env(F16), a, b, c.old & 0xFFFF), high="?")
 row("v_madmk_f16 v_madak_f16", "f16 : f16 f16 f16", on(F16, mad), high="?")
 row("v_mad_f16", "f16 : f16 f16 f16", on(F16, mad), high="?")
+row("v_mac_f32", "f32 : f32 f32", lambda c, a, b: mad(c.env(F32), a, b, c.old))
+row("v_mad_f32 v_madmk_f32 v_madak_f32", "f32 : f32 f32 f32", on(F32, mad))
 row("v_mad_legacy_f16", "f16 : f16 f16 f16", on(F16, mad))
 row("v_fma_legacy_f16", "f16 : f16 f16 f16", on(F16, fma))
 
@@ -55,7 +57,15 @@ row("v_mul_legacy_f32", "f32 : f32 f32",
     lambda c, a, b: 0 if legacy(c.env(F32), a, b) else mul(c.env(F32), a, b))
 row("v_fma_legacy_f32", "f32 : f32 f32 f32",
     lambda c, a, b, d: fma_legacy(c.env(F32), a, b, d))
+row("v_mad_legacy_f32", "f32 : f32 f32 f32",
+    lambda c, a, b, d: mad_legacy(c.env(F32), a, b, d))
 row("v_fmac_legacy_f32", "f32 : f32 f32", lambda c, a, b: fma_legacy(c.env(F32), a, b, c.old))
+
+
+def mad_legacy(env, a, b, c):
+    if any(F32.is_denormal(x) for x in (a, b, c)):
+        return unknown(32)
+    return add(env, 0, c) if legacy(env, a, b) else mad(env, a, b, c)
 
 
 def fma_legacy(env, a, b, c):
@@ -437,6 +447,8 @@ for kind in ("f16", "f32"):
         ulp=(kind, "abs-%d" % (20 if kind == "f32" else 9)))
     row("v_cos_" + kind, types(kind, 1), approximate(fmt, turns(math.cos, 256)),
         ulp=(kind, "abs-%d" % (20 if kind == "f32" else 9)))
+row("v_exp_legacy_f32", "f32 : f32", approximate(F32, exp2), ulp=("f32", 1))
+row("v_log_legacy_f32", "f32 : f32", approximate(F32, log2), ulp=("f32", 1))
 row("v_rcp_iflag_f32", "f32 : f32", approximate(F32, reciprocal), ulp=("f32", 1))
 # The 64 bit ones are only a start for an iteration: 2^29 ulp is about one part in 10^7.
 for name in ("rcp", "sqrt", "rsq"):

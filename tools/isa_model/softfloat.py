@@ -12,9 +12,12 @@ RNE, RTP, RTN, RTZ = 0, 1, 2, 3  # the encodings of MODE.FP_ROUND
 
 
 class Format:
-    """A binary interchange format. `fnuz`: no infinities, no -0, NaN is 0x80 (gfx942's 8 bit)."""
+    """A binary interchange format. `fnuz`: no infinities, no -0, NaN is 0x80 (gfx942's 8 bit).
+    `top` of those without infinities: "nan" if all ones is one (OCP's E4M3), "finite" if not even
+    that (E2M3, E3M2, E2M1)."""
 
-    def __init__(self, name, width, exponent_bits, mantissa_bits, nan_char, fnuz=False):
+    def __init__(self, name, width, exponent_bits, mantissa_bits, nan_char, fnuz=False,
+                 top="ieee"):
         self.name = name
         self.width = width
         self.ebits = exponent_bits
@@ -26,19 +29,21 @@ class Format:
         self.mmask = (1 << mantissa_bits) - 1
         self.inf = self.emask << mantissa_bits
         self.quiet_bit = 1 << (mantissa_bits - 1)
-        self.max_finite = (self.sign_bit - 1) if fnuz else self.inf - 1
+        self.top = "fnuz" if fnuz else top
+        self.max_finite = {"ieee": self.inf - 1, "nan": self.sign_bit - 2}.get(
+            self.top, self.sign_bit - 1)
         self.nan_char = nan_char
 
     def is_nan(self, bits):
         if self.fnuz:
             return bits == self.sign_bit
-        return (bits & ~self.sign_bit) > self.inf
+        return (bits & ~self.sign_bit) > max(self.inf, self.max_finite)
 
     def is_snan(self, bits):
         return self.is_nan(bits) and not self.fnuz and not bits & self.quiet_bit
 
     def is_inf(self, bits):
-        return not self.fnuz and (bits & ~self.sign_bit) == self.inf
+        return self.top == "ieee" and (bits & ~self.sign_bit) == self.inf
 
     def is_zero(self, bits):
         return not self.is_nan(bits) and (bits & ~self.sign_bit) == 0
@@ -99,6 +104,8 @@ class Format:
         if bits > self.max_finite:
             if self.fnuz:
                 return self.sign_bit
+            if self.top != "ieee":
+                return min(self.max_finite + 1, self.sign_bit - 1) | (self.sign_bit if sign else 0)
             away = rounding == RNE or (rounding == RTP and not sign) or (rounding == RTN and sign)
             bits = self.inf if away else self.max_finite
         if self.fnuz and bits == 0:
@@ -134,6 +141,11 @@ F64 = Format("f64", 64, 11, 52, "m")
 BF16 = Format("bf16", 16, 8, 7, "w")
 FP8 = Format("fp8", 8, 4, 3, "?", fnuz=True)
 BF8 = Format("bf8", 8, 5, 2, "?", fnuz=True)
+# Of the Open Compute Project, as gfx950 has them.
+OCP = {"fp8": Format("fp8", 8, 4, 3, "?", top="nan"), "bf8": Format("bf8", 8, 5, 2, "?"),
+       "fp6": Format("fp6", 6, 2, 3, "?", top="finite"),
+       "bf6": Format("bf6", 6, 3, 2, "?", top="finite"),
+       "fp4": Format("fp4", 4, 2, 1, "?", top="finite")}
 XF32 = Format("xf32", 19, 8, 10, "?")
 
 

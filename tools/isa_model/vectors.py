@@ -237,6 +237,18 @@ def define_all():
         order[i], order[j] = order[j], order[i]
     define("shuffle", [4 * x for x in order])                  # a permutation, times 4
     define("scatter", [4 * (3 * x * x + x) & 0xFFFFFFFF for x in range(LANES)])  # with collisions
+    rng = Random(150)
+    for name in ("mx_scale", "mx_scale2"):  # block scales near 1
+        define(name, [sum(126 + rng.below(3) << 8 * n for n in range(4)) for _ in range(LANES)])
+    # 16 numbers of 6 bits in three dwords: up to 2, in steps of a quarter.
+    for kind, codes in (("fp6", (0, 2, 4, 8, 12, 16, 34, 36, 40, 48)),
+                        ("bf6", (0, 4, 8, 10, 12, 14, 16, 36, 40, 46, 48))):
+        for tail in "ab":
+            lanes = [sum(codes[rng.below(len(codes))] << 6 * n for n in range(16))
+                     for _ in range(LANES)]
+            for n in range(3):
+                define("small_%s%s%d" % (kind, tail, n), [x >> 32 * n & MASK32 for x in lanes])
+    define("scale_f32", [float_bits(2.0 ** ((i * 7) % 9 - 4)) for i in range(LANES)])
     rng = Random(111)
     define("small_int", [rng.below(15) - 7 for _ in range(LANES)])
 

@@ -227,6 +227,7 @@ bool ApplyModifier(std::string_view token, Modifiers* m) {
     return numeric || value.starts_with("swizzle");  // swizzle: read from the encoding
   }
   if (key == "format") return true;  // of MTBUF: read from the encoding
+  if (key == "bitop3") return true;  // read from the encoding, too
   if (key == "scope") return true;   // memory is coherent
   // A temporal hint, and on gfx12 also whether an atomic returns the old value.
   if (key == "th") {

@@ -17,8 +17,9 @@ const Index& AllRows() {
     auto* rows = new Index;
     for (std::span<const Row> family :
          {ScalarRows(), ControlRows(), ScalarMemoryRows(), IntegerRows(), FloatRows(),
-          ConvertRows(), CompareRows(), LaneRows(), PackedRows(), MatrixRows(), LdsRows(),
-          FlatRows(), BufferRows()}) {
+          ConvertRows(), CompareRows(), LaneRows(), PackedRows(), Gfx950AluRows(), MatrixRows(),
+          ScaledMatrixRows(), ScaleConvertRows(), LdsRows(), LdsTransposeRows(), FlatRows(),
+          BufferRows()}) {
       for (const Row& row : family) rows->emplace(row.mnemonic, &row);
     }
     return rows;

@@ -79,9 +79,9 @@ const Op* ExecLoadToLds(Wave& wave, const Op* op) {
   uint64_t mask = wave.exec();
   if (mask == 0) return op + 1;
   BufferAccess access = BufferAccess::Of(wave, op);
-  alignas(64) uint32_t loaded[kRowLanes];
+  alignas(64) uint32_t loaded[M.dwords() * kRowLanes];
   if (!LoadBuffer<M>(wave, op, mask, access, loaded)) return nullptr;
-  StoreLoadedToLds(wave, access.fixed_offset, mask, loaded);
+  StoreLoadedToLds(wave, access.fixed_offset, mask, M.dwords(), loaded);
   return op + 1;
 }
 
@@ -200,8 +200,8 @@ constexpr Row kRows[] = {
     LoadMaybeToLds<kSigned16>("buffer_load_sshort"),
     LoadMaybeToLds<kBits32>("buffer_load_dword"),
     Load<kBits64>("buffer_load_dwordx2"),
-    Load<kBits96>("buffer_load_dwordx3"),
-    Load<kBits128>("buffer_load_dwordx4"),
+    LoadMaybeToLds<kBits96>("buffer_load_dwordx3"),
+    LoadMaybeToLds<kBits128>("buffer_load_dwordx4"),
     Load<kUnsigned8Low>("buffer_load_ubyte_d16"),
     Load<kUnsigned8High>("buffer_load_ubyte_d16_hi"),
     Load<kSigned8Low>("buffer_load_sbyte_d16"),

@@ -6,6 +6,7 @@
 
 #include "softgpu/isa/semantics/float_lanes.h"
 #include "softgpu/isa/semantics/mini_float.h"
+#include "softgpu/isa/semantics/ocp_float.h"
 #include "softgpu/isa/tables.h"
 
 namespace rochound::softgpu {
@@ -138,7 +139,7 @@ void PackTowardsZeroLanes(void* dst, const void* const* src, unsigned lanes) {
   }
 }
 
-// ---- 8-bit floats (gfx942) ----
+// ---- 8-bit floats (gfx942's kind, and since gfx950 OCP's) ----
 
 // MODE.FP16_OVFL also governs these: overflow gives the maximum instead of NaN.
 bool SaturatesOverflow(const Wave& wave) { return wave.mode >> 23 & 1; }
@@ -165,8 +166,8 @@ const Op* ExecIntoPart(Wave& wave, const Op* op, uint32_t field) {
 template <typename Mini>
 const Op* ExecPackMini(Wave& wave, const Op* op) {
   constexpr auto pack = [](uint32_t a, uint32_t b, bool saturate) {
-    return Mini::Encode(std::bit_cast<float>(a), saturate) |
-           Mini::Encode(std::bit_cast<float>(b), saturate) << 8;
+    return Mini::Encode(std::bit_cast<float>(a), saturate, false, 0) |
+           Mini::Encode(std::bit_cast<float>(b), saturate, false, 0) << 8;
   };
   return ExecIntoPart<pack>(wave, op, 0xFFFF);
 }
@@ -191,6 +192,31 @@ bool PrepareBytePart(const AsmInstruction& instruction, const Architecture&, Op*
   return true;
 }
 
+// Rounding to 16 bits by random bits: they are added to what is cut off.
+uint32_t ToBrainRandom(uint32_t bits, uint32_t random, bool) {
+  uint32_t magnitude = bits & 0x7FFFFFFFu;
+  if (magnitude > 0x7F800000u) return bits >> 16 | 0x40;
+  if (magnitude < 0x7F800000u) bits += random >> 16;
+  return bits >> 16;
+}
+uint32_t ToHalfRandom(uint32_t bits, uint32_t random, bool saturate) {
+  using Half = OcpFloat<5, 10, OcpKind::kIeee>;
+  return Half::EncodeRandom<23>(static_cast<double>(std::bit_cast<float>(bits)), saturate, random);
+}
+template <auto F>
+const Op* ExecRandomHalf(Wave& wave, const Op* op) {
+  return ExecIntoPart<F>(wave, op, 0xFFFF);
+}
+
+void PackHalvesLanes(void* dst, const void* const* src, unsigned lanes) {
+  bool flush = HostMode::Now().flush_results;
+  alignas(32) uint32_t high[kRowLanes];
+  auto* out = static_cast<uint32_t*>(dst);
+  WriteHalves(static_cast<const float*>(src[1]), flush, high, lanes);
+  WriteHalves(static_cast<const float*>(src[0]), flush, out, lanes);
+  for (unsigned i = 0; i < lanes; ++i) out[i] |= high[i] << 16;
+}
+
 template <typename Mini>
 void UnpackMiniLanes(void* dst, const void* const* src, unsigned lanes) {
   const auto* in = static_cast<const uint32_t*>(src[0]);
@@ -199,6 +225,19 @@ void UnpackMiniLanes(void* dst, const void* const* src, unsigned lanes) {
     out[2 * i] = Mini::kTable[in[i] & 0xFF];
     out[2 * i + 1] = Mini::kTable[in[i] >> 8 & 0xFF];
   }
+}
+
+template <typename Mini>
+constexpr Row UnpackMini(std::string_view mnemonic, uint32_t targets) {
+  return {mnemonic, &ExecVector, {Ty::kV2F32, kB32}, &UnpackMiniLanes<Mini>, 0, targets};
+}
+template <auto E, Ty Second>
+constexpr Row IntoHalf(std::string_view mnemonic, uint32_t targets) {
+  return {mnemonic, E, {kB32, kF32, Second}, nullptr, 0, targets, &PrepareHalfPart};
+}
+template <auto E>
+constexpr Row IntoByte(std::string_view mnemonic, uint32_t targets) {
+  return {mnemonic, E, {kB32, kF32, kU32}, nullptr, 0, targets, &PrepareBytePart};
 }
 
 template <auto F, Ty D, Ty S>
@@ -260,40 +299,31 @@ constexpr Row kRows[] = {
     Vector<PutByte, kB32, kF32, kU32, kB32>("v_cvt_pk_u8_f32"),
     Accumulate<PutByte, kB32, kF32, kU32>("v_cvt_pkaccum_u8_f32", 0, kGfx9Targets),
 
-    Convert<[](uint32_t x) { return Fp8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_fp8",
-                                                                          kGfx9Targets),
-    Convert<[](uint32_t x) { return Bf8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_bf8",
-                                                                          kGfx9Targets),
-    {"v_cvt_pk_f32_fp8", &ExecVector, {Ty::kV2F32, kB32}, &UnpackMiniLanes<Fp8>, 0, kGfx9Targets},
-    {"v_cvt_pk_f32_bf8", &ExecVector, {Ty::kV2F32, kB32}, &UnpackMiniLanes<Bf8>, 0, kGfx9Targets},
-    {"v_cvt_pk_fp8_f32",
-     &ExecPackMini<Fp8>,
-     {kB32, kF32, kF32},
-     nullptr,
-     0,
-     kGfx9Targets,
-     &PrepareHalfPart},
-    {"v_cvt_pk_bf8_f32",
-     &ExecPackMini<Bf8>,
-     {kB32, kF32, kF32},
-     nullptr,
-     0,
-     kGfx9Targets,
-     &PrepareHalfPart},
-    {"v_cvt_sr_fp8_f32",
-     &ExecStochasticMini<Fp8>,
-     {kB32, kF32, kU32},
-     nullptr,
-     0,
-     kGfx9Targets,
-     &PrepareBytePart},
-    {"v_cvt_sr_bf8_f32",
-     &ExecStochasticMini<Bf8>,
-     {kB32, kF32, kU32},
-     nullptr,
-     0,
-     kGfx9Targets,
-     &PrepareBytePart},
+    Convert<[](uint32_t x) { return Fp8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_fp8", kGfx942),
+    Convert<[](uint32_t x) { return Bf8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_bf8", kGfx942),
+    Convert<[](uint32_t x) { return OcpFp8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_fp8",
+                                                                             kGfx950),
+    Convert<[](uint32_t x) { return OcpBf8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_bf8",
+                                                                             kGfx950),
+    UnpackMini<Fp8>("v_cvt_pk_f32_fp8", kGfx942),
+    UnpackMini<Bf8>("v_cvt_pk_f32_bf8", kGfx942),
+    UnpackMini<OcpFp8>("v_cvt_pk_f32_fp8", kGfx950),
+    UnpackMini<OcpBf8>("v_cvt_pk_f32_bf8", kGfx950),
+    IntoHalf<ExecPackMini<Fp8>, kF32>("v_cvt_pk_fp8_f32", kGfx942),
+    IntoHalf<ExecPackMini<Bf8>, kF32>("v_cvt_pk_bf8_f32", kGfx942),
+    IntoHalf<ExecPackMini<OcpFp8>, kF32>("v_cvt_pk_fp8_f32", kGfx950),
+    IntoHalf<ExecPackMini<OcpBf8>, kF32>("v_cvt_pk_bf8_f32", kGfx950),
+    IntoByte<ExecStochasticMini<Fp8>>("v_cvt_sr_fp8_f32", kGfx942),
+    IntoByte<ExecStochasticMini<Bf8>>("v_cvt_sr_bf8_f32", kGfx942),
+    IntoByte<ExecStochasticMini<OcpFp8>>("v_cvt_sr_fp8_f32", kGfx950),
+    IntoByte<ExecStochasticMini<OcpBf8>>("v_cvt_sr_bf8_f32", kGfx950),
+
+    IntoHalf<ExecRandomHalf<ToHalfRandom>, kU32>("v_cvt_sr_f16_f32", kGfx950),
+    IntoHalf<ExecRandomHalf<ToBrainRandom>, kU32>("v_cvt_sr_bf16_f32", kGfx950),
+    Convert<[](float x) { return x; }, kF32, Ty::kBF16>("v_cvt_f32_bf16", kGfx950),
+    {"v_cvt_pk_f16_f32", &ExecVector, {Ty::kV2F16, kF32, kF32}, &PackHalvesLanes, 0, kGfx950},
+    Vector<[](float a, float b) { return FloatToBrain(a) | FloatToBrain(b) << 16; }, kB32, kF32,
+           kF32>("v_cvt_pk_bf16_f32", 0, kGfx950),
 };
 
 }  // namespace

@@ -75,17 +75,18 @@ constexpr Row AccumulatingDot(std::string_view mnemonic, uint32_t targets = kAll
 }
 
 // c + a0 * b0 + a1 * b1, rounded after each addition in this order (the products are exact).
-// Denormal floats are flushed whatever MODE says; denormal halves count.
+// Denormal floats are flushed whatever MODE says; denormal halves count, but not on gfx90a.
 float FlushDenormal(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   return std::bit_cast<float>(bits & 0x7F800000u ? bits : bits & 0x80000000u);
 }
+template <bool kFlushHalves>
 void HalfDotLanes(void* dst, const void* const* src, unsigned lanes) {
   alignas(32) float a[2][kRowLanes];
   alignas(32) float b[2][kRowLanes];
   for (int half = 0; half < 2; ++half) {
-    ReadHalves(src[0], 16 * half, false, a[half], lanes);
-    ReadHalves(src[1], 16 * half, false, b[half], lanes);
+    ReadHalves(src[0], 16 * half, kFlushHalves, a[half], lanes);
+    ReadHalves(src[1], 16 * half, kFlushHalves, b[half], lanes);
   }
   auto* d = static_cast<float*>(dst);
   auto* c = static_cast<const float*>(src[2]);
@@ -128,6 +129,15 @@ bool PrepareHalfDot(const AsmInstruction& instruction, const Architecture& archi
   return RefuseSignsOnPairs(instruction, architecture, op, why);
 }
 
+constexpr Row FloatDot(std::string_view mnemonic, LaneLoop lanes, uint32_t targets) {
+  return {mnemonic, &ExecVector,    {Ty::kF32, Ty::kV2F16, Ty::kV2F16, Ty::kF32}, lanes, 0,
+          targets,  &PrepareHalfDot};
+}
+constexpr Row FloatAccumulatingDot(std::string_view mnemonic, LaneLoop lanes, uint32_t targets) {
+  return {mnemonic, &ExecVector,    {Ty::kF32, Ty::kV2F16, Ty::kV2F16}, lanes, kAccumulates,
+          targets,  &PrepareHalfDot};
+}
+
 constexpr Row kRows[] = {
     IntegerDot<16, true>("v_dot2_i32_i16"),
     IntegerDot<16, false>("v_dot2_u32_u16"),
@@ -138,34 +148,12 @@ constexpr Row kRows[] = {
     AccumulatingDot<16>("v_dot2c_i32_i16", kGfx9Targets),
     AccumulatingDot<8>("v_dot4c_i32_i8"),
     AccumulatingDot<4>("v_dot8c_i32_i4", kGfx9Targets),
-    {"v_dot2_f32_f16",
-     &ExecVector,
-     {Ty::kF32, Ty::kV2F16, Ty::kV2F16, Ty::kF32},
-     &HalfDotLanes,
-     0,
-     kAllTargets,
-     &PrepareHalfDot},
-    {"v_dot2c_f32_f16",
-     &ExecVector,
-     {Ty::kF32, Ty::kV2F16, Ty::kV2F16},
-     &HalfDotLanes,
-     kAccumulates,
-     kAllTargets,
-     &PrepareHalfDot},
-    {"v_dot2_f32_bf16",
-     &ExecVector,
-     {Ty::kF32, Ty::kV2F16, Ty::kV2F16, Ty::kF32},
-     &BrainDotLanes,
-     0,
-     kGfx950,
-     &PrepareHalfDot},
-    {"v_dot2c_f32_bf16",
-     &ExecVector,
-     {Ty::kF32, Ty::kV2F16, Ty::kV2F16},
-     &BrainDotLanes,
-     kAccumulates,
-     kGfx950,
-     &PrepareHalfDot},
+    FloatDot("v_dot2_f32_f16", &HalfDotLanes<false>, kAllTargets & ~kGfx90a),
+    FloatDot("v_dot2_f32_f16", &HalfDotLanes<true>, kGfx90a),
+    FloatDot("v_dot2_f32_bf16", &BrainDotLanes, kGfx950),
+    FloatAccumulatingDot("v_dot2c_f32_f16", &HalfDotLanes<false>, kAllTargets & ~kGfx90a),
+    FloatAccumulatingDot("v_dot2c_f32_f16", &HalfDotLanes<true>, kGfx90a),
+    FloatAccumulatingDot("v_dot2c_f32_bf16", &BrainDotLanes, kGfx950),
 };
 
 }  // namespace

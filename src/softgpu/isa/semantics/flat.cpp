@@ -104,9 +104,9 @@ template <MemoryType M, AddressKind K>
 const Op* ExecLoadToLds(Wave& wave, const Op* op) {
   uint64_t mask = wave.exec();
   if (mask == 0) return op + 1;
-  alignas(64) uint32_t loaded[kRowLanes];
+  alignas(64) uint32_t loaded[M.dwords() * kRowLanes];
   if (!Load<M, K>(wave, op, mask, loaded)) return nullptr;
-  StoreLoadedToLds(wave, op->imm, mask, loaded);
+  StoreLoadedToLds(wave, op->imm, mask, M.dwords(), loaded);
   return op + 1;
 }
 
@@ -424,6 +424,8 @@ constexpr Row kRows[] = {
     LoadToLds<kUnsigned16, kGlobal>("global_load_lds_ushort"),
     LoadToLds<kSigned16, kGlobal>("global_load_lds_sshort"),
     LoadToLds<kBits32, kGlobal>("global_load_lds_dword"),
+    LoadToLds<kBits96, kGlobal>("global_load_lds_dwordx3"),
+    LoadToLds<kBits128, kGlobal>("global_load_lds_dwordx4"),
     Store<kUnsigned8, kGlobal>("global_store_byte"),
     Store<kUnsigned8High, kGlobal>("global_store_byte_d16_hi"),
     Store<kUnsigned16, kGlobal>("global_store_short"),

@@ -25,6 +25,17 @@ float FlushDenormal(float value) {
   return std::bit_cast<float>(bits & 0x7F800000u ? bits : bits & 0x80000000u);
 }
 
+// gfx90a's multiply and add: two roundings, and no denormals whatever MODE says.
+float MadFlushed(float a, float b, float c) {
+  float product = FlushDenormal(FlushDenormal(a) * FlushDenormal(b));
+  return FlushDenormal(product + FlushDenormal(c));
+}
+float MadLegacy(float a, float b, float c) {
+  a = FlushDenormal(a);
+  b = FlushDenormal(b);
+  return (a == 0.0f) | (b == 0.0f) ? FlushDenormal(0.0f + FlushDenormal(c)) : MadFlushed(a, b, c);
+}
+
 float Reciprocal(float x) { return FlushDenormal(1.0f / FlushDenormal(x)); }
 float SquareRoot(float x) { return std::sqrt(FlushDenormal(x)); }
 float ReciprocalSquareRoot(float x) {
@@ -99,6 +110,11 @@ constexpr Row kRows[] = {
     Accumulate<FmaFloat, kF32, kF32, kF32>("v_fmac_f32"),
     Single3<FmaLegacy>("v_fma_legacy_f32", kRdnaTargets),
     Accumulate<FmaLegacy, kF32, kF32, kF32>("v_fmac_legacy_f32", 0, kRdnaTargets),
+    Single3<MadFlushed>("v_mad_f32", kGfx90a),
+    Single3<MadFlushed>("v_madak_f32", kGfx90a),
+    Single3<MadFlushed>("v_madmk_f32", kGfx90a),
+    Accumulate<MadFlushed, kF32, kF32, kF32>("v_mac_f32", 0, kGfx90a),
+    Single3<MadLegacy>("v_mad_legacy_f32", kGfx90a),
     Single3<MulLit>("v_mullit_f32", kRdnaTargets),
 
     Single1<[](float x) { return std::floor(x); }>("v_floor_f32"),
@@ -116,6 +132,8 @@ constexpr Row kRows[] = {
     Single1<SquareRoot>("v_sqrt_f32"),
     Single1<[](float x) { return FlushDenormal(Exp2(x)); }>("v_exp_f32"),
     Single1<Log2>("v_log_f32"),
+    Single1<[](float x) { return FlushDenormal(Exp2(x)); }>("v_exp_legacy_f32"),
+    Single1<Log2>("v_log_legacy_f32"),
     Single1<Sine>("v_sin_f32"),
     Single1<Cosine>("v_cos_f32"),
 

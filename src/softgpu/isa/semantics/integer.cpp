@@ -232,7 +232,7 @@ constexpr Row QuadSadRow(std::string_view mnemonic) {
 constexpr Row kRows[] = {
     // Moves and single bits
     Bits<kMove, kB32, kB32>("v_mov_b32"),
-    Wide<&ExecMove64, kMove, kB64, kB64>("v_mov_b64", kGfx9Targets),
+    Wide<&ExecMove64, kMove, kB64, kB64>("v_mov_b64", kGfx942 | kGfx950),
     {"v_cndmask_b32",
      &ExecSelect,
      {kB32, kB32, kB32, kMask},
@@ -327,7 +327,7 @@ constexpr Row kRows[] = {
     Bits<[](uint32_t a, uint32_t b, uint32_t n) { return (a + b) << (n & 31); }, kU32, kU32, kU32,
          kU32>("v_add_lshl_u32"),
     Wide<&ExecShiftAdd64, [](uint64_t a, uint32_t n, uint64_t c) { return (a << (n & 7)) + c; },
-         kU64, kU64, kU32, kU64>("v_lshl_add_u64", kGfx9Targets),
+         kU64, kU64, kU32, kU64>("v_lshl_add_u64", kGfx942 | kGfx950),
 
     // Sums, 32 bits
     Exact<kAdd, kU32, kU32, kU32>("v_add_u32", kGfx9Targets),

@@ -73,6 +73,43 @@ const Op* ExecSwap(Wave& wave, const Op* op) {
   return op + 1;
 }
 
+// Rows of 16 lanes, or halves of the wave: the odd ones of the first register change places with
+// the even ones of the second. A lane whose partner is off is treated as by DPP: FI reads it
+// anyway, BOUND_CTRL gives zero, else the lane keeps its value.
+template <unsigned kSpan>
+const Op* ExecSwapRows(Wave& wave, const Op* op) {
+  uint64_t exec = wave.exec();
+  uint32_t* first = wave.Row(op->operand[0].index);
+  uint32_t* second = wave.Row(op->operand[1].index);
+  bool fetch_inactive = op->imm & 1;
+  bool bound_control = op->imm & 2;
+  for (unsigned i = 0; i < wave.lanes; ++i) {
+    if (i & kSpan) continue;
+    unsigned odd = i + kSpan;
+    uint32_t to_first = second[i];
+    uint32_t to_second = first[odd];
+    bool even_on = exec >> i & 1;
+    bool odd_on = exec >> odd & 1;
+    if (odd_on && (even_on || fetch_inactive || bound_control))
+      first[odd] = even_on || fetch_inactive ? to_first : 0;
+    if (even_on && (odd_on || fetch_inactive || bound_control))
+      second[i] = odd_on || fetch_inactive ? to_second : 0;
+  }
+  return op + 1;
+}
+
+// The VOP3 form has FI and BOUND_CTRL in the place of op_sel.
+bool PrepareSwapRows(const AsmInstruction& instruction, const Architecture&, Op* op, std::string*) {
+  op->imm = instruction.size == 8 ? instruction.words[0] >> 11 & 3 : 0;
+  return true;
+}
+
+template <unsigned kSpan>
+constexpr Row SwapRows(std::string_view mnemonic) {
+  return {mnemonic, &ExecSwapRows<kSpan>, {Ty::kB32, Ty::kB32}, nullptr, 0,
+          kGfx950,  &PrepareSwapRows};
+}
+
 const Op* ExecSwapRelative(Wave& wave, const Op* op) {
   uint32_t m0 = wave.sgpr[kM0];
   uint32_t source = op->operand[1].index + (m0 & 0x3FF);
@@ -129,6 +166,8 @@ constexpr Row kRows[] = {
      0,
      kRdnaTargets},
     {"v_swap_b32", &ExecSwap, {Ty::kB32, Ty::kB32}},
+    SwapRows<16>("v_permlane16_swap_b32"),
+    SwapRows<32>("v_permlane32_swap_b32"),
     {"v_swaprel_b32", &ExecSwapRelative, {Ty::kB32, Ty::kB32}, nullptr, 0, kRdnaTargets},
     MoveRelative("v_movrels_b32", &ExecMoveRelativeSource),
     MoveRelative("v_movreld_b32", &ExecMoveRelativeDestination),

@@ -162,11 +162,18 @@ bool FindAtomicPlace(Wave& wave, const Op* op, AddressKind kind, uint64_t addres
   return true;
 }
 
-void StoreLoadedToLds(Wave& wave, int64_t offset, uint64_t mask, const uint32_t* row) {
-  int64_t base = (wave.sgpr[kM0] & 0xFFFF) + offset;
+void StoreLoadedToLds(Wave& wave, int64_t offset, uint64_t mask, unsigned dwords,
+                      const uint32_t* rows) {
+  // gfx950's LDS needs more than 16 bits.
+  uint32_t bits = wave.architecture->bit & kGfx950 ? 0x3FFFF : 0xFFFF;
+  int64_t base = (wave.sgpr[kM0] & bits) + offset;
+  unsigned step = dwords == 1 ? 4 : 16;
   ForEachLane(mask, [&](unsigned lane) {
-    int64_t at = base + lane * 4;
-    if (at >= 0 && at + 4 <= wave.lds_bytes) StoreElement(wave.lds + at, row[lane]);
+    for (unsigned k = 0; k < dwords; ++k) {
+      int64_t at = base + lane * step + k * 4;
+      if (at >= 0 && at + 4 <= wave.lds_bytes)
+        StoreElement(wave.lds + at, rows[k * kRowLanes + lane]);
+    }
   });
 }
 

@@ -264,8 +264,9 @@ inline bool StoreGlobal(Wave& wave, const Op* op, const LaneAddresses& addresses
 
 // ---- LDS ----
 
-// Writes one dword per lane of `mask` as "load to LDS" instructions do: lane i's goes to
-// M0[15:0] + offset + 4 * i.
-void StoreLoadedToLds(Wave& wave, int64_t offset, uint64_t mask, const uint32_t* row);
+// Writes `dwords` dwords per lane of `mask` as "load to LDS" instructions do: lane i's go to
+// M0 + offset + 4 * i, or 16 * i if they are several.
+void StoreLoadedToLds(Wave& wave, int64_t offset, uint64_t mask, unsigned dwords,
+                      const uint32_t* rows);
 
 }  // namespace rochound::softgpu

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The matrix core of gfx942: v_mfma_* (D = A * B + C for one or more blocks), v_smfmac_* (A is 4:2
-// sparse) and the moves between VGPRs and AGPRs. EXEC and MODE are ignored, as the manual says.
+// The matrix core of the CDNA targets: v_mfma_* (D = A * B + C for one or more blocks), v_smfmac_*
+// (A is 4:2 sparse) and the moves between VGPRs and AGPRs. EXEC and MODE are ignored, as the manual
+// says. gfx90a spells the same instructions without the last underscores, and its f16 and bf16
+// flush denormals. gfx950's v_mfma_*_f8f6f4 are in matrix_scaled.cpp.
 //
 // Floats are accumulated by one fma per k, in the order of k, rounded to nearest, denormals kept.
 // That is a choice: in which order and with how many bits hardware adds is not documented, and no
@@ -16,6 +18,7 @@
 #include <cstring>
 
 #include "softgpu/isa/semantics/mini_float.h"
+#include "softgpu/isa/semantics/ocp_float.h"
 #include "softgpu/isa/tables.h"
 #include "softgpu/isa/vector.h"
 
@@ -23,6 +26,7 @@ namespace rochound::softgpu {
 namespace {
 
 constexpr unsigned kLanes = 64;
+constexpr uint32_t kSince942 = kGfx942 | kGfx950;
 
 // ---- Element types ----
 
@@ -41,6 +45,10 @@ struct XSingleElement {
     return std::bit_cast<float>((word + 0xFFFu + (word >> 13 & 1)) & ~0x1FFFu);
   }
 };
+inline float Flush(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  return std::bit_cast<float>(bits & 0x7F800000u ? bits : bits & 0x80000000u);
+}
 struct HalfElement {
   using Sum = float;
   static constexpr unsigned kBits = 16;
@@ -51,6 +59,21 @@ struct BrainElement {
   static constexpr unsigned kBits = 16;
   static Sum Decode(uint64_t bits) { return BrainToFloat(static_cast<uint32_t>(bits) & 0xFFFF); }
 };
+// gfx90a: denormal inputs, addends and results count as zero.
+struct FlushedHalfElement : HalfElement {
+  static constexpr bool kFlushes = true;
+  static Sum Decode(uint64_t bits) {
+    return HalfElement::Decode(bits & 0x7C00 ? bits : bits & 0x8000);
+  }
+};
+struct FlushedBrainElement : BrainElement {
+  static constexpr bool kFlushes = true;
+  static Sum Decode(uint64_t bits) { return Flush(BrainElement::Decode(bits)); }
+};
+template <typename Element>
+constexpr bool Flushes() {
+  return requires { Element::kFlushes; };
+}
 template <typename Mini>
 struct MiniElement {
   using Sum = float;
@@ -59,6 +82,8 @@ struct MiniElement {
 };
 using Fp8Element = MiniElement<Fp8>;
 using Bf8Element = MiniElement<Bf8>;
+using OcpFp8Element = MiniElement<OcpFp8>;
+using OcpBf8Element = MiniElement<OcpBf8>;
 struct ByteElement {
   using Sum = int32_t;
   static constexpr unsigned kBits = 8;
@@ -151,6 +176,7 @@ struct Product {
         if (negate) sum = -sum;
       } else {
         sum = std::bit_cast<Sum>(static_cast<uint32_t>(bits));
+        if constexpr (Flushes<A>()) sum = Flush(sum);
       }
     });
   }
@@ -162,6 +188,7 @@ struct Product {
         wave.Row(operand.index + reg)[lane] = static_cast<uint32_t>(bits);
         wave.Row(operand.index + reg + 1)[lane] = static_cast<uint32_t>(bits >> 32);
       } else {
+        if constexpr (Flushes<A>()) sum = Flush(sum);
         wave.Row(operand.index + reg)[lane] = std::bit_cast<uint32_t>(sum);
       }
     });
@@ -237,12 +264,12 @@ struct Dense : Product<kM, kM, kK, kBlocks, A, B> {
 };
 
 template <unsigned kM, unsigned kK, unsigned kBlocks, typename A, typename B = A>
-constexpr Row Mfma(std::string_view mnemonic) {
+constexpr Row Mfma(std::string_view mnemonic, uint32_t targets = kSince942) {
   using D = Dense<kM, kK, kBlocks, A, B>;
   // A constant C has the type of the sum.
   constexpr Ty kC = A::kBits == 64 ? Ty::kF64 : Ty::kRaw;
-  return {mnemonic,     &D::Exec,   {Ty::kRaw, Ty::kRaw, Ty::kRaw, kC}, nullptr, kIgnoresExec,
-          kGfx9Targets, &D::Prepare};
+  return {mnemonic, &D::Exec,   {Ty::kRaw, Ty::kRaw, Ty::kRaw, kC}, nullptr, kIgnoresExec,
+          targets,  &D::Prepare};
 }
 
 // ---- Sparse ----
@@ -309,10 +336,10 @@ struct Sparse : Product<kM, kM, kK, 1, A, B> {
 };
 
 template <unsigned kM, unsigned kK, typename A, typename B = A>
-constexpr Row Smfmac(std::string_view mnemonic) {
+constexpr Row Smfmac(std::string_view mnemonic, uint32_t targets = kSince942) {
   using S = Sparse<kM, kK, A, B>;
-  return {mnemonic,     &S::Exec,   {Ty::kRaw, Ty::kRaw, Ty::kRaw, Ty::kRaw}, nullptr, kIgnoresExec,
-          kGfx9Targets, &S::Prepare};
+  return {mnemonic, &S::Exec,   {Ty::kRaw, Ty::kRaw, Ty::kRaw, Ty::kRaw}, nullptr, kIgnoresExec,
+          targets,  &S::Prepare};
 }
 
 constexpr Row Move(std::string_view mnemonic) {
@@ -329,8 +356,8 @@ constexpr Row kRows[] = {
     Mfma<4, 1, 16, SingleElement>("v_mfma_f32_4x4x1_16b_f32"),
     Mfma<32, 2, 1, SingleElement>("v_mfma_f32_32x32x2_f32"),
     Mfma<16, 4, 1, SingleElement>("v_mfma_f32_16x16x4_f32"),
-    Mfma<32, 4, 1, XSingleElement>("v_mfma_f32_32x32x4_xf32"),
-    Mfma<16, 8, 1, XSingleElement>("v_mfma_f32_16x16x8_xf32"),
+    Mfma<32, 4, 1, XSingleElement>("v_mfma_f32_32x32x4_xf32", kGfx942),
+    Mfma<16, 8, 1, XSingleElement>("v_mfma_f32_16x16x8_xf32", kGfx942),
 
     Mfma<32, 4, 2, HalfElement>("v_mfma_f32_32x32x4_2b_f16"),
     Mfma<16, 4, 4, HalfElement>("v_mfma_f32_16x16x4_4b_f16"),
@@ -350,14 +377,22 @@ constexpr Row kRows[] = {
     Mfma<32, 16, 1, ByteElement>("v_mfma_i32_32x32x16_i8"),
     Mfma<16, 32, 1, ByteElement>("v_mfma_i32_16x16x32_i8"),
 
-    Mfma<32, 16, 1, Bf8Element>("v_mfma_f32_32x32x16_bf8_bf8"),
-    Mfma<32, 16, 1, Bf8Element, Fp8Element>("v_mfma_f32_32x32x16_bf8_fp8"),
-    Mfma<32, 16, 1, Fp8Element, Bf8Element>("v_mfma_f32_32x32x16_fp8_bf8"),
-    Mfma<32, 16, 1, Fp8Element>("v_mfma_f32_32x32x16_fp8_fp8"),
-    Mfma<16, 32, 1, Bf8Element>("v_mfma_f32_16x16x32_bf8_bf8"),
-    Mfma<16, 32, 1, Bf8Element, Fp8Element>("v_mfma_f32_16x16x32_bf8_fp8"),
-    Mfma<16, 32, 1, Fp8Element, Bf8Element>("v_mfma_f32_16x16x32_fp8_bf8"),
-    Mfma<16, 32, 1, Fp8Element>("v_mfma_f32_16x16x32_fp8_fp8"),
+    Mfma<32, 16, 1, Bf8Element>("v_mfma_f32_32x32x16_bf8_bf8", kGfx942),
+    Mfma<32, 16, 1, OcpBf8Element>("v_mfma_f32_32x32x16_bf8_bf8", kGfx950),
+    Mfma<32, 16, 1, Bf8Element, Fp8Element>("v_mfma_f32_32x32x16_bf8_fp8", kGfx942),
+    Mfma<32, 16, 1, OcpBf8Element, OcpFp8Element>("v_mfma_f32_32x32x16_bf8_fp8", kGfx950),
+    Mfma<32, 16, 1, Fp8Element, Bf8Element>("v_mfma_f32_32x32x16_fp8_bf8", kGfx942),
+    Mfma<32, 16, 1, OcpFp8Element, OcpBf8Element>("v_mfma_f32_32x32x16_fp8_bf8", kGfx950),
+    Mfma<32, 16, 1, Fp8Element>("v_mfma_f32_32x32x16_fp8_fp8", kGfx942),
+    Mfma<32, 16, 1, OcpFp8Element>("v_mfma_f32_32x32x16_fp8_fp8", kGfx950),
+    Mfma<16, 32, 1, Bf8Element>("v_mfma_f32_16x16x32_bf8_bf8", kGfx942),
+    Mfma<16, 32, 1, OcpBf8Element>("v_mfma_f32_16x16x32_bf8_bf8", kGfx950),
+    Mfma<16, 32, 1, Bf8Element, Fp8Element>("v_mfma_f32_16x16x32_bf8_fp8", kGfx942),
+    Mfma<16, 32, 1, OcpBf8Element, OcpFp8Element>("v_mfma_f32_16x16x32_bf8_fp8", kGfx950),
+    Mfma<16, 32, 1, Fp8Element, Bf8Element>("v_mfma_f32_16x16x32_fp8_bf8", kGfx942),
+    Mfma<16, 32, 1, OcpFp8Element, OcpBf8Element>("v_mfma_f32_16x16x32_fp8_bf8", kGfx950),
+    Mfma<16, 32, 1, Fp8Element>("v_mfma_f32_16x16x32_fp8_fp8", kGfx942),
+    Mfma<16, 32, 1, OcpFp8Element>("v_mfma_f32_16x16x32_fp8_fp8", kGfx950),
 
     Mfma<16, 4, 1, DoubleElement>("v_mfma_f64_16x16x4_f64"),
     Mfma<4, 4, 4, DoubleElement>("v_mfma_f64_4x4x4_4b_f64"),
@@ -368,14 +403,73 @@ constexpr Row kRows[] = {
     Smfmac<32, 16, BrainElement>("v_smfmac_f32_32x32x16_bf16"),
     Smfmac<16, 64, ByteElement>("v_smfmac_i32_16x16x64_i8"),
     Smfmac<32, 32, ByteElement>("v_smfmac_i32_32x32x32_i8"),
-    Smfmac<16, 64, Bf8Element>("v_smfmac_f32_16x16x64_bf8_bf8"),
-    Smfmac<16, 64, Bf8Element, Fp8Element>("v_smfmac_f32_16x16x64_bf8_fp8"),
-    Smfmac<16, 64, Fp8Element, Bf8Element>("v_smfmac_f32_16x16x64_fp8_bf8"),
-    Smfmac<16, 64, Fp8Element>("v_smfmac_f32_16x16x64_fp8_fp8"),
-    Smfmac<32, 32, Bf8Element>("v_smfmac_f32_32x32x32_bf8_bf8"),
-    Smfmac<32, 32, Bf8Element, Fp8Element>("v_smfmac_f32_32x32x32_bf8_fp8"),
-    Smfmac<32, 32, Fp8Element, Bf8Element>("v_smfmac_f32_32x32x32_fp8_bf8"),
-    Smfmac<32, 32, Fp8Element>("v_smfmac_f32_32x32x32_fp8_fp8"),
+    Smfmac<16, 64, Bf8Element>("v_smfmac_f32_16x16x64_bf8_bf8", kGfx942),
+    Smfmac<16, 64, OcpBf8Element>("v_smfmac_f32_16x16x64_bf8_bf8", kGfx950),
+    Smfmac<16, 64, Bf8Element, Fp8Element>("v_smfmac_f32_16x16x64_bf8_fp8", kGfx942),
+    Smfmac<16, 64, OcpBf8Element, OcpFp8Element>("v_smfmac_f32_16x16x64_bf8_fp8", kGfx950),
+    Smfmac<16, 64, Fp8Element, Bf8Element>("v_smfmac_f32_16x16x64_fp8_bf8", kGfx942),
+    Smfmac<16, 64, OcpFp8Element, OcpBf8Element>("v_smfmac_f32_16x16x64_fp8_bf8", kGfx950),
+    Smfmac<16, 64, Fp8Element>("v_smfmac_f32_16x16x64_fp8_fp8", kGfx942),
+    Smfmac<16, 64, OcpFp8Element>("v_smfmac_f32_16x16x64_fp8_fp8", kGfx950),
+    Smfmac<32, 32, Bf8Element>("v_smfmac_f32_32x32x32_bf8_bf8", kGfx942),
+    Smfmac<32, 32, OcpBf8Element>("v_smfmac_f32_32x32x32_bf8_bf8", kGfx950),
+    Smfmac<32, 32, Bf8Element, Fp8Element>("v_smfmac_f32_32x32x32_bf8_fp8", kGfx942),
+    Smfmac<32, 32, OcpBf8Element, OcpFp8Element>("v_smfmac_f32_32x32x32_bf8_fp8", kGfx950),
+    Smfmac<32, 32, Fp8Element, Bf8Element>("v_smfmac_f32_32x32x32_fp8_bf8", kGfx942),
+    Smfmac<32, 32, OcpFp8Element, OcpBf8Element>("v_smfmac_f32_32x32x32_fp8_bf8", kGfx950),
+    Smfmac<32, 32, Fp8Element>("v_smfmac_f32_32x32x32_fp8_fp8", kGfx942),
+    Smfmac<32, 32, OcpFp8Element>("v_smfmac_f32_32x32x32_fp8_fp8", kGfx950),
+
+    // gfx90a.
+    Mfma<32, 1, 2, SingleElement>("v_mfma_f32_32x32x1f32", kGfx90a),
+    Mfma<16, 1, 4, SingleElement>("v_mfma_f32_16x16x1f32", kGfx90a),
+    Mfma<4, 1, 16, SingleElement>("v_mfma_f32_4x4x1f32", kGfx90a),
+    Mfma<32, 2, 1, SingleElement>("v_mfma_f32_32x32x2f32", kGfx90a),
+    Mfma<16, 4, 1, SingleElement>("v_mfma_f32_16x16x4f32", kGfx90a),
+    Mfma<32, 4, 2, FlushedHalfElement>("v_mfma_f32_32x32x4f16", kGfx90a),
+    Mfma<16, 4, 4, FlushedHalfElement>("v_mfma_f32_16x16x4f16", kGfx90a),
+    Mfma<4, 4, 16, FlushedHalfElement>("v_mfma_f32_4x4x4f16", kGfx90a),
+    Mfma<32, 8, 1, FlushedHalfElement>("v_mfma_f32_32x32x8f16", kGfx90a),
+    Mfma<16, 16, 1, FlushedHalfElement>("v_mfma_f32_16x16x16f16", kGfx90a),
+    Mfma<32, 2, 2, FlushedBrainElement>("v_mfma_f32_32x32x2bf16", kGfx90a),
+    Mfma<16, 2, 4, FlushedBrainElement>("v_mfma_f32_16x16x2bf16", kGfx90a),
+    Mfma<4, 2, 16, FlushedBrainElement>("v_mfma_f32_4x4x2bf16", kGfx90a),
+    Mfma<32, 4, 1, FlushedBrainElement>("v_mfma_f32_32x32x4bf16", kGfx90a),
+    Mfma<16, 8, 1, FlushedBrainElement>("v_mfma_f32_16x16x8bf16", kGfx90a),
+    Mfma<32, 4, 2, FlushedBrainElement>("v_mfma_f32_32x32x4bf16_1k", kGfx90a),
+    Mfma<16, 4, 4, FlushedBrainElement>("v_mfma_f32_16x16x4bf16_1k", kGfx90a),
+    Mfma<4, 4, 16, FlushedBrainElement>("v_mfma_f32_4x4x4bf16_1k", kGfx90a),
+    Mfma<32, 8, 1, FlushedBrainElement>("v_mfma_f32_32x32x8bf16_1k", kGfx90a),
+    Mfma<16, 16, 1, FlushedBrainElement>("v_mfma_f32_16x16x16bf16_1k", kGfx90a),
+    Mfma<32, 4, 2, ByteElement>("v_mfma_i32_32x32x4i8", kGfx90a),
+    Mfma<16, 4, 4, ByteElement>("v_mfma_i32_16x16x4i8", kGfx90a),
+    Mfma<4, 4, 16, ByteElement>("v_mfma_i32_4x4x4i8", kGfx90a),
+    Mfma<32, 8, 1, ByteElement>("v_mfma_i32_32x32x8i8", kGfx90a),
+    Mfma<16, 16, 1, ByteElement>("v_mfma_i32_16x16x16i8", kGfx90a),
+    Mfma<16, 4, 1, DoubleElement>("v_mfma_f64_16x16x4f64", kGfx90a),
+    Mfma<4, 4, 4, DoubleElement>("v_mfma_f64_4x4x4f64", kGfx90a),
+
+    // gfx950: twice as deep.
+    Mfma<16, 32, 1, HalfElement>("v_mfma_f32_16x16x32_f16", kGfx950),
+    Mfma<32, 16, 1, HalfElement>("v_mfma_f32_32x32x16_f16", kGfx950),
+    Mfma<16, 32, 1, BrainElement>("v_mfma_f32_16x16x32_bf16", kGfx950),
+    Mfma<32, 16, 1, BrainElement>("v_mfma_f32_32x32x16_bf16", kGfx950),
+    Mfma<16, 64, 1, ByteElement>("v_mfma_i32_16x16x64_i8", kGfx950),
+    Mfma<32, 32, 1, ByteElement>("v_mfma_i32_32x32x32_i8", kGfx950),
+    Smfmac<16, 64, HalfElement>("v_smfmac_f32_16x16x64_f16", kGfx950),
+    Smfmac<32, 32, HalfElement>("v_smfmac_f32_32x32x32_f16", kGfx950),
+    Smfmac<16, 64, BrainElement>("v_smfmac_f32_16x16x64_bf16", kGfx950),
+    Smfmac<32, 32, BrainElement>("v_smfmac_f32_32x32x32_bf16", kGfx950),
+    Smfmac<16, 128, ByteElement>("v_smfmac_i32_16x16x128_i8", kGfx950),
+    Smfmac<32, 64, ByteElement>("v_smfmac_i32_32x32x64_i8", kGfx950),
+    Smfmac<16, 128, OcpBf8Element>("v_smfmac_f32_16x16x128_bf8_bf8", kGfx950),
+    Smfmac<16, 128, OcpBf8Element, OcpFp8Element>("v_smfmac_f32_16x16x128_bf8_fp8", kGfx950),
+    Smfmac<16, 128, OcpFp8Element, OcpBf8Element>("v_smfmac_f32_16x16x128_fp8_bf8", kGfx950),
+    Smfmac<16, 128, OcpFp8Element>("v_smfmac_f32_16x16x128_fp8_fp8", kGfx950),
+    Smfmac<32, 64, OcpBf8Element>("v_smfmac_f32_32x32x64_bf8_bf8", kGfx950),
+    Smfmac<32, 64, OcpBf8Element, OcpFp8Element>("v_smfmac_f32_32x32x64_bf8_fp8", kGfx950),
+    Smfmac<32, 64, OcpFp8Element, OcpBf8Element>("v_smfmac_f32_32x32x64_fp8_bf8", kGfx950),
+    Smfmac<32, 64, OcpFp8Element>("v_smfmac_f32_32x32x64_fp8_fp8", kGfx950),
 };
 
 }  // namespace
