@@ -81,6 +81,8 @@ SingleWaveResult RunSingleWave(std::string_view target, unsigned wave_size,
   wave.memory = &reader;
   wave.code = cache.get();
   wave.environment = &environment;
+  SplitBarrier barrier{.members = 1};
+  wave.split_barrier = &barrier;
   wave.scratch_base = state.scratch_base;
   wave.scratch_bytes_per_lane = state.scratch_bytes_per_lane;
   wave.SetPair(kSharedBase, kSharedAperture);

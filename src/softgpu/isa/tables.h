@@ -21,9 +21,11 @@ std::vector<std::string> ImplementedMnemonics(std::string_view target);
 
 // The families, in semantics/.
 std::span<const Row> ScalarRows();        // SOP1, SOP2, SOPK, SOPC
+std::span<const Row> ScalarFloatRows();   // the same of floats (gfx12)
 std::span<const Row> ControlRows();       // SOPP: branches, barriers, messages, waits, hints
 std::span<const Row> ScalarMemoryRows();  // SMEM
 std::span<const Row> IntegerRows();       // VALU integer and bit operations, moves
+std::span<const Row> VectorGfx11Rows();   // VALU odds and ends since gfx11
 std::span<const Row> FloatRows();         // VALU f32, f64, f16
 std::span<const Row> ConvertRows();       // VALU conversions
 std::span<const Row> CompareRows();       // v_cmp, v_cmpx, v_cmp_class

@@ -45,6 +45,20 @@ class WaveEnvironment {
   virtual bool GlobalWaveSync(Wave& wave, const Op* op, uint32_t value) = 0;
 };
 
+// The barrier of a workgroup that is signalled and waited for apart (gfx12). A wave that has
+// signalled may go on until it waits. The waves of a workgroup run on one thread.
+struct SplitBarrier {
+  uint32_t members = 0;
+  uint32_t signalled = 0;
+  uint64_t completed = 0;  // how often
+
+  void CompleteIfAll() {
+    if (signalled == 0 || signalled < members) return;
+    signalled = 0;
+    ++completed;
+  }
+};
+
 struct Wave {
   alignas(64) uint32_t sgpr[kScalarRegisterCount] = {};  // see ScalarRegister
   uint32_t* rows = nullptr;                              // kRegisterRows x kRowLanes
@@ -71,6 +85,8 @@ struct Wave {
   uint32_t hw_id = 0;        // HW_ID, or HW_ID1
   uint32_t xcc_id = 0;       // the die
   uint64_t sync_ticket = 0;  // not 0: waits at a global barrier
+  SplitBarrier* split_barrier = nullptr;
+  uint64_t barriers_passed = 0;  // completions of the split barrier at this wave's last wait
   Fault fault;
 
   uint32_t* Row(unsigned index) { return rows + index * kRowLanes; }

@@ -46,6 +46,8 @@ void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architectu
   count_ = (items + kernel.wave_size - 1) / kernel.wave_size;
   live_ = count_;
   at_barrier_ = 0;
+  split_barrier_ = {.members = count_};
+  split_barriers_seen_ = 0;
   instructions_ = 0;
   scratch_ = scratch;
   uint32_t lds_bytes = (kernel.group_bytes + architecture.lds_granule - 1) /
@@ -89,6 +91,8 @@ void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architectu
     wave.scc = false;
     wave.stop = StopReason::kNone;
     wave.sync_ticket = 0;
+    wave.split_barrier = &split_barrier_;
+    wave.barriers_passed = 0;
     wave.wave_in_group = static_cast<uint8_t>(number);
     wave.hw_id = HardwareId(architecture, place, number, simds_per_unit);
     wave.xcc_id = place.xcc;
@@ -159,6 +163,8 @@ Workgroup::Turn Workgroup::Run(const std::atomic<bool>& cancelled) {
         case StopReason::kEnd:
           slot.state = State::kEnded;
           --live_;
+          --split_barrier_.members;
+          split_barrier_.CompleteIfAll();
           progressed = true;
           break;
         case StopReason::kBarrier:
@@ -173,7 +179,8 @@ Workgroup::Turn Workgroup::Run(const std::atomic<bool>& cancelled) {
       if (cancelled.load(std::memory_order_relaxed)) return Turn::kMore;
     }
     if (live_ == 0) return Turn::kFinished;
-    if (at_barrier_ == live_) {
+    if (at_barrier_ == live_ || split_barriers_seen_ != split_barrier_.completed) {
+      split_barriers_seen_ = split_barrier_.completed;
       for (unsigned i = 0; i < count_; ++i) {
         if (waves_[i]->state == State::kAtBarrier) waves_[i]->state = State::kReady;
       }

@@ -68,6 +68,8 @@ class Workgroup {
   unsigned count_ = 0;  // waves in use
   unsigned live_ = 0;
   unsigned at_barrier_ = 0;
+  SplitBarrier split_barrier_;
+  uint64_t split_barriers_seen_ = 0;  // whose waiting waves were let go
   unsigned failed_ = 0;
   uint64_t instructions_ = 0;
   std::vector<uint64_t> lds_;  // 64-bit elements for alignment

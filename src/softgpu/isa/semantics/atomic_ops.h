@@ -62,6 +62,10 @@ inline constexpr auto kReverseSub = [](T old, T data, T) -> T { return data - ol
 // Stops at zero.
 template <typename T>
 inline constexpr auto kClampSub = [](T old, T data, T) -> T { return old < data ? 0 : old - data; };
+// Only if it does not fall below zero.
+template <typename T>
+inline constexpr auto kConditionalSub =
+    [](T old, T data, T) -> T { return old >= data ? old - data : old; };
 template <typename T>
 inline constexpr auto kMinSigned = [](T old, T data, T) -> T {
   return static_cast<Signed<T>>(data) < static_cast<Signed<T>>(old) ? data : old;

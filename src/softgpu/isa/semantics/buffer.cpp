@@ -186,6 +186,10 @@ constexpr Row Atomic(std::string_view mnemonic) {
   return {mnemonic,    &ExecAtomic<T, F, kCompares, false>, kRawOperands, nullptr, 0,
           kAllTargets, &PrepareAtomic<T, F, kCompares>};
 }
+constexpr Row For(uint32_t targets, Row row) {
+  row.targets = targets;
+  return row;
+}
 constexpr Row Nothing(std::string_view mnemonic) {
   return {mnemonic, &ExecNothing, {}, nullptr, kNoEffect};
 }
@@ -217,6 +221,7 @@ constexpr Row kRows[] = {
     Store<kBits96>("buffer_store_dwordx3"),
     Store<kBits128>("buffer_store_dwordx4"),
 
+    For(kGfx12Targets, Atomic<B32, kConditionalSub<B32>>("buffer_atomic_cond_sub_u32")),
     Atomic<B32, kSwap<B32>>("buffer_atomic_swap"),
     Atomic<B32, kCompareSwap<B32>, true>("buffer_atomic_cmpswap"),
     Atomic<B32, kAdd<B32>>("buffer_atomic_add"),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // SOPP: branches, barriers, messages, and the many instructions that only matter to timing.
+#include <array>
+
 #include "softgpu/isa/code_cache.h"
 #include "softgpu/isa/tables.h"
 #include "softgpu/machine/gpu_clock.h"
@@ -21,6 +23,58 @@ const Op* ExecBranch(Wave& wave, const Op* op) {
 }
 
 const Op* ExecBarrier(Wave& wave, const Op* op) { return wave.Stop(StopReason::kBarrier, op + 1); }
+
+// ---- gfx12's barrier of two parts ----
+// Number -1 is the workgroup's. -2 is the trap handler's, which a kernel cannot signal, and 0 does
+// nothing. Named barriers (1 and up, with a number or in M0) are not implemented.
+
+bool PrepareBarrier(const AsmInstruction& instruction, const Architecture&, Op* op,
+                    std::string* why) {
+  const AsmOperand& number = instruction.operands[instruction.operands.size() - 1];
+  op->imm = number.integer;
+  // The immediate of s_barrier_wait is 16 bits, signed.
+  if (instruction.mnemonic == "s_barrier_wait") op->imm = static_cast<int16_t>(number.integer);
+  bool is_number =
+      number.kind == AsmOperand::Kind::kInline || number.kind == AsmOperand::Kind::kLiteral;
+  if (is_number && op->imm <= 0 && op->imm >= -2) return true;
+  *why = "named barrier";
+  return false;
+}
+
+// True if nobody has signalled since the barrier was last complete.
+bool SignalBarrier(Wave& wave, const Op* op) {
+  if (op->imm != -1) return false;
+  SplitBarrier& barrier = *wave.split_barrier;
+  bool is_first = barrier.signalled == 0;
+  ++barrier.signalled;
+  barrier.CompleteIfAll();
+  return is_first;
+}
+
+const Op* ExecBarrierSignal(Wave& wave, const Op* op) {
+  SignalBarrier(wave, op);
+  return op + 1;
+}
+
+const Op* ExecBarrierSignalIsFirst(Wave& wave, const Op* op) {
+  wave.scc = SignalBarrier(wave, op);
+  return op + 1;
+}
+
+const Op* ExecBarrierWait(Wave& wave, const Op* op) {
+  if (op->imm != -1) return op + 1;
+  if (wave.split_barrier->completed == wave.barriers_passed)
+    return wave.Stop(StopReason::kBarrier, op);
+  wave.barriers_passed = wave.split_barrier->completed;
+  return op + 1;
+}
+
+const Op* ExecBarrierState(Wave& wave, const Op* op) {
+  const SplitBarrier& barrier = *wave.split_barrier;
+  uint32_t state = op->imm == -1 ? barrier.signalled << 16 | barrier.members << 4 | 1 : 0;
+  WriteScalar32(wave, op->operand[0], state);
+  return op + 1;
+}
 
 // A sleeping wave is usually spinning on memory: give the others a turn.
 const Op* ExecSleep(Wave& wave, const Op* op) { return wave.Stop(StopReason::kYield, op + 1); }
@@ -88,6 +142,10 @@ constexpr Row Branch(std::string_view mnemonic, uint32_t flags = 0) {
   return {mnemonic, &ExecBranch<Condition>, {Ty::kImmediate}, nullptr, kBranches | flags};
 }
 
+constexpr Row Barrier(std::string_view mnemonic, Exec exec, std::array<Ty, kMaxOperands> types) {
+  return {mnemonic, exec, types, nullptr, 0, kGfx12Targets, &PrepareBarrier};
+}
+
 constexpr Row Hint(std::string_view mnemonic, uint32_t targets = kAllTargets) {
   return {mnemonic, &ExecNothing, {}, nullptr, kNoEffect, targets};
 }
@@ -108,7 +166,12 @@ constexpr Row kRows[] = {
     Branch<[](const Wave&) { return false; }>("s_cbranch_cdbgsys_or_user"),
     Branch<[](const Wave&) { return false; }>("s_cbranch_cdbgsys_and_user"),
     {"s_barrier", &ExecBarrier, {}},
+    Barrier("s_barrier_signal", &ExecBarrierSignal, {Ty::kRaw}),
+    Barrier("s_barrier_signal_isfirst", &ExecBarrierSignalIsFirst, {Ty::kRaw}),
+    Barrier("s_barrier_wait", &ExecBarrierWait, {Ty::kImmediate}),
+    Barrier("s_get_barrier_state", &ExecBarrierState, {Ty::kB32, Ty::kRaw}),
     {"s_sleep", &ExecSleep, {Ty::kImmediate}},
+    {"s_sleep_var", &ExecSleep, {Ty::kB32}, nullptr, 0, kGfx12Targets},
     {"s_sendmsg", &ExecMessage, {Ty::kImmediate}, nullptr, 0, kAllTargets, &PrepareMessage},
     {"s_sendmsg_rtn_b32",
      &ExecRealTime32,

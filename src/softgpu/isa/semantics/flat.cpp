@@ -14,10 +14,10 @@ namespace rochound::softgpu {
 namespace {
 
 using atomic_ops::kAdd, atomic_ops::kAddReal, atomic_ops::kAddTwoBrains, atomic_ops::kAddTwoHalves,
-    atomic_ops::kAnd, atomic_ops::kClampSub, atomic_ops::kCompareSwap, atomic_ops::kCompareSwapReal,
-    atomic_ops::kDecrement, atomic_ops::kIncrement, atomic_ops::kMax, atomic_ops::kMaxReal,
-    atomic_ops::kMaxSigned, atomic_ops::kMin, atomic_ops::kMinReal, atomic_ops::kMinSigned,
-    atomic_ops::kOr, atomic_ops::kSub, atomic_ops::kSwap, atomic_ops::kXor;
+    atomic_ops::kAnd, atomic_ops::kClampSub, atomic_ops::kConditionalSub, atomic_ops::kCompareSwap,
+    atomic_ops::kCompareSwapReal, atomic_ops::kDecrement, atomic_ops::kIncrement, atomic_ops::kMax,
+    atomic_ops::kMaxReal, atomic_ops::kMaxSigned, atomic_ops::kMin, atomic_ops::kMinReal,
+    atomic_ops::kMinSigned, atomic_ops::kOr, atomic_ops::kSub, atomic_ops::kSwap, atomic_ops::kXor;
 using enum AddressKind;
 
 // ---- Addresses ----
@@ -505,6 +505,10 @@ constexpr Row kRows[] = {
     Atomic<B64, kAddReal<B64>, kFlat>("flat_atomic_add_f64"),
     Atomic<B64, kMinReal<B64>, kFlat>("flat_atomic_min_f64"),
     Atomic<B64, kMaxReal<B64>, kFlat>("flat_atomic_max_f64"),
+
+    Atomic<B32, kClampSub<B32>, kFlat>("flat_atomic_csub", kGfx12Targets),
+    Atomic<B32, kConditionalSub<B32>, kFlat>("flat_atomic_cond_sub_u32", kGfx12Targets),
+    Atomic<B32, kConditionalSub<B32>, kGlobal>("global_atomic_cond_sub_u32", kGfx12Targets),
 
     Atomic<B32, kSwap<B32>, kGlobal>("global_atomic_swap"),
     AtomicCompare<B32, kCompareSwap<B32>, kGlobal>("global_atomic_cmpswap"),

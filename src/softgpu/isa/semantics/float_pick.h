@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// min, max, min3, max3 and med3 of floats, on their bits: the rules for zeros, NaNs and signaling
-// NaNs (MODE.IEEE) are about bits, and integers vectorise. Used by the scalar and the packed rows.
+// min, max, min3, max3, med3 and their mixtures, of floats, on their bits: the rules for zeros,
+// NaNs and signaling NaNs (MODE.IEEE) are about bits, and integers vectorise. Used by the scalar
+// and the packed rows.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,16 @@
 
 namespace rochound::softgpu {
 
-enum class Pick : uint8_t { kMin, kMax, kMin3, kMax3, kMed3 };
+// The last two take the smaller (greater) of the first two, then the greater (smaller) with the
+// third.
+enum class Pick : uint8_t { kMin, kMax, kMin3, kMax3, kMed3, kMinMax, kMaxMin };
 
 struct PickRules {
-  bool ieee;               // MODE.IEEE
-  bool first_of_two_nans;  // gfx10; gfx9 gives the second
-  bool no_nans = false;    // none in the whole row: the common case, and much shorter
+  bool ieee;                // MODE.IEEE
+  bool first_of_two_nans;   // since gfx10; gfx9 gives the second
+  bool no_nans = false;     // none in the whole row: the common case, and much shorter
+  bool quiets_two = false;  // gfx12's num forms: two NaNs give a quiet one
+  bool propagates = false;  // gfx12's minimum and maximum: a NaN wins, quieted
 };
 
 template <typename WordType, typename SignedType, WordType kInfinityBits, WordType kQuietBit>
@@ -63,6 +68,12 @@ struct Picker {
   static Word Two(Word a, Word b) {
     Word result = Select(Mask(kMax ? Key(a) > Key(b) : Key(a) < Key(b)), a, b);
     if constexpr (kRules.no_nans) return result;
+    if constexpr (kRules.propagates) {
+      result = Select(IsNan(b), b, result);
+      result = Select(IsNan(a), a, result);
+      result = Select(IsSignaling(b), b | F::kQuiet, result);
+      return Select(IsSignaling(a), a | F::kQuiet, result);
+    }
     if constexpr (kRules.first_of_two_nans) {
       result = Select(IsNan(a), b, result);
       result = Select(IsNan(b), a, result);
@@ -70,6 +81,7 @@ struct Picker {
       result = Select(IsNan(b), a, result);
       result = Select(IsNan(a), b, result);
     }
+    if constexpr (kRules.quiets_two) result = Select(IsNan(a) & IsNan(b), a | F::kQuiet, result);
     if constexpr (kRules.ieee) {
       result = Select(IsSignaling(b), b | F::kQuiet, result);
       result = Select(IsSignaling(a), a | F::kQuiet, result);
@@ -83,6 +95,8 @@ struct Picker {
     if constexpr (kPick == Pick::kMax) return Two<true, kRules>(a, b);
     if constexpr (kPick == Pick::kMin3) return Two<false, kRules>(Two<false, kRules>(a, b), c);
     if constexpr (kPick == Pick::kMax3) return Two<true, kRules>(Two<true, kRules>(a, b), c);
+    if constexpr (kPick == Pick::kMinMax) return Two<true, kRules>(Two<false, kRules>(a, b), c);
+    if constexpr (kPick == Pick::kMaxMin) return Two<false, kRules>(Two<true, kRules>(a, b), c);
     if constexpr (kPick == Pick::kMed3) {
       Signed x = Key(a), y = Key(b), z = Key(c);
       Signed max3 = Larger(Larger(x, y), z);
@@ -170,10 +184,22 @@ const Op* ExecPick(Wave& wave, const Op* op) {
       {&PickLanes<F, kLayout, kPick, {false, false}>, &PickLanes<F, kLayout, kPick, {false, true}>},
       {&PickLanes<F, kLayout, kPick, {true, false}>, &PickLanes<F, kLayout, kPick, {true, true}>},
   };
-  bool is_gfx10 = (wave.architecture->bit & kGfx10Targets) != 0;
-  LaneLoop loop = kLoops[IeeeMode(wave)][is_gfx10];
+  bool is_rdna = (wave.architecture->bit & kRdnaTargets) != 0;
+  LaneLoop loop = kLoops[IeeeMode(wave)][is_rdna];
   return RunVector(wave, op, loop, op->row->types[0], op->imm2 != 0);
 }
+
+// gfx12 has no IEEE mode, but two kinds of each instruction.
+template <typename F, PickLayout kLayout, Pick kPick, PickRules kRules>
+const Op* ExecPickBy(Wave& wave, const Op* op) {
+  return RunVector(wave, op, &PickLanes<F, kLayout, kPick, kRules>, op->row->types[0],
+                   op->imm2 != 0);
+}
+
+inline constexpr PickRules kNumbersWin = {
+    .ieee = false, .first_of_two_nans = true, .quiets_two = true};
+inline constexpr PickRules kNansWin = {
+    .ieee = false, .first_of_two_nans = true, .propagates = true};
 
 template <typename F, PickLayout kLayout, Pick kPick, Ty kType>
 constexpr Row PickRow(std::string_view mnemonic, uint32_t flags = 0,
@@ -182,6 +208,14 @@ constexpr Row PickRow(std::string_view mnemonic, uint32_t flags = 0,
   if (PickSources(kPick) == 3) row.types[3] = kType;
   row.flags = flags;
   row.prepare = prepare;
+  return row;
+}
+
+template <typename F, PickLayout kLayout, Pick kPick, Ty kType, PickRules kRules>
+constexpr Row PickRowBy(std::string_view mnemonic, decltype(Row::prepare) prepare = nullptr) {
+  Row row = PickRow<F, kLayout, kPick, kType>(mnemonic, 0, prepare);
+  row.exec = &ExecPickBy<F, kLayout, kPick, kRules>;
+  row.targets = kGfx12Targets;
   return row;
 }
 

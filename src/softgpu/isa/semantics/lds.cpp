@@ -301,9 +301,9 @@ void Gather(Wave& wave, const uint32_t* source, uint32_t* dst, From&& from) {
   }
 }
 
-// How many lanes reach each other: gfx10 treats the halves of a wave64 apart.
+// How many lanes reach each other: gfx10 and gfx11 treat the halves of a wave64 apart.
 unsigned CrossbarLanes(const Wave& wave) {
-  return wave.architecture->bit & kRdnaTargets ? 32 : wave.lanes;
+  return wave.architecture->bit & (kGfx10Targets | kGfx11Targets) ? 32 : wave.lanes;
 }
 
 const Op* ExecPermuteBackward(Wave& wave, const Op* op) {
@@ -313,6 +313,20 @@ const Op* ExecPermuteBackward(Wave& wave, const Op* op) {
   uint32_t offset = FirstOffset(op);
   Gather(wave, wave.Row(form.data), wave.Row(form.result), [=](unsigned lane) {
     return (lane & ~(reach - 1)) | ((address[lane] + offset) / 4 & (reach - 1));
+  });
+  return op + 1;
+}
+
+// Lanes that are off give their value, too.
+const Op* ExecPermuteBackwardFromAll(Wave& wave, const Op* op) {
+  MemoryForm form = MemoryForm::Of(op);
+  const uint32_t* address = wave.Row(form.address);
+  uint32_t offset = FirstOffset(op);
+  alignas(64) uint32_t copy[kRowLanes];
+  std::copy_n(wave.Row(form.data), wave.lanes, copy);
+  uint32_t* dst = wave.Row(form.result);
+  ForEachLane(wave.exec(), [&](unsigned lane) {
+    dst[lane] = copy[(address[lane] + offset) / 4 & (wave.lanes - 1u)];
   });
   return op + 1;
 }
@@ -463,6 +477,12 @@ template <typename T, auto F, Numbers N = Numbers::kBits>
 constexpr Row Atomic2Return(std::string_view mnemonic) {
   return Make<LdsForm{.result = true, .data = 2}>(mnemonic, &ExecAtomic<T, F, true, N>);
 }
+template <LdsForm kForm>
+constexpr Row MakeFor(uint32_t targets, std::string_view mnemonic, Exec exec) {
+  Row row = Make<kForm>(mnemonic, exec);
+  row.targets = targets;
+  return row;
+}
 constexpr Row WaveSync(std::string_view mnemonic) {
   return {mnemonic, &ExecGlobalWaveSync, {Ty::kRaw}};
 }
@@ -474,6 +494,8 @@ constexpr auto kCompareStore =
 template <typename T>
 constexpr auto kCompareStoreReal =
     [](T old, T compare, T data) -> T { return kCompareSwapReal<T>(old, data, compare); };
+
+constexpr uint32_t kSinceGfx11 = kGfx11Targets | kGfx12Targets;
 
 using B32 = uint32_t;
 using B64 = uint64_t;
@@ -605,6 +627,34 @@ constexpr Row kRows[] = {
     Make<LdsForm{.result = true, .data = 1}>("ds_permute_b32", &ExecPermuteForward),
     Make<LdsForm{.result = true, .data = 1}>("ds_bpermute_b32", &ExecPermuteBackward),
     Make<LdsForm{.result = true}>("ds_swizzle_b32", &ExecSwizzle),
+
+    // Since gfx11 the new value comes first.
+    MakeFor<LdsForm{.data = 2}>(kSinceGfx11, "ds_cmpstore_b32",
+                                &ExecAtomic<B32, kCompareSwap<B32>, true, kBits>),
+    MakeFor<LdsForm{.data = 2}>(kSinceGfx11, "ds_cmpstore_b64",
+                                &ExecAtomic<B64, kCompareSwap<B64>, true, kBits>),
+    MakeFor<LdsForm{.result = true, .data = 2}>(kSinceGfx11, "ds_cmpstore_rtn_b32",
+                                                &ExecAtomic<B32, kCompareSwap<B32>, true, kBits>),
+    MakeFor<LdsForm{.result = true, .data = 2}>(kSinceGfx11, "ds_cmpstore_rtn_b64",
+                                                &ExecAtomic<B64, kCompareSwap<B64>, true, kBits>),
+    MakeFor<LdsForm{.data = 2}>(kGfx11Targets, "ds_cmpstore_f32",
+                                &ExecAtomic<B32, kCompareSwapReal<B32>, true, kReal>),
+    MakeFor<LdsForm{.data = 2}>(kGfx11Targets, "ds_cmpstore_f64",
+                                &ExecAtomic<B64, kCompareSwapReal<B64>, true, kReal>),
+    MakeFor<LdsForm{.result = true, .data = 2}>(
+        kGfx11Targets, "ds_cmpstore_rtn_f32", &ExecAtomic<B32, kCompareSwapReal<B32>, true, kReal>),
+    MakeFor<LdsForm{.result = true, .data = 2}>(
+        kGfx11Targets, "ds_cmpstore_rtn_f64", &ExecAtomic<B64, kCompareSwapReal<B64>, true, kReal>),
+    MakeFor<LdsForm{.data = 1}>(kGfx12Targets, "ds_cond_sub_u32",
+                                &ExecAtomic<B32, kConditionalSub<B32>, false, kBits>),
+    MakeFor<LdsForm{.result = true, .data = 1}>(
+        kGfx12Targets, "ds_cond_sub_rtn_u32", &ExecAtomic<B32, kConditionalSub<B32>, false, kBits>),
+    MakeFor<LdsForm{.data = 1}>(kGfx12Targets, "ds_sub_clamp_u32",
+                                &ExecAtomic<B32, kClampSub<B32>, false, kBits>),
+    MakeFor<LdsForm{.result = true, .data = 1}>(kGfx12Targets, "ds_sub_clamp_rtn_u32",
+                                                &ExecAtomic<B32, kClampSub<B32>, false, kBits>),
+    MakeFor<LdsForm{.result = true, .data = 1}>(kGfx12Targets, "ds_bpermute_fi_b32",
+                                                &ExecPermuteBackwardFromAll),
 
     {"ds_nop", &ExecNothing, {}, nullptr, kNoEffect},
     WaveSync("ds_gws_init"),

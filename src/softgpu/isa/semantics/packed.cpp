@@ -100,6 +100,10 @@ template <Pick kPick>
 constexpr Row HalfPairPick(std::string_view mnemonic) {
   return PickRow<PickHalf, PickLayout::kBothHalves, kPick, kV2F16>(mnemonic);
 }
+template <Pick kPick, PickRules kRules>
+constexpr Row HalfPairPickBy(std::string_view mnemonic) {
+  return PickRowBy<PickHalf, PickLayout::kBothHalves, kPick, kV2F16, kRules>(mnemonic);
+}
 
 // Bits are only moved: the halves are not quieted and not flushed.
 void PackLanes(void* dst, const void* const* src, unsigned lanes) {
@@ -277,6 +281,10 @@ constexpr Row kRows[] = {
      &RefuseSignsOnPairs},
     HalfPairPick<Pick::kMin>("v_pk_min_f16"),
     HalfPairPick<Pick::kMax>("v_pk_max_f16"),
+    HalfPairPickBy<Pick::kMin, kNumbersWin>("v_pk_min_num_f16"),
+    HalfPairPickBy<Pick::kMax, kNumbersWin>("v_pk_max_num_f16"),
+    HalfPairPickBy<Pick::kMin, kNansWin>("v_pk_minimum_f16"),
+    HalfPairPickBy<Pick::kMax, kNansWin>("v_pk_maximum_f16"),
 
     {"v_pk_fma_f32",
      &ExecVector,

@@ -360,6 +360,10 @@ constexpr Row Plain(std::string_view mnemonic) {
   return {mnemonic, &ExecScalar<F, Scc::kKept, D, A...>, {D, A...}};
 }
 template <auto F, Ty D, Ty... A>
+constexpr Row PlainFor(uint32_t targets, std::string_view mnemonic) {
+  return {mnemonic, &ExecScalar<F, Scc::kKept, D, A...>, {D, A...}, nullptr, 0, targets};
+}
+template <auto F, Ty D, Ty... A>
 constexpr Row NonZero(std::string_view mnemonic) {
   return {mnemonic, &ExecScalar<F, Scc::kNonZero, D, A...>, {D, A...}};
 }
@@ -616,6 +620,14 @@ constexpr Row kRows[] = {
           Ty::kB32, Ty::kB32>("s_pack_lh_b32_b16"),
     Plain<[](uint32_t a, uint32_t b) { return (a >> 16) | (b & 0xFFFF0000); }, Ty::kB32, Ty::kB32,
           Ty::kB32>("s_pack_hh_b32_b16"),
+    PlainFor<[](uint32_t a, uint32_t b) { return (a >> 16) | b << 16; }, Ty::kB32, Ty::kB32,
+             Ty::kB32>(kGfx11Targets | kGfx12Targets, "s_pack_hl_b32_b16"),
+    PlainFor<[](uint64_t a, uint64_t b) { return a + b; }, Ty::kU64, Ty::kU64, Ty::kU64>(
+        kGfx12Targets, "s_add_nc_u64"),
+    PlainFor<[](uint64_t a, uint64_t b) { return a - b; }, Ty::kU64, Ty::kU64, Ty::kU64>(
+        kGfx12Targets, "s_sub_nc_u64"),
+    PlainFor<[](uint64_t a, uint64_t b) { return a * b; }, Ty::kU64, Ty::kU64, Ty::kU64>(
+        kGfx12Targets, "s_mul_u64"),
     {"s_cbranch_g_fork", &ExecForkRegister, {Ty::kB64, Ty::kB64}, nullptr, 0, kGfx9Targets},
 
     // SOPC
