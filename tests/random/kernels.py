@@ -39,6 +39,7 @@ SPECIAL = {
     "f64": [("Mantissa", "f64")],
 }
 
+BUDGET = 250  # a kernel's expressions: few large kernels would take most of the time
 OUTPUTS = 24  # as in model.h
 MEMORY = 128
 # Workgroups of whole waves, of which lanes may be read at will, and others.
@@ -87,6 +88,9 @@ class Maker:
         self.scope = None       # variables by type: [(name, type)]
         self.functions = []     # that may be called here
         self.in_function = False
+        self.budget = BUDGET    # expressions that may still be made
+        self.limit = 9          # of the depth of expressions
+        self.seed, self.turns = int(seed), {}
 
     def number(self):
         self.next += 1
@@ -94,6 +98,12 @@ class Maker:
 
     def chance(self, percent):
         return self.random.randrange(100) < percent
+
+    def in_turn(self, options):
+        """One of some, in such an order that few kernels see them all."""
+        name = str(options)
+        self.turns[name] = self.turns.get(name, 3 * self.seed) + 1
+        return options[self.turns[name] % len(options)]
 
     def type(self):
         if self.chance(60):
@@ -175,16 +185,17 @@ class Maker:
                     r.choice(COMPARE))
 
     def expr(self, type_, depth, uniform=False):
-        made = self.bare_expr(type_, depth, uniform)
+        made = self.bare_expr(type_, min(depth, self.limit), uniform)
         if made.kids and type_ != "bool" and not self.in_function and self.chance(30):
             made = Expr("keep", type_, [made], self.random.randrange(64))
         return made
 
     def bare_expr(self, type_, depth, uniform):
         r = self.random
+        self.budget -= 1
         if type_ == "bool":
             return self.condition(depth, uniform)
-        if depth <= 0 or self.chance(10):
+        if depth <= 0 or self.budget < 0 or self.chance(10):
             return self.leaf(type_, uniform)
 
         def kid(t=type_):
@@ -308,7 +319,7 @@ class Maker:
             type_ = r.choice(["f32", "f64", "pair"])
             return Stmt("own_real", [self.expr("i32", 2), self.expr("i32", 2)], type=type_, at=at, lds=lds, place=place,
                         op=r.choice(["kAdd", "kAdd", "kMin", "kMax"]), used=self.chance(60))
-        kind = r.choice(["kAdd", "kSub", "kMin", "kMax", "kAnd", "kOr", "kXor", "kCasAdd", "kExchange", "kCas", "kInc", "kDec"])
+        kind = self.in_turn(["kAdd", "kSub", "kMin", "kInc", "kMax", "kAnd", "kDec", "kOr", "kXor", "kCasAdd", "kExchange", "kCas"])
         type_ = r.choice(["u32", "u64", "i32", "i64"] if kind in ("kMin", "kMax") else ["u32", "u64"])
         return Stmt("own", [self.expr(type_, 3)], type=type_, at=at, lds=lds, place=place, op=kind, how=how, used=self.chance(65))
 
@@ -326,26 +337,23 @@ class Maker:
                        self.expr("u32", 2), self.expr("u32", 3))
 
         if everywhere and self.whole_waves and self.chance(75):
-            what = r.randrange(20)
-            if what < 6:
+            what = self.in_turn(["Shuffle", "Dpp", "Row", "ReadLane", "ShuffleXor", "Dpp", "Swizzle", "WriteLane", "ShuffleUp", "Row",
+                                 "Send", "ShuffleDown", "Dpp"])
+            if what.startswith("Shuffle"):
                 type_ = r.choice([t for t in ("u32", "u64", "i32", "i64", "f32", "f64") if self.variable(t)])
-                width, what = r.choice([2, 4, 8, 16, 32]), r.choice(["Shuffle", "ShuffleXor", "ShuffleUp", "ShuffleDown"])
+                width = r.choice([2, 4, 8, 16, 32])
                 second = self.expr("i32", 2) if what == "Shuffle" else Expr("const", "i32", data=str(r.randrange(width)))
                 return put(type_, what, self.expr(type_, 3), second, after=f", {width}")
-            if what < 10:
+            if what == "Dpp":
                 return dpp()
-            if what < 14:
+            if what == "Row":
                 return put("u32", f"RowOperation<{r.randrange(128)}>", self.expr("u32", 2), self.expr("u32", 3))
-            if what < 16:
+            if what == "Swizzle":
                 pattern = 0x8000 | r.randrange(256) if self.chance(40) else r.randrange(0x8000)
                 return put("u32", f"Swizzle<{pattern:#x}>", self.expr("u32", 3))
-            if what < 17:
-                return put("u32", "Send", self.expr("u32", 3), self.expr("u32", 1, uniform=True))
-            if what < 19:
-                return put("u32", "ReadLane", self.expr("u32", 3), self.expr("u32", 2, uniform=True))
-            return put("u32", "WriteLane", self.expr("u32", 3), self.expr("u32", 1, uniform=True),
-                       self.expr("u32", 1, uniform=True))
-        what = r.choice(["Ballot", "Ballot", "Any", "All", "FirstLane", "Count", "Dpp"])
+            operands = [self.expr("u32", 1, uniform=True) for _ in range(2 if what == "WriteLane" else 1)]
+            return put("u32", what, self.expr("u32", 3), *operands)
+        what = self.in_turn(["Ballot", "FirstLane", "Any", "Dpp", "Count", "All"])
         if what == "Dpp":
             return dpp()
         if what == "FirstLane":
@@ -368,7 +376,10 @@ class Maker:
 
     def block(self, size, depth, uniform_place, waves, loop=False):
         """uniform_place: all lanes of the workgroup are here; waves: wave operations are allowed; loop: break is."""
-        return [self.statement(depth, uniform_place, waves, loop) for _ in range(size)]
+        made = []
+        while len(made) < size and (self.budget > 0 or not made):
+            made.append(self.statement(depth, uniform_place, waves, loop))
+        return made
 
     def statement(self, depth, uniform_place, waves, loop):
         r = self.random
@@ -376,17 +387,17 @@ class Maker:
         if not self.in_function:
             if choice < 9:
                 return self.memory()
-            if choice < 18:
+            if choice < 20:
                 return self.atomic()
-            if choice < 30 and waves and self.has_waves:
+            if choice < 33 and waves and self.has_waves:
                 return self.wave(uniform_place)
-            if choice < 37 and uniform_place and self.has_lds:
+            if choice < 39 and uniform_place and self.has_lds:
                 return self.exchange()
         elif choice < 10:
             return Stmt("leave", [self.condition(2)], how="return")
-        if choice < 42 and loop:
+        if choice < 43 and loop:
             return Stmt("leave", [self.condition(2)], how=r.choice(["break", "continue"]))
-        if choice < 65 and depth > 0:
+        if choice < 66 and depth > 0:
             what = r.randrange(10)
             if what < 5:
                 uniform = uniform_place and self.chance(25)
@@ -439,6 +450,12 @@ class Maker:
         for index in range(r.choice([0, 0, 1, 2, 3])):
             self.make_function(index)
         kernel.statements = self.block(r.randrange(4, 10), r.choice([1, 2, 2, 3]), True, self.has_waves)
+        # Some more of what needs no deep expressions, here and there, so that few kernels have seen it all.
+        self.limit, self.budget = 1, BUDGET
+        more = [self.own_atomic, self.own_atomic, self.memory]
+        more += [lambda: self.wave(True)] * (3 if self.has_waves else 0) + [self.exchange] * (2 if self.has_lds else 0)
+        for make_it in more:
+            kernel.statements.insert(r.randrange(len(kernel.statements) + 1), make_it())
         return kernel
 
 

@@ -5,16 +5,18 @@
 usage: mutate.py --hipcc FILE --runner FILE --rochound FILE --folder FOLDER [--kernels 0-59] [--levels 1,3] [--gpus ...]
                  [--only TEXT] [--summary FILE] [--jobs N]
 
-The faults of mutations.py are put into a copy of the sources below --folder, all of them, each of them asleep until the
-environment variable ROCHOUND_MUTANT says its number; so the interpreter is built once, and the kernels are compiled
+The faults of mutations.py are put into a copy of the interpreter's sources in --folder, all of them, each of them asleep
+until the environment variable ROCHOUND_MUTANT says its number; so the interpreter is built once, and the kernels are compiled
 once. Each fault is then tried file by file until a kernel differs or crashes. --summary writes the table into the page.
 Run it where ROCm is (./dev shell), after ./dev build rochound rochound_softgpu rochound_softgpu_core random_runner.
 Exit code 0: at least 90% are found. 1: fewer. 2: a fault has no place any more, or something does not build.
 """
 
 import argparse
+import concurrent.futures
 import datetime
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -56,28 +58,31 @@ def mutated(texts):
     return bad
 
 
-def prepare_tree(options):
-    """A copy of the checkout with the faults in it; files that do not change keep their age."""
-    tree = os.path.join(options.folder, "tree")
-    for part in ("CMakeLists.txt", "CMakePresets.json", "include", "src", "tests", "tools"):
-        mirror(os.path.join(ROOT, part), os.path.join(tree, part), os.path.join(ROOT, "src/softgpu/isa"))
+def prepare_sources(options):
+    """The interpreter's sources with the faults in them, in the folder; the sources to compile, and what has no place."""
     isa = os.path.join(ROOT, "src/softgpu/isa")
     texts = {}
     for folder, _, names in os.walk(isa):
         for name in names:
             path = os.path.join(folder, name)
-            with open(path, encoding="utf-8") as text:
-                texts[os.path.relpath(path, isa)] = text.read()
+            texts[os.path.relpath(path, isa)] = read(path).decode()
     bad = mutated(texts)
+    changed = {path for path in texts if "rochound_mutant ==" in texts[path]}
+    for path in changed:
+        texts[path] = '#include "softgpu/isa/mutant.h"\n' + texts[path]
     texts["mutant.h"] = HEADER
-    for path, text in texts.items():
-        if "rochound_mutant ==" in text:
-            text = '#include "softgpu/isa/mutant.h"\n' + text
-        to = os.path.join(tree, "src/softgpu/isa", path)
+    includes = {path: set(re.findall(r'#include "softgpu/isa/(.*)"', text)) for path, text in texts.items()}
+    while True:  # whoever includes a changed file is changed
+        more = {path for path in texts if path not in changed and includes[path] & changed}
+        if not more:
+            break
+        changed |= more
+    for path in changed | {"mutant.h"}:
+        to = os.path.join(options.folder, "src/softgpu/isa", path)
         os.makedirs(os.path.dirname(to), exist_ok=True)
-        if not os.path.exists(to) or read(to) != text.encode():
-            run_random.write(to, text)
-    return tree, bad
+        if not os.path.exists(to) or read(to).decode() != texts[path]:
+            run_random.write(to, texts[path])
+    return sorted(path for path in changed if path.endswith(".cpp") and not path.endswith("_test.cpp")), bad
 
 
 def read(path):
@@ -85,30 +90,45 @@ def read(path):
         return data.read()
 
 
-def mirror(source, to, without):
-    if source == without:
-        return
-    if os.path.isdir(source):
-        os.makedirs(to, exist_ok=True)
-        for name in os.listdir(source):
-            mirror(os.path.join(source, name), os.path.join(to, name), without)
-    elif not os.path.exists(to) or read(source) != read(to):
-        shutil.copy2(source, to)
-
-
-def build(options, tree):
-    """A folder that looks like a build, with the mutated interpreter in it."""
-    made = os.path.join(options.folder, "build")
-    subprocess.run([os.path.join(tree, "tools/build.sh"), made, "release", "-j2", "rochound_softgpu_core"], check=True)
-    place, normal = os.path.join(options.folder, "install"), os.path.dirname(os.path.dirname(os.path.abspath(options.rochound)))
+def build(options, sources):
+    """Compiles these sources as the build does, but quickly, and links them with the rest of the build. Gives a folder
+    that looks like a build, with that interpreter in it."""
+    normal = os.path.dirname(os.path.dirname(os.path.abspath(options.rochound)))
+    library = "lib/librochound_softgpu_core.so"
+    commands = subprocess.run(["ninja", "-C", normal, "-t", "commands", library], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout.split("\n")
+    work, objects = [], []
+    newest = max(os.path.getmtime(os.path.join(folder, name))
+                 for top in (os.path.join(options.folder, "src"), os.path.join(ROOT, "src/softgpu/isa"))
+                 for folder, _, names in os.walk(top) for name in names)
+    for source in sources:
+        end = f" -c {ROOT}/src/softgpu/isa/{source}"
+        command = next((line for line in commands if line.endswith(end)), None)
+        if command is None:
+            continue  # not part of the library
+        to = os.path.join(options.folder, "objects", os.path.basename(source) + ".o")
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        objects.append(to)
+        if os.path.exists(to) and os.path.getmtime(to) > newest:
+            continue
+        command = re.sub(r" -M[DTF](?: \S+\.(?:o|d)(?= ))?", "", command.removesuffix(end))
+        command = re.sub(r" -o \S+", "", command).replace(f" -I{ROOT}/src", f" -I{options.folder}/src -I{ROOT}/src")
+        work.append(f"{command} -O1 -g0 -w -o {to} -c {options.folder}/src/softgpu/isa/{source}")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda command: subprocess.run(command, shell=True, cwd=normal, check=True), work))
+    place = os.path.join(options.folder, "install")
     for part in ("bin/rochound", "lib", "share"):
         source, to = os.path.join(normal, part), os.path.join(place, part)
         if os.path.isdir(source):
-            shutil.copytree(source, to, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.a"))
+            shutil.copytree(source, to, dirs_exist_ok=True)
         elif os.path.exists(source):
             os.makedirs(os.path.dirname(to), exist_ok=True)
             shutil.copy2(source, to)
-    shutil.copy2(os.path.join(made, "lib/librochound_softgpu_core.so"), os.path.join(place, "lib"))
+    archive = os.path.join(place, "lib/librochound_softgpu_isa.a")
+    subprocess.run(["ar", "r", archive, *objects], check=True)
+    link = next(line for line in commands if f"-o {library} " in line)
+    link = link.replace("lib/librochound_softgpu_isa.a", archive).replace(f"-o {library} ", f"-o {place}/{library} ")
+    subprocess.run(re.sub(r" -Wl,--dependency-file=\S+", "", link), shell=True, cwd=normal, check=True)
     return os.path.join(place, "bin/rochound")
 
 
@@ -159,11 +179,11 @@ def main():
     options.folder = os.path.abspath(options.folder)
     os.makedirs(options.folder, exist_ok=True)
 
-    tree, bad = prepare_tree(options)
+    sources, bad = prepare_sources(options)
     for line in bad:
         print(f"NO PLACE {line}")
     runner = run_random.Runner(options)
-    runner.rochound = build(options, tree)
+    runner.rochound = build(options, sources)
     jobs = compile_kernels(options, runner)
     os.environ.pop("ROCHOUND_MUTANT", None)
     sound = find(runner, jobs, 0)

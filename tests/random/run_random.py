@@ -101,7 +101,7 @@ class Runner:
                 if started not in left:
                     raise Broken(f"{' '.join(command[:8])}: {outcome}\n{outcome.tail(6)}")
                 guilty = started
-                failures.append(Failure(*guilty, "crash", f"{outcome}\n{outcome.tail(6)}"))
+                failures.append(Failure(*guilty, "crash", why_it_crashed(outcome)))
                 left.remove(guilty)
         return failures
 
@@ -156,6 +156,12 @@ class Runner:
         return self.run(gpu, library, [code], len(batch))
 
 
+def why_it_crashed(outcome):
+    """What the software GPU said of it, or else the end of all that was said."""
+    said = [line for line in outcome.err.split("\n") if line.startswith("rochound softgpu:")]
+    return f"  {outcome}: {said[-1][:400]}" if said else f"  {outcome}\n{outcome.tail(6)}"
+
+
 def write(path, text):
     with open(path, "w", encoding="utf-8") as out:
         out.write(text)
@@ -168,7 +174,9 @@ class Results:
         self.path, self.versions, self.rows, self.lock = path, versions, [], threading.Lock()
         if path and os.path.exists(path):
             with open(path, encoding="utf-8") as lines:
-                rows = [json.loads(line) for line in lines if line.endswith("}\n")]
+                whole = [line for line in lines if line.endswith("}\n")]
+            write(path, "".join(whole))  # without the end of one that was killed
+            rows = [json.loads(line) for line in whole]
             self.rows = [row for row in rows if row["kernels"] == versions["kernels"]]
 
     def done(self, seeds, gpu, level):

@@ -243,13 +243,13 @@ int Main(int argc, char** argv) {
       hipFunction_t function;
       const std::string name = "Kernel" + std::to_string(position);
       HIP_MUST(hipModuleGetFunction(&function, modules[code], name.c_str()));
-      printf("RUN %d %d\n", code, position);
-      fflush(stdout);
       u8* in = in_room.Of(kInput);
       u8* out = out_room.Of(trial->before.size());
       HIP_MUST(hipMemcpy(in, trial->input.data(), kInput, hipMemcpyHostToDevice));
       HIP_MUST(hipMemcpy(out, trial->before.data(), trial->before.size(), hipMemcpyHostToDevice));
       trial->Aim(in, out);
+      printf("RUN %d %d\n", code, position);
+      fflush(stdout);
       void* parameters[] = {&trial->args};
       HIP_MUST(hipModuleLaunchKernel(function, kernel.groups, 1, 1, kernel.shape[0],
                                      kernel.shape[1], kernel.shape[2], 0, nullptr, parameters,
