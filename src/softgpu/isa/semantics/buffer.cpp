@@ -71,7 +71,10 @@ const Op* ExecLoad(Wave& wave, const Op* op) {
   uint64_t mask = wave.exec();
   if (mask == 0) return op + 1;
   BufferAccess access = BufferAccess::Of(wave, op);
-  return LoadBuffer<M>(wave, op, mask, access, wave.Row(access.data)) ? op + 1 : nullptr;
+  uint32_t* dst = wave.Row(access.data);
+  if (!LoadBuffer<M>(wave, op, mask, access, dst)) return nullptr;
+  ClearOtherHalf<M>(wave, mask, dst);
+  return op + 1;
 }
 
 template <MemoryType M>

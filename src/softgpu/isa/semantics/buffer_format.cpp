@@ -137,6 +137,7 @@ const Op* ExecTypedLoad(Wave& wave, const Op* op) {
   LaneBytes bytes;
   uint64_t in_range;
   if (!ReadBuffer(wave, op, access, mask, format.bytes(), true, &bytes, &in_range)) return nullptr;
+  bool keeps = KeepsOtherHalf(wave);
   uint32_t one = format.is_integer() ? 1 : kD16 ? 0x3C00 : 0x3F800000;
   ForEachLane(mask, [&](unsigned lane) {
     bool inside = in_range >> lane & 1;
@@ -154,6 +155,7 @@ const Op* ExecTypedLoad(Wave& wave, const Op* op) {
       } else {
         uint32_t& dst = wave.Row(access.data + i / 2)[lane];
         bool high = P == Packing::kHigh || i % 2 == 1;
+        if (!keeps && (P == Packing::kHigh || i % 2 == 0)) dst = 0;
         dst = high ? (dst & 0xFFFF) | value << 16 : (dst & 0xFFFF0000) | (value & 0xFFFF);
       }
     }

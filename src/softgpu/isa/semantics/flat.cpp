@@ -97,7 +97,10 @@ template <MemoryType M, AddressKind K>
 const Op* ExecLoad(Wave& wave, const Op* op) {
   uint64_t mask = wave.exec();
   if (mask == 0) return op + 1;
-  return Load<M, K>(wave, op, mask, wave.Row(MemoryForm::Of(op).result)) ? op + 1 : nullptr;
+  uint32_t* dst = wave.Row(MemoryForm::Of(op).result);
+  if (!Load<M, K>(wave, op, mask, dst)) return nullptr;
+  ClearOtherHalf<M>(wave, mask, dst);
+  return op + 1;
 }
 
 template <MemoryType M, AddressKind K>

@@ -32,6 +32,19 @@ struct MemoryForm {
   void Store(Op* op) const { op->imm2 = std::bit_cast<uint64_t>(*this); }
 };
 
+// CDNA's registers have ECC over whole dwords, so there a load of one half clears the other; LLVM
+// does not count on the old half (d16PreservesUnusedBits), and Tensile's kernels count on zeros.
+inline bool KeepsOtherHalf(const Wave& wave) { return !(wave.architecture->bit & kGfx9Targets); }
+
+// Ends a load of type M into `dst`.
+template <MemoryType M>
+inline void ClearOtherHalf(const Wave& wave, uint64_t mask, uint32_t* dst) {
+  if constexpr (M.half != Half::kNone) {
+    if (KeepsOtherHalf(wave)) return;
+    ForEachLane(mask, [&](unsigned i) { dst[i] &= M.half == Half::kLow ? 0xFFFF : 0xFFFF0000; });
+  }
+}
+
 // Lane i is at base + offset[i].
 struct LaneAddresses {
   uint64_t base = 0;

@@ -75,8 +75,10 @@ uint16_t SecondData(MemoryForm form) { return form.scalar; }
 template <MemoryType M>
 const Op* ExecRead(Wave& wave, const Op* op) {
   MemoryForm form = MemoryForm::Of(op);
-  if (uint64_t mask = wave.exec(); mask != 0)
+  if (uint64_t mask = wave.exec(); mask != 0) {
     LoadLds<M>(wave, FirstOffset(op), wave.Row(form.address), mask, wave.Row(form.result));
+    ClearOtherHalf<M>(wave, mask, wave.Row(form.result));
+  }
   return op + 1;
 }
 
