@@ -43,7 +43,10 @@ int main() {
     HIP_CALL(hipStreamDestroy(stream));
   }
 
-  const uint32_t masks[][2] = {{0x0000000F, 0}, {0x00FF00FF, 0x1}};
+  hipDeviceProp_t properties;
+  HIP_CALL(hipGetDeviceProperties(&properties, 0));
+  const uint32_t second_word = properties.multiProcessorCount > 32 ? 1 : 0;
+  const uint32_t masks[][2] = {{0x0000000F, 0}, {0x00FF00FF, second_word}};
   for (const auto& mask : masks) {
     hipStream_t stream = nullptr;
     HIP_CALL(hipExtStreamCreateWithCUMask(&stream, 2, mask));

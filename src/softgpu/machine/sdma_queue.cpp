@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "softgpu/isa/architecture.h"
+
 namespace rochound::softgpu {
 namespace {
 
@@ -127,19 +129,30 @@ unsigned SdmaQueue::Copy(const uint32_t* p) {
 
 unsigned SdmaQueue::CopyRectangle(const uint32_t* p) {
   uint64_t element = uint64_t{1} << (p[0] >> 29);
+  // The fields became wider with gfx12, where the pitch moved to the upper half of its dword.
+  struct Fields {
+    uint32_t xy, z, pitch_shift, slice;
+  };
+  constexpr Fields kBeforeGfx12 = {0x3FFF, 0x7FF, 13, 0x0FFFFFFF};
+  constexpr Fields kGfx12 = {0xFFFF, 0x3FFF, 16, 0xFFFFFFFF};
+  const Architecture* architecture = FindArchitecture(device_.target);
+  const Fields& fields = architecture->bit & kGfx12Targets ? kGfx12 : kBeforeGfx12;
   struct Side {
     uint64_t base, x, y, z, pitch, slice;
   };
-  auto side = [](const uint32_t* w) {
-    return Side{Join(w[0], w[1]),         w[2] & 0x3FFF,
-                w[2] >> 16 & 0x3FFF,      w[3] & 0x7FF,
-                uint64_t{w[3] >> 13} + 1, uint64_t{w[4] & 0x0FFFFFFF} + 1};
+  auto side = [&fields](const uint32_t* w) {
+    return Side{Join(w[0], w[1]),
+                w[2] & fields.xy,
+                w[2] >> 16 & fields.xy,
+                w[3] & fields.z,
+                uint64_t{w[3] >> fields.pitch_shift} + 1,
+                uint64_t{w[4] & fields.slice} + 1};
   };
   Side from = side(p + 1);
   Side to = side(p + 6);
-  uint64_t width = (p[11] & 0x3FFF) + 1;
-  uint64_t height = (p[11] >> 16 & 0x3FFF) + 1;
-  uint64_t depth = (p[12] & 0x7FF) + 1;
+  uint64_t width = uint64_t{p[11] & fields.xy} + 1;
+  uint64_t height = uint64_t{p[11] >> 16 & fields.xy} + 1;
+  uint64_t depth = uint64_t{p[12] & fields.z} + 1;
   auto row = [element](const Side& s, uint64_t y, uint64_t z) {
     return s.base + ((s.z + z) * s.slice + (s.y + y) * s.pitch + s.x) * element;
   };
