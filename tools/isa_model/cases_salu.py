@@ -176,7 +176,13 @@ def add(book):
         book.add("s_cbranch_%s 1; s_mov_b32 s10, 1; s_mov_b32 s11, 2" % name)
     book.add("s_rfe_b64 s[2:3]; s_mov_b32 s10, 1; s_mov_b32 s11, 2", "s2=10008 s3=0")
     book.add("s_endpgm; s_mov_b32 s10, 1")
+    book.add("s_rfe_restore_b64 s[2:3], s4; s_mov_b32 s10, 1; s_mov_b32 s11, 2", "s2=10008 s3=0")
     book.add("s_endpgm_saved; s_mov_b32 s10, 1")
+    book.add("s_endpgm_ordered_ps_done; s_mov_b32 s10, 1")
+    book.add("s_setkill 1; s_mov_b32 s10, 1")
+    book.add("s_setkill 0; s_mov_b32 s10, 1")
+    book.add("s_sethalt 0; s_mov_b32 s10, 1")
+    book.add("s_setvskip s4, 3; s_mov_b32 s10, 1", "s4=fffffff7")
     book.add("s_mov_b32 s10, 1; s_trap 2; s_mov_b32 s11, 2", name="s_trap")
     # The low half with s20 holding the high one, then the high half: counts the passes in s21.
     for exec_ in ("ffffffffffffffff", "f0f0f0f000000000", "0f0f0f0f", "0"):

@@ -420,14 +420,25 @@ def debug_branch(wave, i):
     """No debugger: never taken."""
 
 
-@op("s_rfe_b64")
+@op("s_rfe_b64 s_rfe_restore_b64")
 def rfe(wave, i):
     wave.next_pc = read(wave, i.operands[0], 64)
 
 
-@op("s_endpgm s_endpgm_saved")
+@op("s_endpgm s_endpgm_saved s_endpgm_ordered_ps_done")
 def endpgm(wave, i):
     wave.next_pc = wave.end
+
+
+@op("s_setkill")
+def setkill(wave, i):
+    if i.operands[0].value & 1:
+        wave.next_pc = wave.end
+
+
+@op("s_sethalt s_setvskip")
+def clear_bit(wave, i):
+    """Cases only clear what is clear."""
 
 
 @op("s_trap")

@@ -127,6 +127,16 @@ const Op* ExecTrap(Wave& wave, const Op* op) {
   return wave.Stop(StopReason::kTrap, op);
 }
 
+// A bit is set or cleared. A halted wave waits for a debugger, and there is none.
+const Op* ExecSetKill(Wave& wave, const Op* op) {
+  return op->source->Simm16() & 1 ? ExecEnd(wave, op) : op + 1;
+}
+const Op* ExecSetHalt(Wave& wave, const Op* op) {
+  if (op->source->Simm16() & 1)
+    return wave.StopIllegal(op, "not implemented: halting in '" + op->source->text + "'");
+  return op + 1;
+}
+
 // gfx10 has shortcuts that set one field of MODE.
 const Op* ExecRoundMode(Wave& wave, const Op* op) {
   wave.mode = (wave.mode & ~0xFu) | (op->source->Simm16() & 0xF);
@@ -153,6 +163,9 @@ constexpr Row Hint(std::string_view mnemonic, uint32_t targets = kAllTargets) {
 constexpr Row kRows[] = {
     {"s_endpgm", &ExecEnd, {Ty::kImmediate}, nullptr, kEndsBlock},
     {"s_endpgm_saved", &ExecEnd, {}, nullptr, kEndsBlock},
+    {"s_endpgm_ordered_ps_done", &ExecEnd, {}, nullptr, kEndsBlock},
+    {"s_setkill", &ExecSetKill, {Ty::kImmediate}},
+    {"s_sethalt", &ExecSetHalt, {Ty::kImmediate}},
     Branch<[](const Wave&) { return true; }>("s_branch", kEndsBlock),
     Branch<[](const Wave& w) { return !w.scc; }>("s_cbranch_scc0"),
     Branch<[](const Wave& w) { return w.scc; }>("s_cbranch_scc1"),

@@ -197,6 +197,16 @@ const Op* ExecSetPc(Wave& wave, const Op* op) {
   return JumpTo(wave, op, ReadScalar64(wave, op->operand[0]));
 }
 
+// The mode in which vector instructions are skipped can only be left here.
+const Op* ExecSetSkip(Wave& wave, const Op* op) {
+  uint32_t bit = ReadScalar32(wave, op->operand[1]) & 31;
+  if (ReadScalar32(wave, op->operand[0]) >> bit & 1) {
+    return wave.StopIllegal(
+        op, "not implemented: skipping vector instructions by '" + op->source->text + "'");
+  }
+  return op + 1;
+}
+
 const Op* ExecSwapPc(Wave& wave, const Op* op) {
   uint64_t target = ReadScalar64(wave, op->operand[1]);
   WriteScalar64(wave, op->operand[0], op->next_address());
@@ -475,6 +485,9 @@ constexpr Row kRows[] = {
     {"s_setpc_b64", &ExecSetPc, {Ty::kB64}, nullptr, kEndsBlock},
     {"s_swappc_b64", &ExecSwapPc, {Ty::kB64, Ty::kB64}, nullptr, kEndsBlock},
     {"s_rfe_b64", &ExecSetPc, {Ty::kB64}, nullptr, kEndsBlock},
+    // The second operand restores what only a trap handler's wave has.
+    {"s_rfe_restore_b64", &ExecSetPc, {Ty::kB64, Ty::kB32}, nullptr, kEndsBlock, kGfx9Targets},
+    {"s_setvskip", &ExecSetSkip, {Ty::kB32, Ty::kB32}, nullptr, 0, kGfx9Targets},
     ExecMask64<kAnd>("s_and_saveexec_b64"),
     ExecMask64<kOr>("s_or_saveexec_b64"),
     ExecMask64<kXor>("s_xor_saveexec_b64"),
