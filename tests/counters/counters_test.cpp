@@ -4,7 +4,9 @@
 // every single count has to be equal. A new target is a line in CMakeLists.txt and one in kTargets.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -630,6 +632,29 @@ TEST_P(CountersTest, NothingIsCountedWhenOff) {
   EXPECT_TRUE(machine_->Wait()) << machine_->error();
   EXPECT_FALSE(CounterRecorder::Instance().Front());
   CounterRecorder::Instance().Start();
+}
+
+// Off means the plain loop: a kernel of cheap instructions is much faster then. Within one run, the
+// best of several, taking turns.
+TEST_P(CountersTest, TheLoopIsThePlainOneWhenOff) {
+  LocalMachine::Launch launch;
+  launch.grid = wave_;
+  launch.group = static_cast<uint16_t>(wave_);
+  launch.kernel_object = machine_->KernelObject("spin");
+  launch.kernarg = kernarg_;
+  double best[2] = {1e9, 1e9};
+  for (int i = 0; i < 10; ++i) {
+    const bool on = i % 2 == 0;
+    if (!on) CounterRecorder::Instance().Stop();
+    const auto start = std::chrono::steady_clock::now();
+    machine_->Submit(launch);
+    ASSERT_TRUE(machine_->Wait()) << machine_->error();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    best[on] = std::min(best[on], took.count());
+    if (!on) CounterRecorder::Instance().Start();
+  }
+  RecordProperty("counted_to_plain", std::to_string(best[1] / best[0]));
+  EXPECT_GT(best[1], 1.5 * best[0]) << best[1] << " s counted, " << best[0] << " s plain";
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, CountersTest, testing::ValuesIn(kTargets),

@@ -141,6 +141,15 @@ fma_loop_again:
   s_cbranch_scc1 fma_loop_again
   s_endpgm
 
+// Long enough to be timed.
+KERNEL spin
+  s_mov_b32 s4, 300000
+spin_again:
+  SCALAR_SUBTRACT s4, s4, 1
+  s_cmp_lg_u32 s4, 0
+  s_cbranch_scc1 spin_again
+  s_endpgm
+
 KERNEL three_moves
   v_mov_b32 v1, 1
   v_mov_b32 v2, 2

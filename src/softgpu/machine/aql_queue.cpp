@@ -310,7 +310,7 @@ std::unique_ptr<DispatchCounters> AqlQueue::BeginCounting(const Kernel& kernel) 
   identity.lds_bytes = kernel.group_bytes;
   identity.scratch_bytes_per_lane = kernel.private_bytes_per_lane;
   identity.vgpr_field = kernel.vgpr_field;
-  identity.compute_units = device_.compute_units;
+  identity.compute_units = static_cast<uint32_t>(placement()->unit_count());  // of its mask
   identity.simds_per_compute_unit = device_.simds_per_compute_unit;
   identity.max_waves_per_simd = device_.max_waves_per_simd;
   identity.lds_bytes_per_compute_unit = device_.lds_bytes;
