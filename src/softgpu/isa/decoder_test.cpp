@@ -73,7 +73,8 @@ TEST_P(DecoderTest, RefusesAnInstructionThatIsCutOff) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, DecoderTest,
-                         testing::Values(Variant{"gfx942", 64}, Variant{"gfx1030", 32},
+                         testing::Values(Variant{"gfx90a", 64}, Variant{"gfx942", 64},
+                                         Variant{"gfx950", 64}, Variant{"gfx1030", 32},
                                          Variant{"gfx1030", 64}),
                          [](const auto& info) {
                            return std::string(info.param.target) + "_wave" +
