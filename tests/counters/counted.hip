@@ -2,8 +2,8 @@
 //
 // A program that reads its own counters (include/rochound/softgpu_counters.h); command_test.py
 // starts it. `counted MODE`: "once" prints the record of one kernel as JSON; "fork" does so in two
-// processes; "kill" ends by SIGKILL after its kernel; "fault" launches a kernel that faults. A check
-// that fails prints FAIL and ends the process with 1.
+// processes; "kill" ends by SIGKILL after its kernel; "fault" launches a kernel that faults. A
+// check that fails prints FAIL and ends the process with 1.
 #include <hip/hip_runtime.h>
 #include <rochound/softgpu_counters.h>
 #include <signal.h>
@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#define CHECK(condition)                                     \
-  do {                                                       \
-    if (!(condition)) {                                      \
-      printf("FAIL line %d: %s\n", __LINE__, #condition);    \
-      fflush(stdout);                                        \
-      _exit(1);                                              \
-    }                                                        \
+#define CHECK(condition)                                  \
+  do {                                                    \
+    if (!(condition)) {                                   \
+      printf("FAIL line %d: %s\n", __LINE__, #condition); \
+      fflush(stdout);                                     \
+      _exit(1);                                           \
+    }                                                     \
   } while (0)
 
 namespace {

@@ -172,10 +172,16 @@ class CountersTest : public testing::TestWithParam<Target> {
     EXPECT_TRUE(record->completed);
     EXPECT_EQ(record->identity.kernel.find("kernel object"), std::string::npos)
         << record->identity.kernel;
-    // The machine's own count knows nothing of ours.
+    // The machine's own count knows nothing of ours. It counts a wait at gfx12's barrier as often
+    // as it is tried.
     const auto by_class = InstructionsByClass(record->sums);
-    EXPECT_EQ(std::accumulate(by_class.begin(), by_class.end(), uint64_t{0}),
-              machine_->device().instructions_executed() - before);
+    const uint64_t counted = std::accumulate(by_class.begin(), by_class.end(), uint64_t{0});
+    const uint64_t executed = machine_->device().instructions_executed() - before;
+    if (is_gfx12_ && record->sums.barriers != 0) {
+      EXPECT_LE(counted, executed);
+    } else {
+      EXPECT_EQ(counted, executed);
+    }
     return *record;
   }
 

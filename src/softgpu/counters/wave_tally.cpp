@@ -291,10 +291,12 @@ uint64_t RunCountedWave(Wave& wave, uint64_t budget) {
       op = next;
       continue;
     }
-    // One that failed has done nothing, and one that the wave is to try again comes back.
-    if (!HasFailed(wave.stop) && !(wave.stop == StopReason::kYield && wave.next == op))
-      tally.Count(wave, op, facts, exec, wave.stop == StopReason::kEnd ? op + 1 : wave.next);
-    if (wave.stop == StopReason::kEnd) tally.End();
+    if (wave.stop == StopReason::kEnd) {
+      tally.Count(wave, op, facts, exec, op + 1);
+      tally.End();
+    } else if (!HasFailed(wave.stop) && wave.next != op) {  // else nothing was done, or not yet
+      tally.Count(wave, op, facts, exec, wave.next);
+    }
     return budget - left;
   }
   wave.next = op;
