@@ -22,6 +22,7 @@ class Operand:
         self.value = value  # of a constant
         self.text = text
         self.neg = self.abs = self.sext = False
+        self.half = ""      # "l" or "h" of v5.l
 
     def __repr__(self):
         return "Operand(%s %d:%d %r)" % (self.kind, self.index, self.count, self.text)
@@ -34,6 +35,7 @@ class Instruction:
         self.modifiers = modifiers
         self.text = text
         self.form = ""
+        self.second = None  # the other half of a pair
         self.base = mnemonic
         for suffix in SUFFIXES:
             if mnemonic.endswith(suffix):
@@ -55,6 +57,11 @@ def parse_operand(text):
     if text.startswith("|") and text.endswith("|"):
         operand = parse_operand(text[1:-1])
         operand.abs = True
+        return operand
+    m = re.fullmatch(r"v(\d+)\.([lh])", text)
+    if m:
+        operand = Operand("v", int(m[1]), 1, text=text)
+        operand.half = m[2]
         return operand
     m = re.fullmatch(r"([vsa])(\d+)", text)
     if m:
@@ -114,9 +121,13 @@ def parse_modifier(text):
 
 def parse(line):
     line = line.strip()
+    if " :: " in line:
+        first, second = (parse(part) for part in line.split(" :: "))
+        first.second = second
+        return first
     mnemonic, _, rest = line.partition(" ")
     operands, modifiers = [], {}
-    if mnemonic.startswith("s_waitcnt"):
+    if mnemonic.startswith(("s_waitcnt", "s_delay_alu", "s_wait_")):
         return Instruction(mnemonic, operands, modifiers, line)
     for piece in split_top(rest, ","):
         words = split_top(piece, " ")

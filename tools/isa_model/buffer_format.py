@@ -17,6 +17,9 @@ GFX9 = {(4, 7): (32, 1, "float"), (11, 7): (32, 2, "float"), (13, 7): (32, 3, "f
 GFX10 = {22: (32, 1, "float"), 64: (32, 2, "float"), 74: (32, 3, "float"), 77: (32, 4, "float"),
          13: (16, 1, "half"), 29: (16, 2, "half"), 71: (16, 4, "half"),
          60: (8, 4, "uint"), 20: (32, 1, "uint")}
+GFX11 = {22: (32, 1, "float"), 50: (32, 2, "float"), 60: (32, 3, "float"), 63: (32, 4, "float"),
+         13: (16, 1, "half"), 29: (16, 2, "half"), 57: (16, 4, "half"),
+         46: (8, 4, "uint"), 20: (32, 1, "uint")}
 NAMES = {"32_FLOAT": (32, 1, "float"), "32_32_FLOAT": (32, 2, "float"),
          "32_32_32_FLOAT": (32, 3, "float"), "32_32_32_32_FLOAT": (32, 4, "float"),
          "16_FLOAT": (16, 1, "half"), "16_16_FLOAT": (16, 2, "half"),
@@ -32,7 +35,7 @@ def format_of(wave, i):
     word3 = wave.read_scalar(i.operands[2].index + 3)
     if wave.gfx9:
         return GFX9[word3 >> 15 & 15, word3 >> 12 & 7]
-    return GFX10[word3 >> 12 & 0x7F]
+    return GFX11[word3 >> 12 & 0x3F] if wave.gfx11 else GFX10[word3 >> 12 & 0x7F]
 
 
 def one(kind):

@@ -3,6 +3,7 @@
 
 import cases_ds
 import cases_float
+import cases_gfx11
 import cases_gfx950
 import cases_lane
 import cases_memory
@@ -13,5 +14,5 @@ import cases_valu
 
 def add_all(book):
     for module in (cases_salu, cases_valu, cases_float, cases_lane, cases_ds, cases_memory,
-                   cases_mfma, cases_gfx950):
+                   cases_mfma, cases_gfx950, cases_gfx11):
         module.add(book)

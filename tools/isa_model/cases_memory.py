@@ -233,23 +233,23 @@ def buffers(book):
     book.add("buffer_store_byte v6, v2, s[8:11], 0 offen", short + " v2=iota(70,1)")
     indexed = "mem s8=200100 s9=100000 s10=10 s11=11014fac"
     book.add("buffer_load_dword v20, v2, s[8:11], 0 idxen", indexed + " v2=iota(0,1)",
-             target="gfx1030")
+             target="gfx1")
     book.add("buffer_store_dword v6, v2, s[8:11], 0 idxen", indexed + " v2=iota(0,1)",
-             target="gfx1030")
+             target="gfx1")
     # Swizzled, as scratch is on gfx10: lanes interleave by the index stride.
     for stride, word3 in ((3, "e80fac"), (2, "c80fac")):
         scratch = "mem s8=200100 s9=80000000 s10=ffffffff s11=%s" % ("31" + word3)
         tail = " exec=ffffffff" if stride == 2 else ""
         wave = 32 if stride == 2 else None
-        book.add("buffer_store_dword v6, off, s[8:11], 0 offset:4", scratch + tail, wave=wave)
+        book.add("buffer_store_dword v6, off, s[8:11], 0 offset:4", scratch + tail, wave=wave, target=("gfx9", "gfx1030"))
         book.add("buffer_store_dword v6, v2, s[8:11], 0 offen", scratch + " v2=shift_dword" + tail,
-                 wave=wave)
+                 wave=wave, target=("gfx9", "gfx1030"))
         book.add("buffer_load_dword v20, v2, s[8:11], s4 offen offset:8",
-                 scratch + " v2=shift_dword s4=100" + tail, wave=wave)
+                 scratch + " v2=shift_dword s4=100" + tail, wave=wave, target=("gfx9", "gfx1030"))
         book.add("buffer_load_ubyte v20, v2, s[8:11], 0 offen offset:1",
-                 scratch + " v2=shift_dword" + tail, wave=wave)
+                 scratch + " v2=shift_dword" + tail, wave=wave, target=("gfx9", "gfx1030"))
         book.add("buffer_store_short v6, off, s[8:11], s4 offset:6", scratch + " s4=40" + tail,
-                 wave=wave)
+                 wave=wave, target=("gfx9", "gfx1030"))
     for exec_ in ("", " exec=" + PARTIAL, " exec=0"):
         book.add("buffer_load_dword v2, s[8:11], s4 offen lds",
                  raw + " s4=40 v2=iota(0,8) m0=400" + exec_)
@@ -386,19 +386,21 @@ def flat_apertures(book):
 # Descriptor word 3: how components map, and the format, per target.
 WORD3 = {
     "gfx9": lambda dfmt, nfmt: 0xFAC | nfmt << 12 | dfmt << 15,
-    "gfx1030": lambda unified, _: 0x31000FAC | unified << 12,
+    "gfx1": lambda unified, _: 0x31000FAC | unified << 12,
 }
-FLOATS = {"gfx9": ((4, 7), (11, 7), (13, 7), (14, 7)), "gfx1030": (22, 64, 74, 77)}
-HALVES = {"gfx9": ((2, 7), (5, 7), (12, 7), (12, 7)), "gfx1030": (13, 29, 71, 71)}
-UINT = {"gfx9": (10, 4), "gfx1030": 60}
+FLOATS = {"gfx9": ((4, 7), (11, 7), (13, 7), (14, 7)), "gfx1030": (22, 64, 74, 77),
+          "gfx11": (22, 50, 60, 63), "gfx12": (22, 50, 60, 63)}
+HALVES = {"gfx9": ((2, 7), (5, 7), (12, 7), (12, 7)), "gfx1030": (13, 29, 71, 71),
+          "gfx11": (13, 29, 57, 57), "gfx12": (13, 29, 57, 57)}
+UINT = {"gfx9": (10, 4), "gfx1030": 60, "gfx11": 46, "gfx12": 46}
 
 
 def formats(book):
     book.file("buffer_format")
-    for target in ("gfx9", "gfx1030"):
+    for target in ("gfx9", "gfx1030", "gfx11", "gfx12"):
         def descriptor(code):
             pair = code if isinstance(code, tuple) else (code, 0)
-            return "mem s8=200100 s9=0 s10=1000 s11=%x" % WORD3[target](*pair)
+            return "mem s8=200100 s9=0 s10=1000 s11=%x" % WORD3["gfx9" if target == "gfx9" else "gfx1"](*pair)
 
         for n, name in enumerate(("x", "xy", "xyz", "xyzw")):
             size = 4 * (n + 1)

@@ -211,14 +211,14 @@ def compare_cases(book, tail, mode):
     nine = Form(name)
     ten = Form(name)
     ten.dst = []
-    for form, target in ((nine, "gfx9"), (ten, "gfx1030")):
+    for form, target in ((nine, "gfx9"), (ten, "gfx1")):
         for tail in (" vcc=123456789abcdef ", " exec=" + PARTIAL + " ", " exec=0 "):
             book.add(form.text(), form.inputs(1) + tail + mode, target=target, optional=True)
     nine = Form(name, "_e64")
     nine.dst = ["%s24"]
     ten = Form(name, "_e64")
     ten.dst = []
-    for form, target in ((nine, "gfx9"), (ten, "gfx1030")):
+    for form, target in ((nine, "gfx9"), (ten, "gfx1")):
         book.add(form.text(), form.inputs(1) + " exec=" + OTHER + " " + mode, target=target,
                  optional=True)
 

@@ -244,7 +244,7 @@ for bits, name in ((16, "b64_tr_b16"), (8, "b64_tr_b8"), (4, "b64_tr_b4"), (6, "
 @op("ds_permute_b32")
 def permute(wave, i):
     """Pushes. On gfx10 a wave64 does it in two halves."""
-    span = 32 if wave.gfx10 else wave.wave_size
+    span = 32 if wave.gfx10 and not wave.gfx12 else wave.wave_size
     result = [0] * wave.wave_size
     for lane in wave.active():
         to = address(wave, i.operands[1], lane, i.modifiers.get("offset", 0)) >> 2 & span - 1
@@ -256,7 +256,7 @@ def permute(wave, i):
 @op("ds_bpermute_b32")
 def bpermute(wave, i):
     """Pulls; lanes that are off give 0."""
-    span = 32 if wave.gfx10 else wave.wave_size
+    span = 32 if wave.gfx10 and not wave.gfx12 else wave.wave_size
     source = list(wave.vector("v", i.operands[2].index))
     for lane in wave.active():
         at = address(wave, i.operands[1], lane, i.modifiers.get("offset", 0)) >> 2 & span - 1

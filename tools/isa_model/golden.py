@@ -13,7 +13,8 @@ import vectors
 from softfloat import nibbles
 from state import CODE, MASK32, SGPRS, Stopped, Wave
 
-CONFIGS = (("gfx942", 64), ("gfx90a", 64), ("gfx950", 64), ("gfx1030", 64), ("gfx1030", 32))
+CONFIGS = (("gfx942", 64), ("gfx90a", 64), ("gfx950", 64), ("gfx1030", 64), ("gfx1030", 32),
+           ("gfx1100", 64), ("gfx1100", 32), ("gfx1201", 64), ("gfx1201", 32))
 HEADER = "# SPDX-License-Identifier: MIT\n# Made by tools/isa_model/generate.py: do not edit.\n"
 
 
@@ -70,6 +71,28 @@ def spell(line, wave_size):
     return re.sub(r"%(vcc|exec|s\d+)", mask, line)
 
 
+def translate(line, target):
+    """As the target's assembler wants it. The model reads the line as it was."""
+    if target not in ("gfx1100", "gfx1201"):
+        return line
+    # Until gfx10 the assembler's 0 set the bit.
+    line = line.replace("bound_ctrl:0", "bound_ctrl:1")
+    # One instruction for all signs, of which the old name is the unsigned one.
+    m = re.match(r"(v_dot[48]_i32_i)([84])( [^,]*,[^,]*,[^,]*,\s*\S+)(.*)", line)
+    if m:
+        line = "%su%s%s neg_lo:[1,1,0]%s" % m.groups()
+    if target == "gfx1100":
+        return line
+    m = re.match(r"(v_cvt_sr_\S+8_f32.*) op_sel:\[0,0,([01]),([01])\]", line)
+    if m:
+        line = "%s byte_sel:%d" % (m[1], int(m[2]) + 2 * int(m[3]))
+    if "_atomic_" in line:
+        line = re.sub(r" glc\b", " th:TH_ATOMIC_RETURN", line)
+    if re.match(r"t?buffer_", line):  # no constants as scalar offset
+        line = re.sub(r"(s\[\d+:\d+\]), 0\b", r"\1, null", line)
+    return line
+
+
 # Encoding.
 def find_llvm_mc(given):
     if given:
@@ -87,11 +110,14 @@ def version(llvm_mc):
     return int(m[1]) if m else 0
 
 
-def command_for(llvm_mc, config):
+def command_for(llvm_mc, config, halves=False):
     target, wave_size = config
     command = llvm_mc + ["-triple=amdgcn-amd-amdhsa", "-mcpu=" + target, "-show-encoding"]
-    if target.startswith("gfx10"):
+    if target.startswith("gfx1"):
         command.append("-mattr=+wavefrontsize%d,-wavefrontsize%d" % (wave_size, 96 - wave_size))
+    # 16 bit registers as gfx10 writes them, v5 instead of v5.l, unless a line has halves.
+    if target in ("gfx1100", "gfx1201"):
+        command[-1] += ",%sreal-true16" % "-+"[halves]
     return command
 
 
@@ -107,9 +133,19 @@ def absent(llvm_mc, config, names):
     return missing
 
 
+HALF = re.compile(r"\bv\d+\.[lh]\b")
+
+
 def assemble(llvm_mc, config, lines):
     """line -> bytes, without those that this target has not."""
-    command = command_for(llvm_mc, config)
+    found = {}
+    for halves in (False, True):
+        found.update(assemble_all(command_for(llvm_mc, config, halves),
+                                  [line for line in lines if bool(HALF.search(line)) == halves]))
+    return found
+
+
+def assemble_all(command, lines):
     # A label before each line ties an encoding to it, for lines that fail print nothing.
     text = "".join("l%d:\n%s\n" % (i, line) for i, line in enumerate(lines))
     done = subprocess.run(command, input=text, capture_output=True, text=True)
@@ -129,7 +165,9 @@ def encode(book, llvm_mc, known):
         wanted = sorted({spell(line, config[1]) for cases in book.files.values() for case in cases
                          if config in case.configs for line in case.lines})
         if llvm_mc:
-            table = assemble(llvm_mc, config, wanted)
+            encoded = assemble(llvm_mc, config,
+                               sorted({translate(line, config[0]) for line in wanted}))
+            table = {line: encoded.get(translate(line, config[0])) for line in wanted}
         else:
             table = {line: known[config, line] for line in wanted if (config, line) in known}
         for cases in book.files.values():

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Runs a few instructions on a wave: finds who knows a mnemonic."""
 
+import asm
 import buffer_format
 import ds
 import flat
+import gfx11
 import mfma
 import mubuf
 import rows_convert  # noqa: F401 (adds rows)
@@ -31,7 +33,7 @@ def run(wave, program, end):
 
 
 TABLES = (salu.OPS, rows_lane.OPS, vop3p.OPS, ds.OPS, flat.OPS, smem.OPS, mubuf.OPS, mfma.OPS,
-          rows_gfx950.OPS, scratch.OPS, buffer_format.OPS)
+          rows_gfx950.OPS, scratch.OPS, buffer_format.OPS, gfx11.OPS)
 
 
 def known():
@@ -45,6 +47,9 @@ def old_names():
 
 
 def step(wave, instruction):
+    if instruction.second:
+        gfx11.run_pair(wave, instruction, instruction.second)
+        return
     base = instruction.base
     for table in TABLES:
         if base in table:

@@ -148,7 +148,7 @@ row("v_sat_pk_u8_i16", "u16 : u32",
 
 # 8 bit floats: gfx942's kind, or OCP's.
 def mini(wave, kind):
-    return OCP[kind] if wave.target == "gfx950" else {"fp8": FP8, "bf8": BF8}[kind]
+    return OCP[kind] if wave.target in ("gfx950", "gfx1201") else {"fp8": FP8, "bf8": BF8}[kind]
 
 
 def to_mini(fmt, a):
@@ -174,6 +174,8 @@ def small_to_f32(fmt, byte):
 def selected(c, parts):
     """Which byte (parts=8) or word (16) of the source op_sel picks; SDWA has picked already."""
     m = c.modifiers
+    if "byte_sel" in m:
+        return parts * m["byte_sel"]
     if "op_sel" in m:
         s = m["op_sel"]
         return parts * (s[0] + 2 * s[1] if parts == 8 else s[0])

@@ -73,7 +73,17 @@ class Wave:
 
     @property
     def gfx10(self):
-        return self.name == "gfx1030"
+        """Or later."""
+        return self.name.startswith("gfx1")
+
+    @property
+    def gfx11(self):
+        """Or later."""
+        return self.name in ("gfx1100", "gfx1201")
+
+    @property
+    def gfx12(self):
+        return self.name == "gfx1201"
 
     @property
     def target(self):
@@ -82,11 +92,11 @@ class Wave:
 
     @property
     def ieee(self):
-        return bool(self.mode >> 9 & 1)
+        return not self.gfx12 and bool(self.mode >> 9 & 1)
 
     @property
     def dx10_clamp(self):
-        return bool(self.mode >> 8 & 1)
+        return self.gfx12 or bool(self.mode >> 8 & 1)
 
     def map_memory(self):
         for base, size in MEMORY:

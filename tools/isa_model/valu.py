@@ -325,11 +325,13 @@ def execute(wave, instruction):
             elif width_of(kind) == 16 and operand.kind in "vsa":
                 value = read_source(wave, operand, "b32", lane)
                 op_sel = m.get("op_sel")
-                if op_sel and op_sel[i]:
+                if op_sel and op_sel[i] or operand.half == "h":
                     value >>= 16
                 value &= 0xFFFF
             else:
                 value = read_source(wave, operand, kind, lane)
+                if operand.half:
+                    value = value >> 16 * (operand.half == "h") & 0xFFFF
             if kind != "pk" and kind != "v2":
                 value = apply_input(value, operand, kind, row_.flags.get("modifier_format"))
             sources.append(value)
@@ -375,6 +377,8 @@ def write_result(wave, row_, operand, kind, lane, value, instruction, sources, i
         old = wave.vector(operand.kind, operand.index)[lane]
         if is_sdwa and instruction.modifiers.get("dst_sel", "DWORD") != "DWORD":
             value = sdwa_write(old, value, instruction.modifiers, 16)
+        elif operand.half == "h":
+            value = from_nibbles(nibbles(value, 16) + nibbles(old, 32)[4:])
         else:
             value = merge_high(wave, row_, old, value, instruction.modifiers, sources)
         wave.write_vector(operand.kind, operand.index, lane, value)

@@ -75,7 +75,9 @@ TEST_P(DecoderTest, RefusesAnInstructionThatIsCutOff) {
 INSTANTIATE_TEST_SUITE_P(Targets, DecoderTest,
                          testing::Values(Variant{"gfx90a", 64}, Variant{"gfx942", 64},
                                          Variant{"gfx950", 64}, Variant{"gfx1030", 32},
-                                         Variant{"gfx1030", 64}),
+                                         Variant{"gfx1030", 64}, Variant{"gfx1100", 32},
+                                         Variant{"gfx1100", 64}, Variant{"gfx1201", 32},
+                                         Variant{"gfx1201", 64}),
                          [](const auto& info) {
                            return std::string(info.param.target) + "_wave" +
                                   std::to_string(info.param.wave_size);

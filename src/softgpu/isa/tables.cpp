@@ -16,10 +16,12 @@ const Index& AllRows() {
   static const Index* index = [] {
     auto* rows = new Index;
     for (std::span<const Row> family :
-         {ScalarRows(), ScalarFloatRows(), VectorGfx11Rows(), ControlRows(), ScalarMemoryRows(),
-          IntegerRows(), FloatRows(), ConvertRows(), CompareRows(), LaneRows(), PackedRows(),
-          Gfx950AluRows(), MatrixRows(), ScaledMatrixRows(), ScaleConvertRows(), LdsRows(),
-          LdsTransposeRows(), FlatRows(), BufferRows()}) {
+         {ScalarRows(),       ScalarFloatRows(), VectorGfx11Rows(),  ControlRows(),
+          ScalarMemoryRows(), IntegerRows(),     FloatRows(),        ConvertRows(),
+          CompareRows(),      LaneRows(),        PackedRows(),       DotGfx11Rows(),
+          WaveMatrixRows(),   Gfx950AluRows(),   MatrixRows(),       ScaledMatrixRows(),
+          ScaleConvertRows(), LdsRows(),         LdsTransposeRows(), FlatRows(),
+          BufferRows()}) {
       for (const Row& row : family) rows->emplace(row.mnemonic, &row);
     }
     return rows;

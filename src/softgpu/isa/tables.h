@@ -32,6 +32,8 @@ std::span<const Row> CompareRows();       // v_cmp, v_cmpx, v_cmp_class
 std::span<const Row> LaneRows();          // readlane, permute, DPP-only moves, swaps
 std::span<const Row> PackedRows();        // VOP3P: packed math, mix, dot
 std::span<const Row> Gfx950AluRows();     // bit tables, byte packing, IEEE minimum and maximum
+std::span<const Row> DotGfx11Rows();      // dot products since gfx11
+std::span<const Row> WaveMatrixRows();    // WMMA, SWMMAC
 std::span<const Row> MatrixRows();        // MFMA
 std::span<const Row> ScaledMatrixRows();  // MFMA of 8, 6 and 4-bit floats with scales
 std::span<const Row> ScaleConvertRows();  // v_cvt_scalef32_*

@@ -192,7 +192,8 @@ double ApplyOmod(double value, unsigned omod) {
   return omod == 1 ? value * 2.0 : omod == 2 ? value * 4.0 : omod == 3 ? value * 0.5 : value;
 }
 
-// Clamps to [0, 1]; NaN becomes 0 when DX10_CLAMP (mode bit 8) is set.
+// Clamps to [0, 1]; NaN becomes 0 when DX10_CLAMP (mode bit 8) is set, and where there is no such
+// bit.
 template <typename T>
 T ClampFloat(T value, bool dx10_clamp) {
   if (value != value) return dx10_clamp ? T{0} : value;
@@ -241,10 +242,12 @@ void ClampPacked(uint64_t* row64, uint32_t* row32, Ty type, bool dx10_clamp, uns
 void PostProcess(Wave& wave, const Op* op, Ty type, RowBuffer* result) {
   const Modifiers& m = op->modifiers();
   if (!m.clamp && m.omod == 0) return;
-  bool dx10_clamp = wave.mode >> 8 & 1;
+  bool has_bits = wave.architecture->mode_has_clamp_and_ieee;
+  bool dx10_clamp = !has_bits || (wave.mode >> 8 & 1);
+  bool ieee = has_bits && (wave.mode >> 9 & 1);
   // The output modifier is ignored in IEEE mode and where output denormals are kept.
   bool keeps_denormals = wave.mode >> (type == Ty::kF32 ? 5 : 7) & 1;
-  unsigned omod = (wave.mode >> 9 & 1) || keeps_denormals ? 0u : m.omod;
+  unsigned omod = ieee || keeps_denormals ? 0u : m.omod;
   switch (type) {
     case Ty::kF32:
       return OmodAndClamp<Ty::kF32>(result->u32(), m, omod, dx10_clamp, wave.lanes);

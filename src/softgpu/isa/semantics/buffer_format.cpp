@@ -62,6 +62,20 @@ Format DecodeFormat10(uint32_t code) {
   return {};
 }
 
+// gfx11 left some of gfx10's formats out and closed the gaps.
+Format DecodeFormat11(uint32_t code) {
+  struct Run {
+    uint8_t last;
+    uint8_t added;  // to get gfx10's number
+  };
+  // Up to 16_16_FLOAT, 10_11_11 and 11_11_10 (float only), 10_10_10_2 (twice two kinds), the rest.
+  static constexpr Run kRuns[] = {{29, 0}, {30, 6}, {31, 12}, {33, 12}, {35, 14}, {63, 14}};
+  for (const Run& run : kRuns) {
+    if (code <= run.last) return DecodeFormat10(code + run.added);
+  }
+  return {};
+}
+
 struct TypedAccess {
   Format format;
   std::array<uint8_t, 4> select = {4, 5, 6, 7};  // 0 and 1 are constants, 4..7 are x..w
@@ -72,11 +86,19 @@ TypedAccess Decode(const Op* op, const BufferDescriptor& d) {
   TypedAccess typed;
   if constexpr (kFormatInEncoding) {
     uint32_t word = op->source->words[0];
-    typed.format = d.is_gfx10 ? DecodeFormat10(word >> 19 & 0x7F)
-                              : DecodeFormat9(word >> 19 & 0xF, word >> 23 & 7);
+    // gfx12's encoding is longer.
+    if (op->source->size == 12) {
+      typed.format = DecodeFormat11(op->source->words[1] >> 23 & 0x7F);
+    } else if (d.is_gfx10) {
+      uint32_t code = word >> 19 & 0x7F;
+      typed.format = d.is_gfx11 ? DecodeFormat11(code) : DecodeFormat10(code);
+    } else {
+      typed.format = DecodeFormat9(word >> 19 & 0xF, word >> 23 & 7);
+    }
   } else {
-    typed.format = d.is_gfx10 ? DecodeFormat10(d.word3 >> 12 & 0x7F)
-                              : DecodeFormat9(d.word3 >> 15 & 0xF, d.word3 >> 12 & 7);
+    typed.format = d.is_gfx11   ? DecodeFormat11(d.word3 >> 12 & 0x3F)
+                   : d.is_gfx10 ? DecodeFormat10(d.word3 >> 12 & 0x7F)
+                                : DecodeFormat9(d.word3 >> 15 & 0xF, d.word3 >> 12 & 7);
     for (unsigned i = 0; i < 4; ++i) typed.select[i] = d.word3 >> (3 * i) & 7;
   }
   return typed;

@@ -10,9 +10,10 @@ namespace {
 constexpr uint32_t kElementBytes = 4;
 
 constexpr std::array<uint32_t, kRowLanes> kZeroRow{};
-// Op::imm: bits 11:0 the encoding's offset, 16 offen, 17 idxen, 63:32 a constant scalar offset.
-constexpr uint64_t kUsesOffset = 1 << 16;
-constexpr uint64_t kUsesIndex = 1 << 17;
+// Op::imm: bits 23:0 the encoding's offset, 24 offen, 25 idxen, 63:32 a constant scalar offset.
+constexpr uint64_t kOffsetMask = (1 << 24) - 1;
+constexpr uint64_t kUsesOffset = 1 << 24;
+constexpr uint64_t kUsesIndex = 1 << 25;
 
 BufferDescriptor DecodeDescriptor(const uint32_t* words, bool is_gfx10) {
   BufferDescriptor d;
@@ -77,7 +78,8 @@ BufferAccess BufferAccess::Of(const Wave& wave, const Op* op) {
   BufferAccess access;
   access.descriptor =
       DecodeDescriptor(&wave.sgpr[form.scalar], (wave.architecture->bit & kRdnaTargets) != 0);
-  access.fixed_offset = fields & 0xFFF;
+  access.fixed_offset = fields & kOffsetMask;
+  access.descriptor.is_gfx11 = wave.architecture->bit & (kGfx11Targets | kGfx12Targets);
   access.scalar_offset = form.result == MemoryForm::kAbsent ? static_cast<uint32_t>(fields >> 32)
                                                             : wave.sgpr[form.result];
   access.data = form.data;

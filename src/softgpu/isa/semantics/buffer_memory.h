@@ -24,6 +24,7 @@ struct BufferDescriptor {
   bool swizzled = false;
   bool adds_lane = false;
   bool is_gfx10 = false;
+  bool is_gfx11 = false;  // or later: a shorter list of formats
 };
 
 // The fields of an instruction, from Op::imm and Op::imm2 (see PrepareBuffer).

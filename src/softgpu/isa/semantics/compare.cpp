@@ -247,14 +247,15 @@ constexpr void AddInts(Row*& out, std::index_sequence<Predicate...>) {
   (AddInt<T, Predicate>(out, std::make_index_sequence<kForms>{}), ...);
 }
 
-template <auto Test, Ty T>
-constexpr void AddClass(Row*& out, std::string_view cmp, std::string_view cmpx) {
+template <auto Test, Ty T, Ty M = Ty::kB32>
+constexpr void AddClass(Row*& out, std::string_view cmp, std::string_view cmpx,
+                        uint32_t where = kAllTargets) {
   for (size_t form = 0; form < kForms; ++form)
-    *out++ = CompareRow<Test, T, Ty::kB32>(form == kToMask ? cmp : cmpx, form);
+    *out++ = CompareRow<Test, T, M>(form == kToMask ? cmp : cmpx, form, where);
 }
 
 constexpr size_t kRowCount =
-    kForms * (3 * std::size(kFloatPredicates) + 6 * std::size(kIntPredicates) + 3);
+    kForms * (3 * std::size(kFloatPredicates) + 6 * std::size(kIntPredicates) + 4);
 
 constexpr std::array<Row, kRowCount> MakeRows() {
   std::array<Row, kRowCount> rows{};
@@ -271,7 +272,10 @@ constexpr std::array<Row, kRowCount> MakeRows() {
   AddInts<Ty::kI64>(out, kInts);
   AddInts<Ty::kU64>(out, kInts);
   // The half is seen as bits: made a float, a signaling NaN would turn quiet.
-  AddClass<kClass16, Ty::kB16>(out, "v_cmp_class_f16", "v_cmpx_class_f16");
+  // Since gfx11 the class mask is half a register, too.
+  constexpr uint32_t kSinceGfx11 = kGfx11Targets | kGfx12Targets;
+  AddClass<kClass16, Ty::kB16>(out, "v_cmp_class_f16", "v_cmpx_class_f16", ~kSinceGfx11);
+  AddClass<kClass16, Ty::kB16, Ty::kB16>(out, "v_cmp_class_f16", "v_cmpx_class_f16", kSinceGfx11);
   AddClass<kClass32, Ty::kF32>(out, "v_cmp_class_f32", "v_cmpx_class_f32");
   AddClass<kClass64, Ty::kF64>(out, "v_cmp_class_f64", "v_cmpx_class_f64");
   return rows;

@@ -219,7 +219,7 @@ constexpr Row kRows[] = {
     Hint("s_ttracedata_imm"),
     Hint("s_clause"),
     Hint("s_inst_prefetch"),
-    Hint("s_wait_idle", kSinceGfx11),
+    Hint("s_wait_idle", kRdnaTargets),
     Hint("s_delay_alu", kSinceGfx11),
     Hint("s_wait_event", kSinceGfx11),
     Hint("s_wait_loadcnt", kGfx12Targets),

@@ -240,6 +240,41 @@ constexpr Row IntoByte(std::string_view mnemonic, uint32_t targets) {
   return {mnemonic, E, {kB32, kF32, kU32}, nullptr, 0, targets, &PrepareBytePart};
 }
 
+// gfx12 names the byte of the source or of the destination by a modifier of its own.
+bool PrepareByteSelect(const AsmInstruction& instruction, const Architecture&, Op* op,
+                       std::string*) {
+  op->imm = 8 * instruction.modifiers.byte_sel;
+  return true;
+}
+constexpr Row For12(Row row, decltype(Row::prepare) prepare) {
+  row.targets = kGfx12Targets;
+  row.prepare = prepare;
+  return row;
+}
+
+template <typename Mini>
+const Op* ExecMiniByte(Wave& wave, const Op* op) {
+  uint64_t lanes = wave.exec();
+  if (lanes == 0) return op + 1;
+  RowBuffer buffer;
+  RowBuffer result;
+  const auto* source =
+      static_cast<const uint32_t*>(FetchSource(wave, op, 1, 0, kB32, &buffer, &lanes));
+  for (unsigned i = 0; i < wave.lanes; ++i)
+    result.u32()[i] = std::bit_cast<uint32_t>(Mini::kTable[source[i] >> op->imm & 0xFF]);
+  StoreResult(wave, op, 0, kF32, &result, lanes);
+  return op + 1;
+}
+template <typename Mini>
+constexpr Row MiniByte(std::string_view mnemonic) {
+  return For12({mnemonic, &ExecMiniByte<Mini>, {kF32, kB32}}, &PrepareByteSelect);
+}
+// The source is a half of a register.
+template <typename Mini>
+constexpr Row UnpackMiniHalf(std::string_view mnemonic) {
+  return {mnemonic, &ExecVector, {Ty::kV2F32, Ty::kB16}, &UnpackMiniLanes<Mini>, 0, kGfx12Targets};
+}
+
 template <auto F, Ty D, Ty S>
 constexpr Row Convert(std::string_view mnemonic, uint32_t targets = kAllTargets) {
   return Vector<F, D, S>(mnemonic, 0, targets);
@@ -305,18 +340,26 @@ constexpr Row kRows[] = {
                                                                              kGfx950),
     Convert<[](uint32_t x) { return OcpBf8::kTable[x & 0xFF]; }, kF32, kB32>("v_cvt_f32_bf8",
                                                                              kGfx950),
+    MiniByte<OcpFp8>("v_cvt_f32_fp8"),
+    MiniByte<OcpBf8>("v_cvt_f32_bf8"),
     UnpackMini<Fp8>("v_cvt_pk_f32_fp8", kGfx942),
     UnpackMini<Bf8>("v_cvt_pk_f32_bf8", kGfx942),
     UnpackMini<OcpFp8>("v_cvt_pk_f32_fp8", kGfx950),
+    UnpackMiniHalf<OcpFp8>("v_cvt_pk_f32_fp8"),
     UnpackMini<OcpBf8>("v_cvt_pk_f32_bf8", kGfx950),
+    UnpackMiniHalf<OcpBf8>("v_cvt_pk_f32_bf8"),
     IntoHalf<ExecPackMini<Fp8>, kF32>("v_cvt_pk_fp8_f32", kGfx942),
     IntoHalf<ExecPackMini<Bf8>, kF32>("v_cvt_pk_bf8_f32", kGfx942),
-    IntoHalf<ExecPackMini<OcpFp8>, kF32>("v_cvt_pk_fp8_f32", kGfx950),
-    IntoHalf<ExecPackMini<OcpBf8>, kF32>("v_cvt_pk_bf8_f32", kGfx950),
+    IntoHalf<ExecPackMini<OcpFp8>, kF32>("v_cvt_pk_fp8_f32", kGfx950 | kGfx12Targets),
+    IntoHalf<ExecPackMini<OcpBf8>, kF32>("v_cvt_pk_bf8_f32", kGfx950 | kGfx12Targets),
     IntoByte<ExecStochasticMini<Fp8>>("v_cvt_sr_fp8_f32", kGfx942),
     IntoByte<ExecStochasticMini<Bf8>>("v_cvt_sr_bf8_f32", kGfx942),
     IntoByte<ExecStochasticMini<OcpFp8>>("v_cvt_sr_fp8_f32", kGfx950),
+    For12(IntoByte<ExecStochasticMini<OcpFp8>>("v_cvt_sr_fp8_f32", kGfx12Targets),
+          &PrepareByteSelect),
     IntoByte<ExecStochasticMini<OcpBf8>>("v_cvt_sr_bf8_f32", kGfx950),
+    For12(IntoByte<ExecStochasticMini<OcpBf8>>("v_cvt_sr_bf8_f32", kGfx12Targets),
+          &PrepareByteSelect),
 
     IntoHalf<ExecRandomHalf<ToHalfRandom>, kU32>("v_cvt_sr_f16_f32", kGfx950),
     IntoHalf<ExecRandomHalf<ToBrainRandom>, kU32>("v_cvt_sr_bf16_f32", kGfx950),

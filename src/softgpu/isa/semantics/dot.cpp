@@ -150,7 +150,7 @@ constexpr Row kRows[] = {
     AccumulatingDot<4>("v_dot8c_i32_i4", kGfx9Targets),
     FloatDot("v_dot2_f32_f16", &HalfDotLanes<false>, kAllTargets & ~kGfx90a),
     FloatDot("v_dot2_f32_f16", &HalfDotLanes<true>, kGfx90a),
-    FloatDot("v_dot2_f32_bf16", &BrainDotLanes, kGfx950),
+    FloatDot("v_dot2_f32_bf16", &BrainDotLanes, kGfx950 | kGfx11Targets | kGfx12Targets),
     FloatAccumulatingDot("v_dot2c_f32_f16", &HalfDotLanes<false>, kAllTargets & ~kGfx90a),
     FloatAccumulatingDot("v_dot2c_f32_f16", &HalfDotLanes<true>, kGfx90a),
     FloatAccumulatingDot("v_dot2c_f32_bf16", &BrainDotLanes, kGfx950),

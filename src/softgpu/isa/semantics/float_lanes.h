@@ -30,7 +30,9 @@ const Op* ExecInMode(Wave& wave, const Op* op) {
 }
 
 // MODE.IEEE: min and max quiet and propagate signaling NaNs.
-inline bool IeeeMode(const Wave& wave) { return wave.mode >> 9 & 1; }
+inline bool IeeeMode(const Wave& wave) {
+  return wave.architecture->mode_has_clamp_and_ieee && (wave.mode >> 9 & 1);
+}
 
 // For Row::prepare of packed and dot rows: abs and neg of the VOP3 encoding have no meaning for a
 // pair of halves.

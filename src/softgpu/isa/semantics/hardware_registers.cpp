@@ -20,6 +20,8 @@ enum class HwRegister : uint8_t {
   kFlatScratchHi,
   kXnackMask,
   kShaderCycles,
+  kShaderCyclesLo,
+  kShaderCyclesHi,
   kXccId,
 };
 
@@ -33,19 +35,25 @@ struct Encoding {
 constexpr Encoding kEncodings[] = {
     {1, HwRegister::kMode, kAllTargets, true},
     {2, HwRegister::kStatus, kAllTargets, false},
-    {3, HwRegister::kTrapStatus, kAllTargets, true},
+    {3, HwRegister::kTrapStatus, kAllTargets & ~kGfx12Targets, true},
     {4, HwRegister::kHwId, kGfx9Targets, false},
     {5, HwRegister::kGprAlloc, kAllTargets, false},
     {6, HwRegister::kLdsAlloc, kAllTargets, false},
     {7, HwRegister::kIbStatus, kAllTargets, false},
     {15, HwRegister::kShMemBases, kAllTargets, false},
     {20, HwRegister::kXccId, kGfx942 | kGfx950, false},
-    {20, HwRegister::kFlatScratchLo, kGfx10Targets, true},
-    {21, HwRegister::kFlatScratchHi, kGfx10Targets, true},
+    {4, HwRegister::kZero, kGfx12Targets, false},        // STATE_PRIV
+    {17, HwRegister::kZero, kGfx12Targets, false},       // EXCP_FLAG_PRIV
+    {18, HwRegister::kTrapStatus, kGfx12Targets, true},  // EXCP_FLAG_USER
+    {19, HwRegister::kTrapStatus, kGfx12Targets, true},  // TRAP_CTRL: which exceptions trap
+    {20, HwRegister::kFlatScratchLo, kRdnaTargets, true},
+    {21, HwRegister::kFlatScratchHi, kRdnaTargets, true},
     {22, HwRegister::kXnackMask, kGfx10Targets, true},
-    {23, HwRegister::kHwId, kGfx10Targets, false},  // HW_ID1
-    {24, HwRegister::kZero, kGfx10Targets, false},  // HW_ID2: queue, pipe, VM
-    {29, HwRegister::kShaderCycles, kGfx10Targets, false},
+    {23, HwRegister::kHwId, kRdnaTargets, false},  // HW_ID1
+    {24, HwRegister::kZero, kRdnaTargets, false},  // HW_ID2: queue, pipe, VM
+    {29, HwRegister::kShaderCycles, kGfx10Targets | kGfx11Targets, false},
+    {29, HwRegister::kShaderCyclesLo, kGfx12Targets, false},
+    {30, HwRegister::kShaderCyclesHi, kGfx12Targets, false},
 };
 
 // The bits of MODE that change what instructions do and are followed: rounding, denormals,
@@ -107,6 +115,10 @@ uint32_t ReadRegister(const Wave& wave, HwRegister meaning) {
       return wave.sgpr[kXnackMaskLo];
     case HwRegister::kShaderCycles:
       return static_cast<uint32_t>(__rdtsc()) & 0xFFFFF;
+    case HwRegister::kShaderCyclesLo:
+      return static_cast<uint32_t>(__rdtsc());
+    case HwRegister::kShaderCyclesHi:
+      return static_cast<uint32_t>(__rdtsc() >> 32);
     case HwRegister::kTrapStatus:  // exceptions are not recorded
     case HwRegister::kIbStatus:    // nothing is ever outstanding
     case HwRegister::kZero:

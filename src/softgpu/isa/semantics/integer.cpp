@@ -19,6 +19,8 @@ namespace {
 
 using enum Ty;
 
+constexpr uint32_t kSinceGfx11 = kGfx11Targets | kGfx12Targets;
+
 // ---- Row builders ----
 
 template <LaneLoop Saturating>
@@ -288,16 +290,32 @@ constexpr Row kRows[] = {
      LanesOf<[](uint32_t a, uint32_t b, uint32_t c) { return AlignRight(a, b, c & 31); }, kB32,
              kB32, kB32, kU32>(),
      0,
-     kAllTargets,
+     ~kSinceGfx11,
      &RefuseClampAndHalves},
+    {"v_alignbit_b32",
+     &ExecVector,
+     {kB32, kB32, kB32, kU16},
+     LanesOf<[](uint32_t a, uint32_t b, uint16_t c) { return AlignRight(a, b, c & 31); }, kB32,
+             kB32, kB32, kU16>(),
+     0,
+     kSinceGfx11,
+     &RefuseClamp},
     {"v_alignbyte_b32",
      &ExecVector,
      {kB32, kB32, kB32, kU32},
      LanesOf<[](uint32_t a, uint32_t b, uint32_t c) { return AlignRight(a, b, 8 * (c & 3)); }, kB32,
              kB32, kB32, kU32>(),
      0,
-     kAllTargets,
+     ~kSinceGfx11,
      &RefuseClampAndHalves},
+    {"v_alignbyte_b32",
+     &ExecVector,
+     {kB32, kB32, kB32, kU16},
+     LanesOf<[](uint32_t a, uint32_t b, uint16_t c) { return AlignRight(a, b, 8 * (c & 3)); }, kB32,
+             kB32, kB32, kU16>(),
+     0,
+     kSinceGfx11,
+     &RefuseClamp},
     {"v_perm_b32",
      &ExecVector,
      {kB32, kB32, kB32, kB32},

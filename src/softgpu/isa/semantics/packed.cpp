@@ -208,7 +208,7 @@ const Op* ExecMix(Wave& wave, const Op* op) {
     return op + 1;
   }
   if (op->modifiers().clamp && kResult == MixResult::kHighHalf) {
-    bool nan_to_zero = wave.mode >> 8 & 1;
+    bool nan_to_zero = !wave.architecture->mode_has_clamp_and_ieee || (wave.mode >> 8 & 1);
     for (unsigned i = 0; i < wave.lanes; ++i) {
       float x = single[i];
       single[i] = x != x ? (nan_to_zero ? 0.0f : x) : x <= 0.0f ? 0.0f : x >= 1.0f ? 1.0f : x;
