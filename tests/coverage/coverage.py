@@ -29,10 +29,13 @@ PAGE = HERE.parent.parent / "docs" / "softgpu-coverage.md"
 TARGETS = {"gfx90a": "MI250X", "gfx942": "MI300X", "gfx950": "MI355X", "gfx1030": "RX 6800 XT", "gfx1100": "RX 7900 XTX",
            "gfx1201": "RX 9070 XT"}
 SOURCES = {"programs": "this project's test programs, thrust among them", "rocprim": "rocPRIM's and rocThrust's tests",
-           "rocblas": "rocBLAS, its own kernels and Tensile's", "ggml": "llama.cpp's HIP backend",
-           "opencl": "the OpenCL test program"}
+           "rocblas": "rocBLAS, its own kernels and Tensile's", "ggml": "llama.cpp's HIP backend"}
+# Of each code object, spread over it. Tensile's hold thousands that differ in sizes alone.
+FUNCTIONS = 24
 # Asked for without them: a compute GPU has no use for these.
 ASIDE = ("image_", "exp", "export")
+# LLVM's name for words of zeros, which pad code.
+PADDING = "v_illegal"
 
 
 class Form:
@@ -51,9 +54,12 @@ def read_notes(target):
         kind, _, rest = line.partition(" ")
         if kind == "llvm":
             mnemonic, words = rest.split()
-            known[mnemonic] = words
+            if mnemonic != PADDING:
+                known[mnemonic] = words
         elif kind == "form":
             wave, words, sources, shape = rest.split(" ", 3)
+            if shape.startswith(PADDING):
+                continue
             form = forms[shape] = Form(int(wave), words, None, shape)
             for source in sources.split(","):
                 name, _, count = source.partition(":")
@@ -114,11 +120,11 @@ def collect(options):
             files = extract(pathlib.Path(path), pathlib.Path(folder), source)
             if not files:
                 sys.exit(f"coverage.py: no code object in {path}")
-            found = json.loads(run(options.tool, "objects", *files))
+            found = json.loads(run(options.tool, "objects", "--functions", str(FUNCTIONS), *files))
         for target, rows in found.items():
             forms = notes[target][1]
             for row in rows:
-                if row["mnemonics"]:
+                if row["mnemonics"] and PADDING not in row["mnemonics"]:
                     form = forms.setdefault(row["shape"], Form(row["wave"], row["words"], None, row["shape"]))
                     form.sources[source] += row["count"]
             print(f"{target} {path}: {sum(row['count'] for row in rows)} instructions, {len(rows)} forms", flush=True)
@@ -184,7 +190,8 @@ def page(tool):
         on = [target.name for target in targets if target.sources[name]]
         if on:
             lines.append(f"- {name}: {what}. Code for {', '.join(on)}.")
-    lines += ["", "A form is an instruction with kinds of operands and modifiers; one that any operand makes impossible to run counts as",
+    lines += ["", f"Of each code object at most {FUNCTIONS} functions are looked at, spread over it.", "",
+              "A form is an instruction with kinds of operands and modifiers; one that any operand makes impossible to run counts as",
               "missing, and so does each instruction with such a form.", "",
               "| target | GPU | corpus: instructions | corpus: forms | all that LLVM knows, images and exports aside |",
               "|---|---|---|---|---|"]
@@ -193,10 +200,11 @@ def page(tool):
         lines.append(f"| {target.name} | {TARGETS[target.name]} | {share(seen - missing, seen)} | "
                      f"{share(target.forms - target.refused_forms, target.forms)} | "
                      f"{share(len(target.all) - len(target.without_row), len(target.all))} |")
+    sources = [name for name in SOURCES if any(target.sources[name] for target in targets)]
     lines += ["", "Distinct instructions by where they come from:", "",
-              "| target | " + " | ".join(SOURCES) + " | instructions looked at |", "|---|" + "---|" * (len(SOURCES) + 1)]
+              "| target | " + " | ".join(sources) + " | instructions looked at |", "|---|" + "---|" * (len(sources) + 1)]
     for target in targets:
-        cells = [share(len(seen - set(target.refused)), len(seen)) for seen in target.sources.values()]
+        cells = [share(len(seen - set(target.refused)), len(seen)) for seen in map(target.sources.get, sources)]
         lines.append(f"| {target.name} | {' | '.join(cells)} | {target.instructions / 1e6:.1f} million |")
     for target in targets:
         lines += ["", f"## {target.name}", ""]

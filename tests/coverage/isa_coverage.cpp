@@ -3,13 +3,14 @@
 // What the interpreter makes of code that others compiled. coverage.py drives it and makes
 // docs/softgpu-coverage.md; by hand it answers "which instructions of this file are missing":
 //
-//   isa_coverage objects FILE...     each instruction form in AMD GPU code objects, and why it is
-//                                    refused, as JSON: {target: [{mnemonic, shape, count, words,
-//                                    ...}]}
-//   isa_coverage refused FILE...     the refused ones alone, as text
-//   isa_coverage forms TARGET        the same judgement for "WAVE WORDS" lines of the standard
-//   input isa_coverage llvm TARGET         every mnemonic that LLVM knows, with an encoding of it
-//   isa_coverage rows TARGET         those mnemonics of the standard input that have no row
+//   isa_coverage objects FILE...  each instruction form in AMD GPU code objects, and why it is
+//                                 refused, as JSON: {target: [{mnemonics, shape, count, ...}]}
+//   isa_coverage refused FILE...  the refused ones alone, as text
+//       --functions N before the files: at most N functions of each, spread over it
+//   isa_coverage forms TARGET     the same judgement for "WAVE WORDS" lines of the standard input
+//   isa_coverage llvm TARGET      every mnemonic that LLVM knows, with an encoding of it
+//   isa_coverage rows TARGET      those mnemonics of the standard input that have no row
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstring>
@@ -203,7 +204,7 @@ nlohmann::json ToJson(const std::string& shape, const Form& form) {
   return json;
 }
 
-int Objects(const std::vector<std::string>& files, bool refused_only) {
+int Objects(const std::vector<std::string>& files, size_t most_functions, bool refused_only) {
   std::map<std::string, Corpus> corpora;
   for (const std::string& name : files) {
     std::ifstream stream(name, std::ios::binary);
@@ -218,7 +219,9 @@ int Objects(const std::vector<std::string>& files, bool refused_only) {
     }
     if (object->target.empty() || !softgpu::Disassembler::Knows(object->target)) continue;
     Corpus& corpus = corpora.try_emplace(object->target, object->target).first->second;
-    for (const Function& function : object->functions) corpus.Add(function);
+    size_t count = object->functions.size();
+    size_t taken = std::min(count, most_functions);
+    for (size_t i = 0; i < taken; ++i) corpus.Add(object->functions[i * count / taken]);
   }
   if (refused_only) {
     for (const auto& [target, corpus] : corpora) {
@@ -282,14 +285,17 @@ int Rows(const std::string& target) {
 }
 
 int Main(const std::vector<std::string>& arguments) {
-  if (arguments.size() >= 2 && arguments[0] == "objects")
-    return Objects({arguments.begin() + 1, arguments.end()}, false);
-  if (arguments.size() >= 2 && arguments[0] == "refused")
-    return Objects({arguments.begin() + 1, arguments.end()}, true);
+  if (arguments.size() >= 2 && (arguments[0] == "objects" || arguments[0] == "refused")) {
+    bool limited = arguments.size() >= 4 && arguments[1] == "--functions";
+    size_t most = limited ? std::stoul(arguments[2]) : SIZE_MAX;
+    return Objects({arguments.begin() + (limited ? 3 : 1), arguments.end()}, most,
+                   arguments[0] == "refused");
+  }
   if (arguments.size() == 2 && arguments[0] == "forms") return Forms(arguments[1]);
   if (arguments.size() == 2 && arguments[0] == "llvm") return Llvm(arguments[1]);
   if (arguments.size() == 2 && arguments[0] == "rows") return Rows(arguments[1]);
-  std::cerr << "usage: isa_coverage objects|refused FILE... | forms|llvm|rows TARGET\n";
+  std::cerr
+      << "usage: isa_coverage objects|refused [--functions N] FILE... | forms|llvm|rows TARGET\n";
   return 2;
 }
 
