@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "softgpu/isa/semantics/lds_address.h"
+
 namespace rochound::softgpu {
 namespace {
 
@@ -164,10 +166,8 @@ bool FindAtomicPlace(Wave& wave, const Op* op, AddressKind kind, uint64_t addres
 
 void StoreLoadedToLds(Wave& wave, int64_t offset, uint64_t mask, unsigned dwords,
                       const uint32_t* rows) {
-  // gfx950's LDS needs more than 16 bits.
-  uint32_t bits = wave.architecture->bit & kGfx950 ? 0x3FFFF : 0xFFFF;
-  int64_t base = (wave.sgpr[kM0] & bits) + offset;
-  unsigned step = dwords == 1 ? 4 : 16;
+  int64_t base = LoadToLdsBase(wave) + offset;
+  unsigned step = LoadToLdsStep(4 * dwords);
   ForEachLane(mask, [&](unsigned lane) {
     for (unsigned k = 0; k < dwords; ++k) {
       int64_t at = base + lane * step + k * 4;

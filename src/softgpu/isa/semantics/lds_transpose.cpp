@@ -51,6 +51,10 @@ const Op* ExecTranspose(Wave& wave, const Op* op) {
 template <unsigned kDwords>
 bool Prepare(const AsmInstruction& instruction, const Architecture&, Op* op, std::string* why) {
   op->imm = instruction.modifiers.offset;
+  MemoryForm form;
+  form.address = op->operand[1].index;
+  form.result = op->operand[0].index;
+  form.Store(op);
   bool fits = op->operand[0].kind == Operand::Kind::kVector && op->operand[0].dwords == kDwords &&
               op->operand[1].kind == Operand::Kind::kVector && !instruction.modifiers.gds;
   if (!fits) *why = "operands";

@@ -157,10 +157,11 @@ void TraceLoadedToLds(const Wave& wave, const Op* op, AddressForm form, unsigned
                       MemoryTrace* trace) {
   const uint32_t offset = form == AddressForm::kBuffer ? BufferAccess::Of(wave, op).fixed_offset
                                                        : static_cast<uint32_t>(op->imm);
-  const uint32_t base = (wave.sgpr[kM0] & 0xFFFF) + offset;
+  const uint32_t base = LoadToLdsBase(wave) + offset;
+  const unsigned written = bytes < 4 ? 4 : bytes;  // a byte or a short fills its dword
   ForEachLane(wave.exec(), [&](unsigned lane) {
-    trace->Add({base + lane * bytes, MemorySpace::kLds, static_cast<uint8_t>(bytes),
-                static_cast<uint8_t>(lane)});
+    trace->Add({base + lane * LoadToLdsStep(bytes), MemorySpace::kLds,
+                static_cast<uint8_t>(written), static_cast<uint8_t>(lane)});
   });
 }
 
