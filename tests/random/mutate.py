@@ -6,8 +6,8 @@ usage: mutate.py --hipcc FILE --runner FILE --rochound FILE --folder FOLDER [--k
                  [--only TEXT] [--summary FILE] [--jobs N]
 
 The faults of mutations.py are put into a copy of the interpreter's sources in --folder, all of them, each of them asleep
-until the environment variable ROCHOUND_MUTANT says its number; so the interpreter is built once, and the kernels are compiled
-once. Each fault is then tried file by file until a kernel differs or crashes. --summary writes the table into the page.
+until a variable has its number; so the interpreter is built once, the kernels are compiled once, and one process tries
+many faults. A fault is found when a kernel differs, crashes, or does not end. --summary writes the table into the page.
 Run it where ROCm is (./dev shell), after ./dev build rochound rochound_softgpu rochound_softgpu_core random_runner.
 Exit code 0: at least 90% are found. 1: fewer. 2: a fault has no place any more, or something does not build.
 """
@@ -15,12 +15,12 @@ Exit code 0: at least 90% are found. 1: fewer. 2: a fault has no place any more,
 import argparse
 import concurrent.futures
 import datetime
+import glob
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 
 import run_random
 from mutations import MUTATIONS
@@ -28,6 +28,7 @@ from mutations import MUTATIONS
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FEW_KERNELS = 10
+SECONDS = 900
 
 HEADER = """#pragma once
 #include <cstdlib>
@@ -132,35 +133,54 @@ def build(options, sources):
     return os.path.join(place, "bin/rochound")
 
 
-def compile_kernels(options, runner):
-    """[(gpu, model, codes, count)], file by file."""
+def compiled_kernels(options, runner):
+    """Yields (gpu, model, codes, count), file by file, each compiled when it is asked for."""
     first, last = map(int, options.kernels.split("-"))
-    jobs = []
     for start in range(first, last + 1, FEW_KERNELS):
         seeds = range(start, min(start + FEW_KERNELS, last + 1))
         base = os.path.join(options.folder, f"kernels{start}")
         text = run_random.render.source([run_random.kernels.make(seed) for seed in seeds])
         fresh = os.path.exists(base + ".hip") and read(base + ".hip") == text.encode()
+        if not fresh:
+            for path in glob.glob(glob.escape(base) + ".*"):
+                os.remove(path)
         run_random.write(base + ".hip", text)
-        if not fresh or not os.path.exists(base + ".so"):
+        if not os.path.exists(base + ".so"):
             runner.compile_model(base + ".hip", base + ".so")
         for gpu in options.gpus:
             codes = [f"{base}.{gpu}.O{level}.co" for level in options.levels]
             for level, code in zip(options.levels, codes):
-                if not fresh or not os.path.exists(code):
+                if not os.path.exists(code):
                     runner.compile_code(base + ".hip", gpu, level, code)
-            jobs.append((gpu, base + ".so", codes, len(seeds)))
-    return jobs
+            yield gpu, base + ".so", codes, len(seeds)
 
 
-def find(runner, jobs, number):
-    """Where fault `number` shows first, or None."""
-    os.environ["ROCHOUND_MUTANT"] = str(number)
-    for gpu, model, codes, count in jobs:
-        failure = runner.first_failure(gpu, model, codes, count)
-        if failure:
-            return gpu, failure
-    return None
+def try_faults(runner, numbers, job):
+    """{number: what showed it} of the faults that these kernels find."""
+    gpu, model, codes, _ = job
+    left, found = list(numbers), {}
+    while left:
+        command = [runner.rochound, "softgpu", "--gpu", gpu, "--", runner.runner, model, str(run_random.GPUS[gpu][1]), *codes,
+                   "--", *map(str, left)]
+        outcome = run_random.process.run(command, SECONDS)
+        now, last = None, ""
+        for line in outcome.out.split("\n"):
+            word, _, rest = line.partition(" ")
+            if word == "FAULT":
+                now = int(rest)
+            elif word == "FOUND":
+                found[now] = last
+            if word in ("FOUND", "MISSED"):
+                left.remove(now)
+            if word == "DIFF":
+                last = line
+        if not left or now not in left:
+            break
+        found[now] = f"crash: {outcome}"
+        left.remove(now)
+    if left:
+        raise run_random.Broken(f"{' '.join(command[:9])}: {outcome}\n{outcome.tail(6)}")
+    return found
 
 
 def main():
@@ -184,23 +204,27 @@ def main():
         print(f"NO PLACE {line}")
     runner = run_random.Runner(options)
     runner.rochound = build(options, sources)
-    jobs = compile_kernels(options, runner)
-    os.environ.pop("ROCHOUND_MUTANT", None)
-    sound = find(runner, jobs, 0)
-    if sound:
-        print(f"fails without a fault: {sound}")
-        return 2
-    found, rows = 0, []
+    library = os.path.join(os.path.dirname(runner.rochound), "../lib/librochound_softgpu_core.so")
+    symbols = subprocess.run(["nm", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True).stdout
+    os.environ["ROCHOUND_FAULT"] = re.search(r"^([0-9a-f]+) . .*rochound_mutant$", symbols, re.M)[1]
     without_place = {line.split(":")[0] for line in bad}
-    for number, (family, what, _, _, _) in enumerate(MUTATIONS, 1):
-        if options.only not in what or what in without_place:
-            continue
-        begin = time.monotonic()
-        place = find(runner, jobs, number)
-        found += place is not None
-        rows.append((family, what, place))
-        print(f"{number} {family}: {what}: " + (f"found on {place[0]} ({place[1]})" if place else "NOT FOUND")
-              + f", {time.monotonic() - begin:.0f} s", flush=True)
+    left = {number: row for number, row in enumerate(MUTATIONS, 1) if options.only in row[1] and row[1] not in without_place}
+    wanted, places = dict(left), {}
+    for job in compiled_kernels(options, runner):
+        if not left:
+            break
+        if (sound := try_faults(runner, [0], job)):
+            print(f"{job[0]} fails without a fault: {sound}")
+            return 2
+        for number, how in try_faults(runner, left, job).items():
+            family, what, *_ = left.pop(number)
+            places[number] = job[0]
+            print(f"{number} {family}: {what}: found on {job[0]} in {os.path.basename(job[1])} ({how})", flush=True)
+        print(f"after {os.path.basename(job[1])} on {job[0]}: {len(places)} of {len(wanted)}", flush=True)
+    for family, what, *_ in left.values():
+        print(f"NOT FOUND {family}: {what}")
+    rows = [(family, what, places.get(number)) for number, (family, what, *_) in wanted.items()]
+    found = len(places)
     print(f"{found} of {len(rows)} found")
     if options.summary:
         write_summary(options, rows, found)

@@ -105,16 +105,6 @@ class Runner:
                 left.remove(guilty)
         return failures
 
-    def first_failure(self, gpu, library, codes, count):
-        """One failure in a single run, or None: for those who only ask whether there is one."""
-        outcome = process.run([self.rochound, "softgpu", "--gpu", gpu, "--", self.runner, library, str(GPUS[gpu][1]), *codes],
-                              SECONDS)
-        lines = outcome.out.split("\n")
-        different = [line for line in lines if line.startswith("DIFF ")]
-        if different:
-            return different[0]
-        return None if sum(line.startswith("PASS ") for line in lines) == count * len(codes) else f"crash: {outcome}"
-
     def shrink(self, kernel, level, gpu, kind, seconds):
         """The smallest kernel found in this time that fails in the same way, and how many were tried."""
         end = time.monotonic() + seconds

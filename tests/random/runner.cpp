@@ -10,9 +10,12 @@
 // those named behind `--`, by positions. Prints, per kernel, `RUN code kernel` before and `PASS
 // code kernel` after it, or up to three lines
 //   DIFF code kernel seed=... place=... expected=... got=...
+// With ROCHOUND_FAULT set, faults are tried instead: see TryFaults.
 // Exit code 0: all equal; 1: a difference; 2: HIP failed, or the arguments make no sense.
 #include <dlfcn.h>
 #include <hip/hip_runtime_api.h>
+#include <link.h>
+#include <sys/time.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -195,6 +198,97 @@ bool Compare(const Trial& trial, const std::vector<u8>& got, const char* seed, i
   return shown == 0;
 }
 
+// A model and its code on the GPU.
+class Session {
+ public:
+  Session(const Kernel* kernels, u32 generation, const std::vector<const char*>& codes)
+      : kernels_(kernels), generation_(generation), modules_(codes.size()) {
+    hipDeviceProp_t properties;
+    HIP_MUST(hipGetDeviceProperties(&properties, 0));
+    wave_size_ = static_cast<u32>(properties.warpSize);
+    // What calls by pointer and recursion need cannot be known to the compiler; at -O0 their
+    // frames are large.
+    HIP_MUST(hipDeviceSetLimit(hipLimitStackSize, 24 << 10));
+    for (size_t i = 0; i < codes.size(); ++i) HIP_MUST(hipModuleLoad(&modules_[i], codes[i]));
+    while (kernels_[count_].seed) ++count_;
+    trials_.resize(static_cast<size_t>(count_));
+  }
+
+  int count() const { return count_; }
+  int codes() const { return static_cast<int>(modules_.size()); }
+
+  // While the kernel runs, *fault is `number`.
+  bool Run(int code, int position, int* fault = nullptr, int number = 0) {
+    const Kernel& kernel = kernels_[position];
+    std::unique_ptr<Trial>& trial = trials_[static_cast<size_t>(position)];
+    if (!trial) trial = std::make_unique<Trial>(kernel, wave_size_, generation_);
+    hipFunction_t function;
+    const std::string name = "Kernel" + std::to_string(position);
+    HIP_MUST(hipModuleGetFunction(&function, modules_[static_cast<size_t>(code)], name.c_str()));
+    u8* in = in_.Of(kInput);
+    u8* out = out_.Of(trial->before.size());
+    HIP_MUST(hipMemcpy(in, trial->input.data(), kInput, hipMemcpyHostToDevice));
+    HIP_MUST(hipMemcpy(out, trial->before.data(), trial->before.size(), hipMemcpyHostToDevice));
+    trial->Aim(in, out);
+    printf("RUN %d %d\n", code, position);
+    fflush(stdout);
+    if (fault) *fault = number;
+    void* parameters[] = {&trial->args};
+    HIP_MUST(hipModuleLaunchKernel(function, kernel.groups, 1, 1, kernel.shape[0], kernel.shape[1],
+                                   kernel.shape[2], 0, nullptr, parameters, nullptr));
+    HIP_MUST(hipDeviceSynchronize());
+    if (fault) *fault = 0;
+    std::vector<u8> got(trial->before.size());
+    HIP_MUST(hipMemcpy(got.data(), out, got.size(), hipMemcpyDeviceToHost));
+    return Compare(*trial, got, kernel.seed, code, position);
+  }
+
+ private:
+  const Kernel* kernels_;
+  u32 generation_, wave_size_ = 0;
+  int count_ = 0;
+  std::vector<hipModule_t> modules_;
+  std::vector<std::unique_ptr<Trial>> trials_;
+  Room in_, out_;
+};
+
+// For mutate.py: tries faults of an interpreter that has the number of the one to make in a
+// variable, so many bytes from where the interpreter is loaded.
+int TryFaults(Session& session, const std::vector<int>& numbers, const char* offset) {
+  struct Place {
+    uintptr_t offset;
+    int* found;
+  } place{strtoull(offset, nullptr, 16), nullptr};
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, size_t, void* data) {
+        Place* wanted = static_cast<Place*>(data);
+        if (strstr(library->dlpi_name, "librochound_softgpu_core"))
+          wanted->found = reinterpret_cast<int*>(library->dlpi_addr + wanted->offset);
+        return 0;
+      },
+      &place);
+  if (!place.found) {
+    fprintf(stderr, "the interpreter is not in this process\n");
+    return 2;
+  }
+  for (int number : numbers) {
+    printf("FAULT %d\n", number);
+    fflush(stdout);
+    // Some never end. The signal ends the program.
+    const itimerval limit{{0, 0}, {4, 0}};
+    setitimer(ITIMER_PROF, &limit, nullptr);
+    bool equal = true;
+    for (int position = 0; equal && position < session.count(); ++position) {
+      for (int code = 0; equal && code < session.codes(); ++code) {
+        equal = session.Run(code, position, place.found, number);
+      }
+    }
+    printf("%s %d\n", equal ? "MISSED" : "FOUND", number);
+    fflush(stdout);
+  }
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   if (argc < 4) {
     fprintf(stderr, "usage: random_runner MODEL.so GENERATION CODE... [-- CODE:KERNEL...]\n");
@@ -207,10 +301,9 @@ int Main(int argc, char** argv) {
     fprintf(stderr, "%s is no model: %s\n", argv[1], dlerror());
     return 2;
   }
-  const Kernel* kernels = get();
-  const u32 generation = static_cast<u32>(atoi(argv[2]));
   std::vector<const char*> codes;
   std::set<std::pair<int, int>> only;
+  std::vector<int> faults;
   bool behind = false;
   for (int i = 3; i < argc; ++i) {
     int code, kernel;
@@ -220,44 +313,16 @@ int Main(int argc, char** argv) {
       codes.push_back(argv[i]);
     } else if (sscanf(argv[i], "%d:%d", &code, &kernel) == 2) {
       only.emplace(code, kernel);
+    } else {
+      faults.push_back(atoi(argv[i]));
     }
   }
-
-  hipDeviceProp_t properties;
-  HIP_MUST(hipGetDeviceProperties(&properties, 0));
-  // What calls by pointer and recursion need cannot be known to the compiler; at -O0 their frames
-  // are large.
-  HIP_MUST(hipDeviceSetLimit(hipLimitStackSize, 24 << 10));
-  Room in_room, out_room;
-  std::vector<hipModule_t> modules(codes.size());
-  for (size_t i = 0; i < codes.size(); ++i) HIP_MUST(hipModuleLoad(&modules[i], codes[i]));
+  Session session(get(), static_cast<u32>(atoi(argv[2])), codes);
+  if (const char* offset = getenv("ROCHOUND_FAULT")) return TryFaults(session, faults, offset);
   bool equal = true;
-  for (int position = 0; kernels[position].seed; ++position) {
-    const Kernel& kernel = kernels[position];
-    std::unique_ptr<Trial> trial;
-    for (int code = 0; code < static_cast<int>(codes.size()); ++code) {
-      if (behind && !only.count({code, position})) continue;
-      if (!trial) {
-        trial = std::make_unique<Trial>(kernel, static_cast<u32>(properties.warpSize), generation);
-      }
-      hipFunction_t function;
-      const std::string name = "Kernel" + std::to_string(position);
-      HIP_MUST(hipModuleGetFunction(&function, modules[code], name.c_str()));
-      u8* in = in_room.Of(kInput);
-      u8* out = out_room.Of(trial->before.size());
-      HIP_MUST(hipMemcpy(in, trial->input.data(), kInput, hipMemcpyHostToDevice));
-      HIP_MUST(hipMemcpy(out, trial->before.data(), trial->before.size(), hipMemcpyHostToDevice));
-      trial->Aim(in, out);
-      printf("RUN %d %d\n", code, position);
-      fflush(stdout);
-      void* parameters[] = {&trial->args};
-      HIP_MUST(hipModuleLaunchKernel(function, kernel.groups, 1, 1, kernel.shape[0],
-                                     kernel.shape[1], kernel.shape[2], 0, nullptr, parameters,
-                                     nullptr));
-      HIP_MUST(hipDeviceSynchronize());
-      std::vector<u8> got(trial->before.size());
-      HIP_MUST(hipMemcpy(got.data(), out, got.size(), hipMemcpyDeviceToHost));
-      equal &= Compare(*trial, got, kernel.seed, code, position);
+  for (int position = 0; position < session.count(); ++position) {
+    for (int code = 0; code < session.codes(); ++code) {
+      if (!behind || only.count({code, position})) equal &= session.Run(code, position);
     }
   }
   return equal ? 0 : 1;
