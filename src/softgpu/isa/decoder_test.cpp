@@ -72,16 +72,14 @@ TEST_P(DecoderTest, RefusesAnInstructionThatIsCutOff) {
   EXPECT_FALSE(why.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, DecoderTest,
-                         testing::Values(Variant{"gfx90a", 64}, Variant{"gfx942", 64},
-                                         Variant{"gfx950", 64}, Variant{"gfx1030", 32},
-                                         Variant{"gfx1030", 64}, Variant{"gfx1100", 32},
-                                         Variant{"gfx1100", 64}, Variant{"gfx1201", 32},
-                                         Variant{"gfx1201", 64}),
-                         [](const auto& info) {
-                           return std::string(info.param.target) + "_wave" +
-                                  std::to_string(info.param.wave_size);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Targets, DecoderTest,
+    testing::Values(Variant{"gfx90a", 64}, Variant{"gfx942", 64}, Variant{"gfx950", 64},
+                    Variant{"gfx1030", 32}, Variant{"gfx1030", 64}, Variant{"gfx1100", 32},
+                    Variant{"gfx1100", 64}, Variant{"gfx1201", 32}, Variant{"gfx1201", 64}),
+    [](const auto& info) {
+      return std::string(info.param.target) + "_wave" + std::to_string(info.param.wave_size);
+    });
 
 }  // namespace
 }  // namespace rochound::softgpu

@@ -9,13 +9,17 @@ Placement::Placement(const DeviceConfig& device, std::span<const uint32_t> mask)
   const uint32_t dies = std::max(device.xcc_count, 1u);
   const uint32_t engines = std::max(device.shader_engines / dies, 1u);
   const uint32_t arrays = std::max(device.arrays_per_engine, 1u);
+  // Where two units make a workgroup processor, they are neighbours in the mask.
+  const Architecture* architecture = FindArchitecture(device.target);
+  const uint32_t together = architecture != nullptr && architecture->bit & kRdnaTargets ? 2 : 1;
   for (uint32_t number = 0; number < device.compute_units; ++number) {
-    const uint32_t in_die = number / dies;
+    const uint32_t in_die = number / dies / together;
     ComputeUnit place;
     place.xcc = static_cast<uint8_t>(number % dies);
     place.engine = static_cast<uint8_t>(in_die % engines);
     place.array = static_cast<uint8_t>(in_die / engines % arrays);
-    place.unit = static_cast<uint8_t>(in_die / engines / arrays);
+    place.unit =
+        static_cast<uint8_t>(in_die / engines / arrays * together + number / dies % together);
     const bool allowed =
         mask.empty() || (number / 32 < mask.size() && (mask[number / 32] >> number % 32 & 1));
     if (allowed) units_.push_back(place);

@@ -24,8 +24,9 @@ struct ComputeUnit {
 
 class Placement {
  public:
-  // The units whose bit is set, numbered as KFD does: dies run fastest, then engines, arrays,
-  // units. Bits beyond the device mean nothing. An empty mask allows all.
+  // The units whose bit is set, numbered as KFD does: dies run fastest, then the two units of a
+  // workgroup processor, engines, arrays, units. Bits beyond the device mean nothing. An empty mask
+  // allows all.
   Placement(const DeviceConfig& device, std::span<const uint32_t> mask);
 
   const ComputeUnit& Of(uint64_t group) const { return units_[group % units_.size()]; }

@@ -44,6 +44,21 @@ TEST(Placement, KeepsToTheMask) {
   EXPECT_EQ(Key(some.Of(2)), Key(some.Of(0)));
 }
 
+TEST(Placement, NeighboursInTheMaskMakeAWorkgroupProcessor) {
+  DeviceConfig config = LocalMachine::Rx6800xt();
+  config.target = "gfx1100";
+  config.compute_units = 96;
+  config.shader_engines = 6;
+  config.arrays_per_engine = 2;
+  const std::vector<uint32_t> mask = {0xF};
+  const Placement four(config, mask);
+  ASSERT_EQ(four.unit_count(), 4u);
+  EXPECT_EQ(Key(four.Of(0)), std::make_tuple(0, 0, 0, 0));
+  EXPECT_EQ(Key(four.Of(1)), std::make_tuple(0, 0, 0, 1));
+  EXPECT_EQ(Key(four.Of(2)), std::make_tuple(0, 1, 0, 0));
+  EXPECT_EQ(Key(four.Of(3)), std::make_tuple(0, 1, 0, 1));
+}
+
 TEST(Placement, HardwareIdIsTheTargetsOwn) {
   const ComputeUnit place{.xcc = 3, .engine = 2, .array = 1, .unit = 5};
   EXPECT_EQ(HardwareId(*FindArchitecture("gfx942"), place, 6, 4),
