@@ -67,5 +67,5 @@ apt-get clean
 
 # The compilers that the build cache depends on; also what `./dev root` reports.
 mkdir -p "$(dirname "$versions_file")"
-dpkg-query -W -f '${Status} ${Package} ${Version}\n' 'libhsa-runtime64-1' 'libamdhip64-[0-9]*' hipcc 'rocm-device-libs*' \
+dpkg-query -W -f '${Status} ${Package} ${Version}\n' 'libhsa-runtime64-1' "libamdhip64-$release" hipcc 'rocm-device-libs*' \
   "clang-$llvm" g++ | sed -n 's/^install ok installed //p' >"$versions_file"
