@@ -36,7 +36,7 @@ Package: *
 Pin: release a=experimental
 Pin-Priority: 1
 
-Package: hipcc rocminfo rocm-device-libs-* libamd-comgr* libamdhip64-* libhiprtc* libhsa-runtime* libroctx* librocprofiler-register-* librocprim-dev librocthrust-dev
+Package: hipcc rocminfo rocm-device-libs-* libamd-comgr* libamdhip64-* libhiprtc* libhsa-runtime* libroctx* librocprofiler-register-* librocprim-dev librocthrust-dev librocblas-dev librocblas5 rocm-opencl-icd
 Pin: release a=experimental
 Pin-Priority: 500
 END
