@@ -24,6 +24,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(readability-identifier-naming): names for C */
+
 /* Indices of `instructions`. New classes are added at the end. */
 enum {
   ROCHOUND_SOFTGPU_SALU,
@@ -111,6 +113,8 @@ typedef struct rochound_softgpu_counters {
 
   uint64_t modelled_cycles;
 } rochound_softgpu_counters;
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef ROCHOUND_SOFTGPU_COUNTERS_IMPLEMENTATION
 

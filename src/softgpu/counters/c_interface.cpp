@@ -21,9 +21,8 @@ static_assert(ROCHOUND_SOFTGPU_SCALAR == static_cast<int>(MemorySpace::kScalar))
 
 template <size_t kSize>
 void CopyText(std::string_view from, char (&to)[kSize]) {
-  const size_t length = std::min(from.size(), kSize - 1);
-  std::memcpy(to, from.data(), length);
-  std::memset(to + length, 0, kSize - length);
+  const size_t length = from.copy(to, kSize - 1);
+  std::fill(to + length, to + kSize, '\0');
 }
 
 void Fill(const DispatchRecord& record, rochound_softgpu_counters* out) {
