@@ -274,6 +274,23 @@ TEST_P(CountersTest, Matrix) {
   ExpectOneWave("matrix", c);
 }
 
+// A pair is one instruction.
+TEST_P(CountersTest, Pairs) {
+  if (GetParam().generation < 11 || wave_ != 32)
+    GTEST_SKIP() << "pairs are of gfx11 and gfx12, in waves of 32";
+  Counts c;
+  c.instructions = {{kValu, 3}};
+  AllLanes(c, 3);
+  ExpectOneWave("pairs", c);
+  LocalMachine::Launch launch;
+  launch.grid = wave_;
+  launch.group = static_cast<uint16_t>(wave_);
+  const DispatchRecord record = Run("pairs", launch);
+  EXPECT_EQ(record.sums.dual_issued, 3u);
+  EXPECT_NE(ToJson(record).find("\"v_dual_mov_b32 :: v_dual_mov_b32\":3"), std::string::npos)
+      << ToJson(record);
+}
+
 // Two full waves and ten lanes, then a workgroup of five.
 TEST_P(CountersTest, PartialWaves) {
   const unsigned group = 2 * wave_ + 10;

@@ -443,6 +443,14 @@ KERNEL doubles
   .endr
   s_endpgm
 
+.if GEN >= 11 && WAVE == 32
+KERNEL pairs
+  .rept 3
+    v_dual_mov_b32 v1, v4 :: v_dual_mov_b32 v2, v5
+  .endr
+  s_endpgm
+.endif
+
 .if GEN == 9 || GEN == 11 || GEN == 12
 KERNEL matrix
   .rept 5
