@@ -339,6 +339,8 @@ def execute(wave, instruction):
             continue
         if dst_kinds and dst_kinds[0] != "mask" and dst_operands[0].kind != "s":
             context.old = old_value(wave, dst_operands[0], dst_kinds[0], lane)
+            if dst_operands[0].half == "h":
+                context.old >>= 16
         values = row_.function(context, *sources)
         if not isinstance(values, tuple):
             values = (values,)

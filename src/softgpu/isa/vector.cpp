@@ -347,6 +347,8 @@ const void* FetchSource(Wave& wave, const Op* op, unsigned index, unsigned numbe
     }
     return source;
   }
+  // The destination as a source (fmac) is read where it will be written.
+  const unsigned selector = number < 3 ? number : 3;
   uint32_t* out = buffer->u32();
   const uint32_t* source = Fetch32(wave, operand, out);
   if (has_dpp) {
@@ -357,7 +359,7 @@ const void* FetchSource(Wave& wave, const Op* op, unsigned index, unsigned numbe
     for (unsigned i = 0; i < wave.lanes; ++i)
       out[i] = SelectSdwa(source[i], m.src_sel[number], operand.sign_extend);
     source = out;
-  } else if (Is16(type) && number < 3 && (m.op_sel >> number & 1) && !is_constant) {
+  } else if (Is16(type) && (m.op_sel >> selector & 1) && !is_constant) {
     for (unsigned i = 0; i < wave.lanes; ++i) out[i] = source[i] >> 16;
     source = out;
   } else if (IsPacked(type) && number < kMaxOperands && !PackedIsIdentity(m, number)) {
