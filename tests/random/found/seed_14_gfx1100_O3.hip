@@ -28,7 +28,7 @@ HD void Body0(const Args& args, Lds& lds, u32 thread, u32 group) {
   Barrier();
   Keep<6>(kept, LoadVector<i16, 8, false>(lds.bytes + (u32(1) % args.group_size) * 16));
   Barrier();
-  StoreVector<i64, 1, true>(lds.bytes + thread * 16, Bits<i64>(Keep<45>(kept, Neg<f64>(f64(v2)))), i64(1));
+  StoreVector<i64, 1, true>(lds.bytes + thread * 16, Bits<i64>(f64(v2)), i64(1));
   Barrier();
   Keep<61>(kept, LoadVector<i64, 1, true>(lds.bytes + (Convert<u32>(Fma<f16>(f16(v3), Input<f16>(args, all * 3 + 209), f16(v3))) % args.group_size) * 16));
   Barrier();
