@@ -75,6 +75,9 @@ struct Argument {
   size_t size;
   const void* value;
 };
+Argument Of(const cl_mem& buffer) {
+  return {.size = sizeof(cl_mem), .value = reinterpret_cast<const void*>(&buffer)};  // NOLINT
+}
 
 void Run(const char* name, const std::vector<Argument>& arguments, std::vector<size_t> global,
          std::vector<size_t> local) {
@@ -148,7 +151,7 @@ int main() {
     }
     cl_mem bx = Buffer(x), by = Buffer(y);
     float alpha = 2.5f;
-    Run("Axpy", {{sizeof(bx), &bx}, {sizeof(by), &by}, {4, &alpha}}, {kCount}, {64});
+    Run("Axpy", {Of(bx), Of(by), {4, &alpha}}, {kCount}, {64});
     Compare("axpy", Read<float>(by, kCount), want);
     // A part of one buffer onto another, on the GPU.
     EXPECT_OK(clEnqueueCopyBuffer(g_queue, by, bx, 128, 256, 512, 0, nullptr, nullptr), CL_SUCCESS);
@@ -166,7 +169,7 @@ int main() {
     double want = 0;
     for (int& value : x) want += value = numbers.Small(1000);
     cl_mem bx = Buffer(x), bt = Buffer(total);
-    Run("Sum", {{sizeof(bx), &bx}, {sizeof(bt), &bt}, {64 * 4, nullptr}}, {kCount}, {64});
+    Run("Sum", {Of(bx), Of(bt), {64 * 4, nullptr}}, {kCount}, {64});
     Compare("sum", Read<int>(bt, 1), {want});
   }
   {
@@ -177,8 +180,7 @@ int main() {
       for (int column = 0; column < width; ++column)
         want[column * height + row] = x[row * width + column];
     cl_mem bx = Buffer(x), by = Buffer(std::vector<double>(x.size()));
-    Run("Transpose", {{sizeof(bx), &bx}, {sizeof(by), &by}, {4, &width}, {4, &height}}, {24, 16},
-        {8, 8});
+    Run("Transpose", {Of(bx), Of(by), {4, &width}, {4, &height}}, {24, 16}, {8, 8});
     Compare("transpose", Read<double>(by, x.size()), want);
   }
   {
@@ -196,7 +198,7 @@ int main() {
                        (static_cast<uint32_t>(__builtin_popcount(v[k])) + added[k]));
     }
     cl_mem bx = Buffer(x), by = Buffer(std::vector<uint32_t>(4 * 64));
-    Run("Vectors", {{sizeof(bx), &bx}, {sizeof(by), &by}}, {64}, {64});
+    Run("Vectors", {Of(bx), Of(by)}, {64}, {64});
     Compare("vectors", Read<uint32_t>(by, 4 * 64), want);
   }
   {
@@ -209,7 +211,7 @@ int main() {
                      std::pow(std::fabs(v) + 1, 1.5));
     }
     cl_mem bx = Buffer(x), by = Buffer(std::vector<float>(kCount));
-    Run("Functions", {{sizeof(bx), &bx}, {sizeof(by), &by}}, {kCount}, {128});
+    Run("Functions", {Of(bx), Of(by)}, {kCount}, {128});
     Compare("functions", Read<float>(by, kCount), want, 1e-4);
   }
   return library_test::Finish("opencl_program");

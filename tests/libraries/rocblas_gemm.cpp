@@ -12,7 +12,6 @@
 #include "library_test.h"
 
 using library_test::Compare;
-using library_test::Fail;
 using library_test::Numbers;
 
 namespace {
