@@ -206,7 +206,7 @@ def main():
     runner.rochound = build(options, sources)
     library = os.path.join(os.path.dirname(runner.rochound), "../lib/librochound_softgpu_core.so")
     symbols = subprocess.run(["nm", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True).stdout
-    os.environ["ROCHOUND_FAULT"] = re.search(r"^([0-9a-f]+) . .*rochound_mutant$", symbols, re.M)[1]
+    os.environ["ROCHOUND_FAULT"] = re.search(r"^([0-9a-f]+) . rochound_mutant$", symbols, re.M)[1]
     without_place = {line.split(":")[0] for line in bad}
     left = {number: row for number, row in enumerate(MUTATIONS, 1) if options.only in row[1] and row[1] not in without_place}
     wanted, places = dict(left), {}
@@ -220,26 +220,25 @@ def main():
             family, what, *_ = left.pop(number)
             places[number] = job[0]
             print(f"{number} {family}: {what}: found on {job[0]} in {os.path.basename(job[1])} ({how})", flush=True)
-        print(f"after {os.path.basename(job[1])} on {job[0]}: {len(places)} of {len(wanted)}", flush=True)
+        tried = re.search(r"\d+", os.path.basename(job[1]))[0]
+        print(f"after {FEW_KERNELS} kernels from {tried} on {job[0]}: {len(places)} of {len(wanted)}", flush=True)
+        if options.summary:
+            write_summary(options, wanted, places, f"{int(tried) + FEW_KERNELS - 1}")
     for family, what, *_ in left.values():
         print(f"NOT FOUND {family}: {what}")
-    rows = [(family, what, places.get(number)) for number, (family, what, *_) in wanted.items()]
-    found = len(places)
-    print(f"{found} of {len(rows)} found")
-    if options.summary:
-        write_summary(options, rows, found)
-    return 2 if bad else 0 if found >= 0.9 * len(rows) else 1
+    print(f"{len(places)} of {len(wanted)} found")
+    return 2 if bad else 0 if len(places) >= 0.9 * len(wanted) else 1
 
 
-def write_summary(options, rows, found):
+def write_summary(options, wanted, places, last):
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    lines = [f"{today}: {found} of {len(rows)} faults found by kernels {options.kernels} at "
+    lines = [f"{today}: {len(places)} of {len(wanted)} faults found by kernels {options.kernels.split('-')[0]} to {last} at "
              f"{', '.join('-O' + level for level in options.levels)} on {', '.join(options.gpus)}.", "",
              "| family | found | not found |", "|---|---|---|"]
-    for family in dict.fromkeys(row[0] for row in rows):
-        mine = [row for row in rows if row[0] == family]
-        missed = "; ".join(what for _, what, place in mine if place is None)
-        lines.append(f"| {family} | {sum(row[2] is not None for row in mine)} of {len(mine)} | {missed} |")
+    for family in dict.fromkeys(row[0] for row in wanted.values()):
+        mine = {number: row[1] for number, row in wanted.items() if row[0] == family}
+        missed = "; ".join(what for number, what in mine.items() if number not in places)
+        lines.append(f"| {family} | {sum(number in places for number in mine)} of {len(mine)} | {missed} |")
     run_random.replace_section(options.summary, "faults", "\n".join(lines))
 
 
