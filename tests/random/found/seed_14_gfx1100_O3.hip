@@ -21,7 +21,8 @@ HD void Body0(const Args& args, Lds& lds, u32 thread, u32 group) {
   f32 s1 = Number<f32>(args, 1);
   f32 s2 = Number<f32>(args, 2);
   lds.own[thread] = all * 5;
-  if (thread == 0) for (int i = 0; i < kCells; ++i) lds.u32s[i] = 7 + i, lds.u64s[i] = 9 + i;
+  if (thread == 0)
+    for (int i = 0; i < kCells; ++i) lds.u32s[i] = 7 + i, lds.u64s[i] = 9 + i;
   Barrier();
   Barrier();
   StoreVector<i16, 8, false>(lds.bytes + thread * 16, Bits<i16>(f16(v3)), i16(1));
@@ -30,7 +31,11 @@ HD void Body0(const Args& args, Lds& lds, u32 thread, u32 group) {
   Barrier();
   StoreVector<i64, 1, true>(lds.bytes + thread * 16, Bits<i64>(f64(v2)), i64(1));
   Barrier();
-  Keep<61>(kept, LoadVector<i64, 1, true>(lds.bytes + (Convert<u32>(Fma<f16>(f16(v3), Input<f16>(args, all * 3 + 209), f16(v3))) % args.group_size) * 16));
+  Keep<61>(kept, LoadVector<i64, 1, true>(
+                     lds.bytes +
+                     (Convert<u32>(Fma<f16>(f16(v3), Input<f16>(args, all * 3 + 209), f16(v3))) %
+                      args.group_size) *
+                         16));
   Barrier();
   args.out[0 * args.threads + all] = kept;
   args.out[1 * args.threads + all] = Result(v0);
@@ -48,6 +53,4 @@ HD void Body0(const Args& args, Lds& lds, u32 thread, u32 group) {
 }
 KERNEL(0, 256)
 
-KERNELS(
-  {"14", Model0, 2, {64, 4, 1}}
-)
+KERNELS({"14", Model0, 2, {64, 4, 1}})
