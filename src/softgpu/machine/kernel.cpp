@@ -69,6 +69,13 @@ KernelProblem ReadKernel(AddressSpace::Reader& memory, const hsa_kernel_dispatch
   kernel->mode |= architecture.mode_has_clamp_and_ieee
                       ? (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9
                       : 1u << 8;  // a NaN is always clamped to zero
+  // Both change what instructions do, and no compiler asks for them by itself.
+  constexpr uint32_t kFp16Overflow = 1u << 26;
+  constexpr uint32_t kExceptions = 0x7Fu << 24;
+  if ((rsrc1 & kFp16Overflow) || (descriptor->compute_pgm_rsrc2 & kExceptions)) {
+    *why = "FP16_OVFL or floating-point exceptions, which are not implemented,";
+    return KernelProblem::kInvalid;
+  }
   kernel->group_bytes = packet.group_segment_size;
   kernel->private_bytes_per_lane = packet.private_segment_size;
   kernel->workitem_id_dimensions = (descriptor->compute_pgm_rsrc2 >> 11 & 3) + 1;

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "softgpu/isa/disassembler.h"
 #include "softgpu/machine/local_machine.h"
@@ -72,6 +73,20 @@ TEST_P(MachineTest, APacketWithoutADoorbellWaits) {
   EXPECT_EQ(machine_->device().instructions_executed(), 0u);
   machine_->Ring(0);
   EXPECT_TRUE(machine_->Wait());
+}
+
+// A mode that is not implemented must not run as another one.
+TEST_P(MachineTest, AKernelThatWantsFp16OverflowOrExceptionsIsRefused) {
+  constexpr size_t kRsrc1 = 48, kRsrc2 = 52;  // in the kernel descriptor
+  const std::pair<size_t, uint32_t> wants[] = {{kRsrc1, 1u << 26}, {kRsrc2, 1u << 24}};
+  for (const auto& [offset, bit] : wants) {
+    LocalMachine machine(Config());
+    const uint64_t kernel = machine.LoadWords({kEnd});
+    *reinterpret_cast<uint32_t*>(kernel + offset) |= bit;
+    machine.Submit({kernel, 64, 64});
+    EXPECT_FALSE(machine.Wait());
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, "FP16_OVFL", machine.error());
+  }
 }
 
 TEST_P(MachineTest, EveryWaveOfEveryWorkgroupRuns) {
