@@ -97,21 +97,18 @@ const Op* ExecStore(Wave& wave, const Op* op) {
   alignas(64) uint32_t storage[kRowLanes];
   LaneAddresses addresses;
   uint32_t step;
-  bool done;
-  if (!NarrowBuffer(wave, access, mask, M.bytes, storage, &addresses, &step)) [[unlikely]] {
-    done = StoreBufferSlow<M>(wave, op, access, mask, src);
-  } else if (M.bytes <= 4 || step == 4) {
-    done = StoreGlobal<M>(wave, op, addresses, mask, src);
-  } else if (HostAddress host = SwizzledHost<M>(wave, addresses, mask, step, kWrite); host != 0) {
-    for (unsigned k = 0; k < M.dwords(); ++k) {
-      StoreRows<kBits32>(host + k * step, addresses.offset, mask, mask == wave.full_exec,
-                         wave.lanes, src + k * kRowLanes);
+  if (NarrowBuffer(wave, access, mask, M.bytes, storage, &addresses, &step)) [[likely]] {
+    if (M.bytes <= 4 || step == 4)
+      return StoreGlobal<M>(wave, op, addresses, mask, src) ? op + 1 : nullptr;
+    if (HostAddress host = SwizzledHost<M>(wave, addresses, mask, step, kWrite); host != 0) {
+      for (unsigned k = 0; k < M.dwords(); ++k) {
+        StoreRows<kBits32>(host + k * step, addresses.offset, mask, mask == wave.full_exec,
+                           wave.lanes, src + k * kRowLanes);
+      }
+      return op + 1;
     }
-    done = true;
-  } else {
-    done = StoreBufferSlow<M>(wave, op, access, mask, src);
   }
-  return done ? op + 1 : nullptr;
+  return StoreBufferSlow<M>(wave, op, access, mask, src) ? op + 1 : nullptr;
 }
 
 // ---- Atomics ----
