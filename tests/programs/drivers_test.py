@@ -13,19 +13,26 @@ COUNTS = "counts process=main kernels=1"
 GOOD = f"echo {COUNTS}; echo PASS demo"
 
 
-def drive(driver, *arguments):
+def drive(driver, *arguments, most=None):
     command = [sys.executable, os.path.join(FOLDER, driver), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {key: value for key, value in os.environ.items() if key != "ROCHOUND_MAX_REPEATS"}
+    if most is not None:
+        environment["ROCHOUND_MAX_REPEATS"] = str(most)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 class RunProgram(unittest.TestCase):
-    def judge(self, script, *options):
-        return drive("run_program.py", "--name", "demo", "--repeat", "3", *options, "--", "sh", "-c", script)
+    def judge(self, script, *options, most=None):
+        return drive("run_program.py", "--name", "demo", "--repeat", "3", *options, "--", "sh", "-c", script, most=most)
 
     def test_pass(self):
         result = self.judge(GOOD)
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertIn("PASS demo: 3 repetitions", result.stdout)
+
+    def test_environment_bounds_the_repetitions(self):
+        self.assertIn("PASS demo: 2 repetitions", self.judge(GOOD, most=2).stdout)
+        self.assertIn("PASS demo: 3 repetitions", self.judge(GOOD, most=9).stdout)
 
     def test_skip_keeps_its_reason(self):
         result = self.judge("echo 'SKIP demo: no such card'; exit 77")
