@@ -108,7 +108,7 @@ class Runner:
     def shrink(self, kernel, level, gpu, kind, seconds):
         """The smallest kernel found in this time that fails in the same way, and how many were tried."""
         end = time.monotonic() + seconds
-        tried, progress = 0, True
+        tried, progress, clean = 0, True, not shrink.has_unused(kernel)
         with tempfile.TemporaryDirectory(prefix="rochound-shrink-") as folder:
             while progress and time.monotonic() < end:
                 progress, skip = False, 0
@@ -117,6 +117,8 @@ class Runner:
                     for index, cut in enumerate(shrink.smaller(kernel)):
                         if index >= skip:
                             candidate = cut()
+                            if clean:
+                                shrink.without_unused(candidate)
                             if render.size(candidate) < render.size(kernel):
                                 batch.append(candidate)
                         if index >= skip + 24 or len(batch) >= 8:
@@ -129,6 +131,8 @@ class Runner:
                         if failing:
                             kernel = min(failing, key=render.size)
                             progress = True
+                            # Once what is not used is gone and it still fails, it may stay away.
+                            clean = clean or not shrink.has_unused(kernel)
                             continue  # at the same place: what came before did not help
                     if index is None:
                         break

@@ -66,6 +66,13 @@ def without_unused(kernel):
     kernel.functions = [f for f in kernel.functions if f.name in names]
 
 
+def has_unused(kernel):
+    other = copy.deepcopy(kernel)
+    without_unused(other)
+    return [len(list(filter(None, x))) for x in (other.variables, other.uniforms, other.arrays, other.functions)] != \
+        [len(list(filter(None, x))) for x in (kernel.variables, kernel.uniforms, kernel.arrays, kernel.functions)]
+
+
 def smaller(kernel):
     """Yields functions that each make a kernel that lacks one thing; the boldest cuts first."""
 
@@ -76,6 +83,7 @@ def smaller(kernel):
             return other
         return make_it
 
+    yield changed(without_unused)
     # Runs of statements, long ones first, then each statement's inside in its place.
     for number, block in enumerate(blocks(kernel)):
         length = len(block)
@@ -85,7 +93,6 @@ def smaller(kernel):
                     del blocks(k)[number][start:start + length]
                 yield changed(cut)
             length //= 2
-    yield changed(without_unused)
     for number, block in enumerate(blocks(kernel)):
         for index, s in enumerate(block):
             for inner in range(len(s.blocks)):
@@ -119,4 +126,3 @@ def smaller(kernel):
             h, i = expressions(k)[number]
             h[i] = Expr("const", h[i].type, data="true" if h[i].type == "bool" else f"{h[i].type}(1)")
         yield changed(settle)
-    yield changed(without_unused)
