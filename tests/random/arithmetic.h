@@ -111,9 +111,11 @@ INTEGER ReverseBits(T a) {
   else
     return T(__builtin_bitreverse8(a));
 }
+// 64 bits by halves: at -O0 for gfx1100, clang 22 hands only half of a register to the v_perm_b32
+// that it makes of __builtin_bswap64.
 INTEGER ReverseBytes(T a) {
   if constexpr (sizeof(T) == 8)
-    return T(__builtin_bswap64(a));
+    return T(u64(__builtin_bswap32(u32(u64(a)))) << 32 | __builtin_bswap32(u32(u64(a) >> 32)));
   else if constexpr (sizeof(T) == 4)
     return T(__builtin_bswap32(a));
   else if constexpr (sizeof(T) == 2)
