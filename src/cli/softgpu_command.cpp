@@ -103,8 +103,10 @@ card nor a driver is needed. Everything after -- is the program and its
 arguments; its exit code and signals are passed through. GPUs are numbered in
 the order given. With --counters, kernels run several times slower; every
 process that the program starts appends to the file, each line when its dispatch
-ends. docs/softgpu-counters.md says what the counts mean. Exit codes of rochound itself: 2 wrong usage, 125 set-up failed,
-126 program cannot be started, 127 program not found.
+ends. docs/softgpu-counters.md says what the counts mean.
+
+Exit codes of rochound itself: 2 wrong usage, 125 set-up failed, 126 program
+cannot be started, 127 program not found.
 )";
 
 const char* SoftgpuCommand::examples() const { return kExamples; }
