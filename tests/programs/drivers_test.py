@@ -15,7 +15,7 @@ GOOD = f"echo {COUNTS}; echo PASS demo"
 
 def drive(driver, *arguments, most=None):
     command = [sys.executable, os.path.join(FOLDER, driver), *arguments]
-    environment = {key: value for key, value in os.environ.items() if key != "ROCHOUND_MAX_REPEATS"}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("ROCHOUND_MAX_")}
     if most is not None:
         environment["ROCHOUND_MAX_REPEATS"] = str(most)
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

@@ -6,12 +6,14 @@ usage: run_faults.py --name NAME --release R --expected FILE --innocent PROGRAM 
 
 The last word of COMMAND is the faulting program; the innocent one is started by the same command with that word
 replaced, runs all the time, and must pass. FILE says for the ROCm release what the runtime promises: exit code or
-signal, and patterns that stdout and stderr must hold.
+signal, and patterns that stdout and stderr must hold. ROCHOUND_MAX_FAULT_RUNS in the environment is an upper bound of N,
+for when there is little time.
 """
 
 import argparse
 import concurrent.futures
 import json
+import os
 import re
 import subprocess
 import sys
@@ -86,6 +88,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one run")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
+    options.runs = min(options.runs, int(os.environ.get("ROCHOUND_MAX_FAULT_RUNS", options.runs)))
 
     expected = promised(options.expected, options.release, options.name)
     begin = time.monotonic()
