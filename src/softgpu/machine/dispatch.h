@@ -78,9 +78,10 @@ class Dispatch : public WaveEnvironment {
   const uint64_t group_count_;  // of the kernel, which may be gone before we are
   std::atomic<bool> over_{false};
   const Op* entry_ = nullptr;
-  std::atomic<uint64_t> next_group_{0};
-  std::atomic<uint64_t> instructions_{0};
-  std::atomic<uint64_t> resident_waves_{0};
+  // Every participant changes these for every workgroup: each has a cache line to itself.
+  alignas(64) std::atomic<uint64_t> next_group_{0};
+  alignas(64) std::atomic<uint64_t> resident_waves_{0};
+  alignas(64) std::atomic<uint64_t> instructions_{0};
   uint64_t max_resident_waves_ = 0;
   std::atomic<bool> cancelled_{false};
 
