@@ -192,7 +192,8 @@ HD u32 RowOperation(u32 id, u32 old, u32 value) {
 #if defined(__GFX10__)
     return value;
 #else
-    return __builtin_amdgcn_permlane64(value);
+    // It does nothing at all in a wave of 32, so that its result is whatever stood there.
+    return __builtin_amdgcn_wavefrontsize() == 64 ? __builtin_amdgcn_permlane64(value) : value;
 #endif
   }
 #endif
