@@ -5,6 +5,8 @@
 #   rochound_test(NAME SOURCES a.cpp... [LIBS lib...] LABELS label... [TIMEOUT seconds] [WHOLE])
 #       A GoogleTest binary bin/NAME. Each case is one ctest entry called NAME.Suite.Case; with WHOLE the
 #       binary is one entry, which suits thousands of tiny cases (such a binary must not skip any).
+#   rochound_skipped_test(NAME LABEL REASON)
+#       A test that only says why it is none, and is counted as skipped.
 #   rochound_fuzzer(NAME SOURCES a.cpp... [LIBS lib...])
 #       A libFuzzer binary bin/fuzz_NAME for `./dev fuzz`; does nothing unless ROCHOUND_FUZZ is on.
 #   rochound_bench(NAME SOURCES a.cpp... [LIBS lib...])
@@ -37,6 +39,11 @@ function(rochound_test name)
     gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT})
   endif()
+endfunction()
+
+function(rochound_skipped_test name label reason)
+  add_test(NAME ${name} COMMAND sh -c "echo \"SKIP $0\"; exit 77" "${name}: ${reason}")
+  set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77)
 endfunction()
 
 function(rochound_fuzzer name)

@@ -29,10 +29,8 @@ struct Architecture {
   TargetBit bit;
   int first_llvm;  // the first major version that can disassemble it
   bool has_wave32;
-  bool has_wave64;
   bool
       architected_flat_scratch;  // flat_scratch is set up by hardware, not by the kernel's prologue
-  bool architected_agprs;        // has AGPRs, and accum_offset in the kernel descriptor
   bool packed_workitem_ids;      // x, y, z in one VGPR, ten bits each
   bool workgroup_ids_in_ttmp;    // x in ttmp9, y and z in the halves of ttmp7
   bool mode_has_clamp_and_ieee;  // DX10_CLAMP and IEEE are kernel properties, and bits of MODE

@@ -280,6 +280,19 @@ bool RunLanes(Wave& wave, const Op* op, unsigned first_source, RowBuffer* result
   return *lanes != 0;
 }
 
+// What plain ops share: the lane loop over 32-bit rows, for the lanes that are on.
+inline const Op* RunPlain(Wave& wave, const Op* op, uint32_t* dst, const void* const* sources) {
+  uint64_t exec = wave.exec();
+  if (exec == wave.full_exec) [[likely]] {
+    op->lanes(dst, sources, wave.lanes);
+  } else if (exec != 0) {
+    RowBuffer result;
+    op->lanes(&result, sources, wave.lanes);
+    Blend(dst, result.u32(), exec, wave.lanes);
+  }
+  return op + 1;
+}
+
 }  // namespace
 
 void FloatMode::Set(uint32_t mode, Ty type) {
@@ -410,7 +423,6 @@ void StoreResult(Wave& wave, const Op* op, unsigned index, Ty type, RowBuffer* r
 }
 
 const Op* ExecVectorPlain(Wave& wave, const Op* op) {
-  uint64_t exec = wave.exec();
   uint32_t* dst = wave.Row(op->operand[0].index);
   RowBuffer buffers[3];
   const void* sources[3];
@@ -419,14 +431,7 @@ const Op* ExecVectorPlain(Wave& wave, const Op* op) {
     sources[i] = Fetch32(wave, op->operand[i + 1], buffers[i].u32());
   if (op->row->flags & kAccumulates) sources[count] = dst;
   FloatMode mode(wave, op->row->types[0]);
-  if (exec == wave.full_exec) [[likely]] {
-    op->lanes(dst, sources, wave.lanes);
-  } else if (exec != 0) {
-    RowBuffer result;
-    op->lanes(&result, sources, wave.lanes);
-    Blend(dst, result.u32(), exec, wave.lanes);
-  }
-  return op + 1;
+  return RunPlain(wave, op, dst, sources);
 }
 
 void UseRowForm(Op* op) {
@@ -464,16 +469,7 @@ const Op* ExecVectorRegisters(Wave& wave, const Op* op) {
     sources[i] = form.source[i] == RowForm::kConstant ? reinterpret_cast<const void*>(op->imm)
                                                       : wave.Row(form.source[i]);
   }
-  uint32_t* dst = wave.Row(form.destination);
-  uint64_t exec = wave.exec();
-  if (exec == wave.full_exec) [[likely]] {
-    op->lanes(dst, sources, wave.lanes);
-  } else if (exec != 0) {
-    RowBuffer result;
-    op->lanes(&result, sources, wave.lanes);
-    Blend(dst, result.u32(), exec, wave.lanes);
-  }
-  return op + 1;
+  return RunPlain(wave, op, wave.Row(form.destination), sources);
 }
 
 const Op* ExecVector(Wave& wave, const Op* op) {
