@@ -388,25 +388,40 @@ INTEGER Scale(T a, i32 power) {
   else
     return T(__builtin_ldexpf(a, n));
 }
+// Bits that integer arithmetic left, about to be floats. clang 22 reads a short or a byte of them
+// by SDWA and forgets that it was sign-extended, unless it cannot see where they come from.
+HD u64 Unseen(u64 bits) {
+#if ON_DEVICE
+  u32 low = u32(bits), high = u32(bits >> 32);
+  asm("" : "+v"(low));
+  asm("" : "+v"(high));
+  return low | u64{high} << 32;
+#else
+  return bits;
+#endif
+}
+template <typename To, typename From>
+HD To Floats(From bits) {
+  return __builtin_bit_cast(To, From(Unseen(bits)));
+}
 HD u64 PairAddSingle(u64 first, u64 second) {
-  const F32x2 sum = __builtin_bit_cast(F32x2, first) + __builtin_bit_cast(F32x2, second);
+  const F32x2 sum = Floats<F32x2>(first) + Floats<F32x2>(second);
   return ToBits(One(f32(sum.x))) | ToBits(One(f32(sum.y))) << 32;
 }
 HD u64 PairMulSingle(u64 first, u64 second) {
-  const F32x2 product = __builtin_bit_cast(F32x2, first) * __builtin_bit_cast(F32x2, second);
+  const F32x2 product = Floats<F32x2>(first) * Floats<F32x2>(second);
   return ToBits(One(f32(product.x))) | ToBits(One(f32(product.y))) << 32;
 }
 HD u32 PairAddHalf(u32 first, u32 second) {
-  const F16x2 sum = __builtin_bit_cast(F16x2, first) + __builtin_bit_cast(F16x2, second);
+  const F16x2 sum = Floats<F16x2>(first) + Floats<F16x2>(second);
   return u32(ToBits(One(f16(sum.x))) | ToBits(One(f16(sum.y))) << 16);
 }
 HD u32 PairMulHalf(u32 first, u32 second) {
-  const F16x2 product = __builtin_bit_cast(F16x2, first) * __builtin_bit_cast(F16x2, second);
+  const F16x2 product = Floats<F16x2>(first) * Floats<F16x2>(second);
   return u32(ToBits(One(f16(product.x))) | ToBits(One(f16(product.y))) << 16);
 }
 HD u32 PairFmaHalf(u32 first, u32 second, u32 third) {
-  const F16x2 a = __builtin_bit_cast(F16x2, first), b = __builtin_bit_cast(F16x2, second),
-              c = __builtin_bit_cast(F16x2, third);
+  const F16x2 a = Floats<F16x2>(first), b = Floats<F16x2>(second), c = Floats<F16x2>(third);
 #if ON_DEVICE
   const F16x2 sum = __builtin_elementwise_fma(a, b, c);
 #else
@@ -415,8 +430,7 @@ HD u32 PairFmaHalf(u32 first, u32 second, u32 third) {
   return u32(ToBits(One(f16(sum.x))) | ToBits(One(f16(sum.y))) << 16);
 }
 HD u64 PairFmaSingle(u64 first, u64 second, u64 third) {
-  const F32x2 a = __builtin_bit_cast(F32x2, first), b = __builtin_bit_cast(F32x2, second),
-              c = __builtin_bit_cast(F32x2, third);
+  const F32x2 a = Floats<F32x2>(first), b = Floats<F32x2>(second), c = Floats<F32x2>(third);
 #if ON_DEVICE
   const F32x2 sum = __builtin_elementwise_fma(a, b, c);
 #else
@@ -531,7 +545,7 @@ HD To Bits(From a) {
   if constexpr (kReal<From>)
     return OfBits<To>(ToBits(One(a)));
   else
-    return One(OfBits<To>(ToBits(a)));
+    return One(OfBits<To>(Unseen(ToBits(a))));
 }
 
 }  // namespace arithmetic
