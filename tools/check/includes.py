@@ -41,7 +41,7 @@ PARTS = {
 FOREIGN = {
     "llvm/": ["softgpu/isa", "codeobj"],
     "llvm-c/": ["softgpu/isa", "codeobj"],
-    "hsa/": ["agent", "softgpu"],
+    "hsa/": ["agent", "capture/replay", "softgpu"],
     "hip/": ["agent"],
     "xf86drm": ["softgpu"],
     "amdgpu": ["softgpu"],
@@ -52,7 +52,9 @@ FOREIGN = {
     "duckdb": ["store"],
     "simdjson": ["store"],
     "protozero/": ["store"],
+    "xxhash": ["capture"],
     "zlib": ["store", "report"],
+    "zstd": ["capture"],
     "CLI/": ["cli"],
     # base needs only the standard library and libc.
     "fmt/": [folder for folder in OURS if folder != "base"],
