@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "agent/allocations.h"
 #include "agent/pending.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
@@ -175,23 +176,31 @@ void NoteRelease(const void* address) {
 
 hsa_status_t PoolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void** memory) {
   const hsa_status_t status = Real().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, memory);
-  if (status == HSA_STATUS_SUCCESS) NoteAllocation(*memory, size, flags);
+  if (status == HSA_STATUS_SUCCESS) {
+    NoteAllocation(*memory, size, flags);
+    MemoryAppears(*memory, size, MemoryKind::kPool);
+  }
   return status;
 }
 
 hsa_status_t PoolFree(void* memory) {
   NoteRelease(memory);
+  MemoryGoes(memory);
   return Real().amd.hsa_amd_memory_pool_free_fn(memory);
 }
 
 hsa_status_t RegionAllocate(hsa_region_t region, size_t size, void** memory) {
   const hsa_status_t status = Real().core.hsa_memory_allocate_fn(region, size, memory);
-  if (status == HSA_STATUS_SUCCESS) NoteAllocation(*memory, size, 0);
+  if (status == HSA_STATUS_SUCCESS) {
+    NoteAllocation(*memory, size, 0);
+    MemoryAppears(*memory, size, MemoryKind::kPool);
+  }
   return status;
 }
 
 hsa_status_t RegionFree(void* memory) {
   NoteRelease(memory);
+  MemoryGoes(memory);
   return Real().core.hsa_memory_free_fn(memory);
 }
 

@@ -4,16 +4,18 @@
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "agent/anchors.h"
+#include "agent/capture.h"
 #include "agent/pending.h"
+#include "agent/queue.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/signal_pool.h"
@@ -24,44 +26,7 @@
 namespace rochound::agent {
 namespace {
 
-class SpinLock {
- public:
-  void lock() {
-    while (flag_.test_and_set(std::memory_order_acquire)) sched_yield();
-  }
-  bool try_lock() { return !flag_.test_and_set(std::memory_order_acquire); }
-  void unlock() { flag_.clear(std::memory_order_release); }
-
- private:
-  std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
-};
-
-using StoreFunction = decltype(hsa_signal_store_screlease)*;
-
-struct Queue {
-  hsa_queue_t* queue = nullptr;
-  std::atomic<uint64_t> doorbell{0};  // handle; 0: the queue was destroyed
-  uint32_t index = 0;
-  uint16_t agent = 0;
-
-  SpinLock submitting;            // guards what the hook changes, down to `wanted`
-  std::atomic<uint64_t> next{0};  // first packet that has not been looked at
-  uint64_t rung = 0;              // real doorbell: packets handed to the GPU, as a count
-  uint64_t wanted = 0;  // what the program rang for, as a count; more than rung: late packets
-  uint64_t late_since_tsc = 0;  // since when
-  SignalBatch lent;             // to be lent next
-
-  // Dispatches under way, oldest first: the hook appends, the harvest takes from the front.
-  std::unique_ptr<Pending[]> pending;
-  uint64_t pending_mask = 0;
-  std::atomic<uint64_t> pending_head{0};
-  std::atomic<uint64_t> pending_tail{0};
-  std::atomic<uint64_t> last_end_ticks{0};
-  SpinLock harvesting;
-};
-
-// Queues by doorbell handle, read without a lock. Queue objects are kept for ever: a thread may be
-// in the hook of a queue that another destroys, and there are few.
+// Queues by doorbell handle, read without a lock.
 constexpr size_t kSlots = 4096;
 constinit std::atomic<Queue*> by_doorbell[kSlots];
 constinit std::mutex changing;
@@ -123,38 +88,6 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
   Enter(queue.release());
 }
 
-// Entries that are over leave the front; entries that finished are written. Kernels without a
-// barrier bit finish in any order, so a look goes some way past the first that runs.
-constexpr uint64_t kLookAhead = 64;
-
-size_t HarvestQueue(Queue& queue, bool wait = false) {
-  if (wait)
-    queue.harvesting.lock();
-  else if (!queue.harvesting.try_lock())
-    return queue.pending_tail - queue.pending_head;
-  const uint64_t tail = queue.pending_tail.load(std::memory_order_acquire);
-  uint64_t head = queue.pending_head.load(std::memory_order_relaxed);
-  uint64_t running = 0;
-  SignalBatch used;
-  for (uint64_t at = head; at != tail && running < kLookAhead; ++at) {
-    Pending& one = queue.pending[at & queue.pending_mask];
-    if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && !TakeIfFinished(&one)) {
-      ++running;
-      continue;
-    }
-    if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken) {
-      if (one.end_ticks != 0) queue.last_end_ticks.store(one.end_ticks, std::memory_order_relaxed);
-      if (one.ours) ReturnSignal(&used, one.signal);
-      one.phase.store(Pending::kFree, std::memory_order_relaxed);
-    }
-    if (running == 0) queue.pending_head.store(++head, std::memory_order_release);
-  }
-  if (used.count != 0) ReturnBatch(&used);
-  const uint64_t left = tail - head;
-  queue.harvesting.unlock();
-  return left;
-}
-
 // Notes one dispatch packet, which the GPU cannot have seen yet. With the queue's lock held.
 void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
                   uint64_t index, uint64_t now_tsc) {
@@ -202,16 +135,33 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
   queue.pending_tail.store(tail + 1, std::memory_order_release);
 }
 
+void RingFor(Queue& queue, uint64_t count, hsa_signal_t doorbell, StoreFunction store) {
+  if (count <= queue.rung) return;
+  queue.rung = count;
+  store(doorbell, static_cast<hsa_signal_value_t>(count - 1));
+}
+
+// A dispatch that is to be captured runs now, and alone. False: it does not, and is one like
+// others.
+bool CaptureHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorbell,
+                 StoreFunction store) {
+  hsa_kernel_dispatch_packet_t* packet = queue.Packet(at);
+  if (!CaptureWants(KernelId(packet->kernel_object, queue.agent), *packet)) return false;
+  RingFor(queue, at, doorbell, store);
+  const Inside inside(thread);
+  return Capture(queue, at, doorbell, store,
+                 [&] { NoteDispatch(queue, thread, packet, at, Tsc()); })
+      .launched;
+}
+
 // Looks at the packets up to `limit` (a count) and rings for those that are there. With the queue's
 // lock held.
 void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction store) {
   ThreadState* thread = CurrentThread();
-  auto* ring = static_cast<hsa_kernel_dispatch_packet_t*>(queue.queue->base_address);
-  const uint64_t mask = queue.queue->size - 1;
   const uint64_t now_tsc = Tsc();
   uint64_t at = queue.next.load(std::memory_order_relaxed);
   for (; at < limit; ++at) {
-    hsa_kernel_dispatch_packet_t* packet = &ring[at & mask];
+    hsa_kernel_dispatch_packet_t* packet = queue.Packet(at);
     const uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
     const uint16_t type = header >> HSA_PACKET_HEADER_TYPE & 0xff;
     if (type == HSA_PACKET_TYPE_INVALID) {
@@ -219,14 +169,12 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
       if (Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) > at) continue;
       break;
     }
-    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && thread != nullptr)
-      NoteDispatch(queue, thread, packet, at, now_tsc);
+    if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH || thread == nullptr) continue;
+    if (CaptureAsked() && CaptureHere(queue, thread, at, doorbell, store)) continue;
+    NoteDispatch(queue, thread, packet, at, now_tsc);
   }
   queue.next.store(at, std::memory_order_relaxed);
-  if (at > queue.rung) {
-    queue.rung = at;
-    store(doorbell, static_cast<hsa_signal_value_t>(at - 1));
-  }
+  RingFor(queue, at, doorbell, store);
   queue.wanted = std::max(queue.wanted, limit);
   if (queue.wanted <= queue.rung) {
     queue.late_since_tsc = 0;
@@ -316,8 +264,40 @@ hsa_status_t ProfilerEnabled(hsa_queue_t* queue, int enable) {
   return Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, followed ? 1 : enable);
 }
 
-template <typename Function>
-void ForEachQueue(Function function) {
+}  // namespace
+
+// Entries that are over leave the front; entries that finished are written. Kernels without a
+// barrier bit finish in any order, so a look goes some way past the first that runs.
+size_t HarvestQueue(Queue& queue, bool wait) {
+  constexpr uint64_t kLookAhead = 64;
+  if (wait)
+    queue.harvesting.lock();
+  else if (!queue.harvesting.try_lock())
+    return queue.pending_tail - queue.pending_head;
+  const uint64_t tail = queue.pending_tail.load(std::memory_order_acquire);
+  uint64_t head = queue.pending_head.load(std::memory_order_relaxed);
+  uint64_t running = 0;
+  SignalBatch used;
+  for (uint64_t at = head; at != tail && running < kLookAhead; ++at) {
+    Pending& one = queue.pending[at & queue.pending_mask];
+    if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && !TakeIfFinished(&one)) {
+      ++running;
+      continue;
+    }
+    if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken) {
+      if (one.end_ticks != 0) queue.last_end_ticks.store(one.end_ticks, std::memory_order_relaxed);
+      if (one.ours) ReturnSignal(&used, one.signal);
+      one.phase.store(Pending::kFree, std::memory_order_relaxed);
+    }
+    if (running == 0) queue.pending_head.store(++head, std::memory_order_release);
+  }
+  if (used.count != 0) ReturnBatch(&used);
+  const uint64_t left = tail - head;
+  queue.harvesting.unlock();
+  return left;
+}
+
+void ForEachQueue(const std::function<void(Queue&)>& function) {
   std::vector<Queue*> queues;
   {
     const std::lock_guard lock(changing);
@@ -325,8 +305,6 @@ void ForEachQueue(Function function) {
   }
   for (Queue* queue : queues) function(*queue);
 }
-
-}  // namespace
 
 void HookQueues(CoreApiTable* core, AmdExtTable* amd) {
   core->hsa_queue_create_fn = QueueCreate;

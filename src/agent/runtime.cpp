@@ -7,8 +7,11 @@
 #include <cstring>
 #include <string>
 
+#include "agent/allocations.h"
 #include "agent/anchors.h"
 #include "agent/calls.h"
+#include "agent/capture.h"
+#include "agent/code_objects.h"
 #include "agent/copies.h"
 #include "agent/queues.h"
 #include "agent/session.h"
@@ -112,6 +115,10 @@ void TakeTable(HsaApiTable* table) {
   HookQueues(table->core_, table->amd_ext_);
   HookCopies(table->core_, table->amd_ext_);
   HookSymbols(table->core_);
+  if (CaptureAsked()) {
+    HookAllocations(table->amd_ext_);
+    HookCodeObjects(table->core_);
+  }
   HookCalls(table);
 }
 

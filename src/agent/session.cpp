@@ -16,8 +16,10 @@
 
 #include "agent/anchors.h"
 #include "agent/calls.h"
+#include "agent/capture.h"
 #include "agent/control.h"
 #include "agent/copies.h"
+#include "agent/launch_alone.h"
 #include "agent/queues.h"
 #include "agent/range_switch.h"
 #include "agent/runtime.h"
@@ -57,6 +59,7 @@ void DrainOnce(size_t* under_way) {
   AnswerCallForSignals();
   *under_way = HarvestDispatches() + HarvestCopies();
   if (ServeLateDoorbells()) ++*under_way;
+  if (ServeLateLaunches()) ++*under_way;
 }
 
 // --delay and --duration: each switch happens once.
@@ -150,6 +153,7 @@ void AtExit() {
   if (getpid() != set_up_in.load()) return;
   LeaveControl();
   Flush();
+  Guarded("no memory at exit", ExplainMissingCapture);
   if (RuntimeAlive()) Guarded("no memory at exit", GiveBackSignals);
 }
 
@@ -159,6 +163,8 @@ __attribute__((destructor)) void AtUnload() {
   if (trace::Writer* log = the_log.load()) log->Finish();
 }
 
+}  // namespace
+
 std::string CommandLine() {
   auto text = base::ReadFile("/proc/self/cmdline");
   if (!text.ok()) return {};
@@ -166,6 +172,8 @@ std::string CommandLine() {
     if (c == '\0' || c == '\n') c = ' ';
   return text.value();
 }
+
+namespace {
 
 void DescribeProcess() {
   char host[256] = {};
@@ -226,6 +234,7 @@ void SetUpLocked() {
     RecordOnlyInRange(settings().range);
   }
   if (!Open()) return;
+  PrepareCapture();
   ServeControl();
   Arm();
 }

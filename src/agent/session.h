@@ -6,6 +6,7 @@
 // outward: failure disables the agent.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "agent/state.h"
@@ -35,6 +36,9 @@ uint32_t Intern(std::string_view text);
 void AddInfo(std::string_view key, std::string_view value);
 void DropInfo(std::string_view key);  // all lines of that key
 void WriteInfo();
+
+// The program and its arguments, separated by spaces.
+std::string CommandLine();
 
 // Runs our own code so that nothing escapes: an exception (no memory) disables the agent.
 template <typename Function>

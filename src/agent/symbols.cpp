@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/capture.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -69,6 +70,7 @@ uint32_t Enter(uint64_t object, std::string_view name, uint16_t agent, uint64_t 
   if (fresh) ++filled;
   const uint32_t id = ++last_id;
   Note(id, object, text, agent, kernarg_bytes);
+  CaptureLearnsKernel(id, name, kernarg_bytes);
   names[at] = text;
   slot.id.store(id, std::memory_order_release);
   slot.object.store(object, std::memory_order_release);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cli/capture_command.h"
 #include "cli/ctl_command.h"
 #include "cli/exit_codes.h"
 #include "cli/log_command.h"
@@ -32,6 +33,7 @@ rochound::cli::Commands AllCommands(CLI::App& app) {
   commands.push_back(std::make_unique<RunCommand>(app));
   commands.push_back(std::make_unique<CtlCommand>(app));
   AddTraceCommands(app, commands);
+  commands.push_back(std::make_unique<CaptureCommand>(app));
   commands.push_back(std::make_unique<LogCommand>(app));
   commands.push_back(std::make_unique<SoftgpuCommand>(app));
   return commands;

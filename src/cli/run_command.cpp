@@ -19,32 +19,16 @@
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
 #include "cli/installation.h"
+#include "cli/recorded_program.h"
 #include "cli/usage_formatter.h"
 
 namespace rochound::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using base::Error;
 using base::Result;
 
 constexpr const char* kDefaultOutput = "trace.rpd";
-
-// Makes the folder for the log. Temporary ones stand beside the output: that is where there is
-// room, and where somebody looks for what a killed run left.
-Result<fs::path> MakeLogDirectory(const std::string& asked, const fs::path& output) {
-  std::error_code error;
-  if (asked.empty()) {
-    const fs::path folder = fs::absolute(output, error);
-    ROCHOUND_TRY(base::TempDir made,
-                 base::TempDir::Create(folder.parent_path(), folder.filename().string() + ".log-"));
-    return made.Release();
-  }
-  const fs::path folder = fs::absolute(asked, error).lexically_normal();
-  fs::create_directories(folder, error);
-  if (error) return base::ErrnoError("cannot make the log's folder", folder, error.value());
-  return folder;
-}
 
 void WriteRunFile(const fs::path& folder, const std::vector<std::string>& program,
                   const Recording& recording) {
@@ -63,31 +47,6 @@ void WriteRunFile(const fs::path& folder, const std::vector<std::string>& progra
       folder / "run.json",
       json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   if (!written.ok()) base::LogWarning(written.error().message);
-}
-
-int CannotStart(const Error& error, int error_number) {
-  const bool not_found = error_number == ENOENT;
-  base::LogError(fmt::format(
-      "{}. {}", error.message,
-      not_found ? "Check the name; a program in this directory is called ./name, and a script's "
-                  "first line must name an interpreter that exists."
-                : "Check that it is a program for this machine and that you may execute it (chmod "
-                  "+x)."));
-  return not_found ? kExitNotFound : kExitCannotRun;
-}
-
-// Why the agent may not have been loaded, as far as that can be told from outside.
-std::string WhyNothing(const std::vector<std::string>& program, int status) {
-  if (WIFSIGNALED(status))
-    return fmt::format("the program was ended by signal {} before it used a GPU", WTERMSIG(status));
-  std::string why =
-      "the agent was never loaded. Either no process of the program started the HSA runtime, so "
-      "that "
-      "no GPU was used, or HSA_TOOLS_LIB did not reach it: sudo, ssh, containers and batch systems "
-      "do not pass the environment on; put rochound run inside of them.";
-  if (WEXITSTATUS(status) != 0)
-    why += fmt::format(" '{}' ended with exit code {}.", program[0], WEXITSTATUS(status));
-  return why;
 }
 
 }  // namespace
@@ -207,13 +166,8 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   } else {
     base::LogWarning("nothing is recorded: " + prepared.error().message);
   }
-  std::vector<std::string> command = program;
-  if (!softgpu_.empty()) {
-    const auto self = base::ExecutablePath();
-    if (!self.ok()) return Usage(self.error().message);
-    command = {self.value().string(), "softgpu", "--gpu", softgpu_, "--"};
-    command.insert(command.end(), program.begin(), program.end());
-  }
+  const auto command = OnSoftwareGpu(softgpu_, program);
+  if (!command.ok()) return Usage(command.error().message);
 
   const bool temporary = prepared.ok() && log_directory_.empty();
   const auto remove_log = [&] {
@@ -221,7 +175,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
     if (temporary) fs::remove_all(recording.log_directory, ignored);
   };
   int error_number = 0;
-  auto child = ChildProcess::Start(command, Lines(environment), &error_number);
+  auto child = ChildProcess::Start(command.value(), Lines(environment), &error_number);
   if (!child.ok()) {
     remove_log();
     return CannotStart(child.error(), error_number);

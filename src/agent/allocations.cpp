@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "agent/allocations.h"
+
+#include <iterator>
+
+#include "agent/capture.h"
+#include "agent/runtime.h"
+#include "agent/session.h"
+
+namespace rochound::agent {
+namespace {
+
+constinit std::mutex changing;
+
+Allocations& All() {  // with `changing` held
+  static auto* const allocations = new Allocations;
+  return *allocations;
+}
+
+hsa_status_t Lock(void* host, size_t size, hsa_agent_t* agents, int count, void** seen) {
+  const hsa_status_t status = Real().amd.hsa_amd_memory_lock_fn(host, size, agents, count, seen);
+  if (status == HSA_STATUS_SUCCESS) MemoryAppears(*seen, size, MemoryKind::kLocked, host);
+  return status;
+}
+
+hsa_status_t LockToPool(void* host, size_t size, hsa_agent_t* agents, int count,
+                        hsa_amd_memory_pool_t pool, uint32_t flags, void** seen) {
+  const hsa_status_t status =
+      Real().amd.hsa_amd_memory_lock_to_pool_fn(host, size, agents, count, pool, flags, seen);
+  if (status == HSA_STATUS_SUCCESS) MemoryAppears(*seen, size, MemoryKind::kLocked, host);
+  return status;
+}
+
+hsa_status_t Unlock(void* host) {
+  uint64_t seen = 0;
+  {
+    const std::lock_guard lock(changing);
+    for (const auto& [base, one] : All())
+      if (one.kind == MemoryKind::kLocked && one.host_base == reinterpret_cast<uint64_t>(host))
+        seen = base;
+  }
+  if (seen != 0) MemoryGoes(reinterpret_cast<const void*>(seen));
+  return Real().amd.hsa_amd_memory_unlock_fn(host);
+}
+
+hsa_status_t Attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t count,
+                    const hsa_agent_t* agents, void** mapped) {
+  const hsa_status_t status =
+      Real().amd.hsa_amd_ipc_memory_attach_fn(handle, size, count, agents, mapped);
+  if (status == HSA_STATUS_SUCCESS) MemoryAppears(*mapped, size, MemoryKind::kIpc);
+  return status;
+}
+
+hsa_status_t Detach(void* mapped) {
+  MemoryGoes(mapped);
+  return Real().amd.hsa_amd_ipc_memory_detach_fn(mapped);
+}
+
+hsa_status_t MapInterop(uint32_t count, hsa_agent_t* agents, int handle, uint32_t flags,
+                        size_t* size, void** mapped, size_t* metadata_size, const void** metadata) {
+  const hsa_status_t status = Real().amd.hsa_amd_interop_map_buffer_fn(
+      count, agents, handle, flags, size, mapped, metadata_size, metadata);
+  if (status == HSA_STATUS_SUCCESS) MemoryAppears(*mapped, *size, MemoryKind::kIpc);
+  return status;
+}
+
+hsa_status_t UnmapInterop(void* mapped) {
+  MemoryGoes(mapped);
+  return Real().amd.hsa_amd_interop_unmap_buffer_fn(mapped);
+}
+
+// Entries that came after ROCm 5.2; what a table does not have is not instantiated.
+template <typename Table>
+struct Later {
+  static hsa_status_t SetAttributes(void* base, size_t size,
+                                    hsa_amd_svm_attribute_pair_t* attributes, size_t count) {
+    const Table& real = Real().amd;
+    const hsa_status_t status = real.hsa_amd_svm_attributes_set_fn(base, size, attributes, count);
+    if (status == HSA_STATUS_SUCCESS) MemoryAppears(base, size, MemoryKind::kManaged);
+    return status;
+  }
+
+  template <typename Handle>
+  static hsa_status_t Map(void* base, size_t size, size_t offset, Handle handle, uint64_t flags) {
+    const Table& real = Real().amd;
+    const hsa_status_t status = real.hsa_amd_vmem_map_fn(base, size, offset, handle, flags);
+    if (status == HSA_STATUS_SUCCESS) MemoryAppears(base, size, MemoryKind::kVmem);
+    return status;
+  }
+
+  static hsa_status_t Unmap(void* base, size_t size) {
+    const Table& real = Real().amd;
+    MemoryGoes(base);
+    return real.hsa_amd_vmem_unmap_fn(base, size);
+  }
+
+  static void Hook(Table* table) {
+    const Table& real = Real().amd;
+    if constexpr (requires { table->hsa_amd_svm_attributes_set_fn; }) {
+      if (real.hsa_amd_svm_attributes_set_fn != nullptr)
+        table->hsa_amd_svm_attributes_set_fn = SetAttributes;
+    }
+    if constexpr (requires { table->hsa_amd_vmem_map_fn; }) {
+      if (real.hsa_amd_vmem_map_fn != nullptr) table->hsa_amd_vmem_map_fn = Map;
+      if (real.hsa_amd_vmem_unmap_fn != nullptr) table->hsa_amd_vmem_unmap_fn = Unmap;
+    }
+  }
+};
+
+}  // namespace
+
+void HookAllocations(AmdExtTable* amd) {
+  amd->hsa_amd_memory_lock_fn = Lock;
+  amd->hsa_amd_memory_unlock_fn = Unlock;
+  if (Real().amd.hsa_amd_memory_lock_to_pool_fn != nullptr)
+    amd->hsa_amd_memory_lock_to_pool_fn = LockToPool;
+  amd->hsa_amd_ipc_memory_attach_fn = Attach;
+  amd->hsa_amd_ipc_memory_detach_fn = Detach;
+  amd->hsa_amd_interop_map_buffer_fn = MapInterop;
+  amd->hsa_amd_interop_unmap_buffer_fn = UnmapInterop;
+  Later<AmdExtTable>::Hook(amd);
+}
+
+void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void* host_base) {
+  if (!CaptureAsked() || base == nullptr || size == 0) return;
+  Guarded("no memory for the list of allocations", [&] {
+    const auto start = reinterpret_cast<uint64_t>(base);
+    const std::lock_guard lock(changing);
+    // Advice about a part of managed memory is no new memory.
+    const auto after = All().upper_bound(start);
+    if (kind == MemoryKind::kManaged && after != All().begin()) {
+      const auto& [there, one] = *std::prev(after);
+      if (start + size <= there + one.size) return;
+    }
+    All()[start] = {size, kind, reinterpret_cast<uint64_t>(host_base)};
+  });
+}
+
+void MemoryGoes(const void* base) {
+  if (!CaptureAsked()) return;
+  const std::lock_guard lock(changing);
+  All().erase(reinterpret_cast<uint64_t>(base));
+}
+
+HeldAllocations::HeldAllocations() : lock_(changing), all_(&All()) {}
+
+}  // namespace rochound::agent

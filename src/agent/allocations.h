@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// The memory that a GPU may see: every allocation, mapping and registration that goes through the
+// HSA runtime, with the address at which the GPU sees it. Kept while a launch is to be captured.
+// The hooks run on the program's threads. Whoever wants to read that memory holds it: until then
+// no allocation goes away, because the thread that would free it waits.
+#pragma once
+
+#include <hsa/hsa_api_trace.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace rochound::agent {
+
+enum class MemoryKind : uint8_t { kPool, kVmem, kLocked, kManaged, kIpc };
+
+struct Allocation {
+  uint64_t size = 0;
+  MemoryKind kind = MemoryKind::kPool;
+  uint64_t host_base = 0;  // where the program sees locked memory; 0: at the same address
+};
+using Allocations = std::map<uint64_t, Allocation>;  // by the GPU's address
+
+// The entries that nobody else hooks: virtual memory, locks, IPC, managed memory.
+void HookAllocations(AmdExtTable* amd);
+
+// An allocation succeeded; is about to be freed. For the hooks that stand elsewhere.
+void MemoryAppears(const void* base, uint64_t size, MemoryKind kind,
+                   const void* host_base = nullptr);
+void MemoryGoes(const void* base);
+
+class HeldAllocations {
+ public:
+  HeldAllocations();
+  const Allocations& all() const { return *all_; }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+  const Allocations* all_;
+};
+
+}  // namespace rochound::agent

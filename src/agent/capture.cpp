@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+#include "agent/capture.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "agent/allocations.h"
+#include "agent/capture_choice.h"
+#include "agent/capture_memory.h"
+#include "agent/code_objects.h"
+#include "agent/memory_reader.h"
+#include "agent/runtime.h"
+#include "agent/session.h"
+#include "agent/symbols.h"
+#include "capture/bundle_writer.h"
+#include "capture/manifest.h"
+
+namespace rochound::agent {
+
+constinit std::atomic<bool> internal::capture_asked{false};
+
+namespace {
+
+struct Kernel {
+  std::string symbol;
+  uint64_t kernarg_bytes;
+  bool matches;
+};
+
+struct Wish {
+  std::unique_ptr<const CaptureChoice> choice;  // null: none
+  std::map<uint32_t, Kernel> kernels;
+  uint64_t dispatches = 0;
+  uint64_t matches = 0;
+  bool taken = false;  // somebody is at it
+};
+
+constinit std::mutex choosing;
+
+Wish& TheWish() {  // with `choosing` held
+  static auto* const wish = new Wish;
+  return *wish;
+}
+
+// For whoever started the program: what became of the wish.
+void Tell(const char* state, const std::string& reason) {
+  std::string text = std::string("state=") + state + "\n";
+  if (!reason.empty()) text += "reason=" + reason + "\n";
+  if (trace::Writer* log = Log()) log->WriteText("capture", text);
+}
+
+template <typename T>
+T Ask(hsa_agent_t agent, int what) {
+  T value{};
+  Real().core.hsa_agent_get_info_fn(agent, static_cast<hsa_agent_info_t>(what), &value);
+  return value;
+}
+
+std::string AskText(hsa_agent_t agent, int what) {
+  struct Text {
+    char text[64];
+  };
+  const Text text = Ask<Text>(agent, what);
+  return {text.text, strnlen(text.text, sizeof text.text)};
+}
+
+hsa_status_t VisitIsa(hsa_isa_t isa, void* data) {
+  uint32_t length = 0;
+  Real().core.hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME_LENGTH, &length);
+  Guarded("no memory for an agent's name", [&] {
+    std::string name(length, '\0');
+    Real().core.hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME, name.data());
+    auto& first = *static_cast<std::string*>(data);
+    if (first.empty()) first = name.c_str();
+  });
+  return HSA_STATUS_SUCCESS;
+}
+
+capture::Agent Describe(uint16_t index) {
+  const hsa_agent_t agent = AgentHandle(index);
+  capture::Agent described;
+  described.name = AskText(agent, HSA_AGENT_INFO_NAME);
+  described.product = AskText(agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME);
+  described.uuid = AskText(agent, HSA_AMD_AGENT_INFO_UUID).substr(0, 21);
+  described.device = IsGpu(index) ? "gpu" : "cpu";
+  described.node = Ask<uint32_t>(agent, HSA_AGENT_INFO_NODE);
+  described.compute_units = Ask<uint32_t>(agent, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT);
+  if (IsGpu(index)) {
+    described.wavefront = Ask<uint32_t>(agent, HSA_AGENT_INFO_WAVEFRONT_SIZE);
+    Real().core.hsa_agent_iterate_isas_fn(agent, VisitIsa, &described.isa);
+  }
+  return described;
+}
+
+std::string Now() {
+  const time_t now = time(nullptr);
+  tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+void DescribeProcess(capture::Manifest* manifest) {
+  manifest->made_by = "rochound " ROCHOUND_VERSION;
+  manifest->created = Now();
+  manifest->command = CommandLine();
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  manifest->host = host;
+  manifest->pid = static_cast<uint64_t>(getpid());
+  uint16_t major = 0;
+  uint16_t minor = 0;
+  Real().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_VERSION_MAJOR, &major);
+  Real().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_VERSION_MINOR, &minor);
+  manifest->runtime = "HSA " + std::to_string(major) + "." + std::to_string(minor);
+  for (uint16_t index = 0; index < AgentCount(); ++index)
+    manifest->agents.push_back(Describe(index));
+}
+
+void DescribeLaunch(const hsa_kernel_dispatch_packet_t& packet, capture::Launch* launch) {
+  static_assert(sizeof packet == sizeof launch->packet);
+  std::memcpy(launch->packet.data(), &packet, sizeof packet);
+  launch->setup = packet.setup;
+  launch->grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  launch->workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  launch->group_bytes = packet.group_segment_size;
+  launch->private_bytes = packet.private_segment_size;
+  launch->kernel_object = packet.kernel_object;
+  launch->kernarg = reinterpret_cast<uint64_t>(packet.kernarg_address);
+}
+
+// One capture: made for the chosen launch, gone with it.
+class Captured {
+ public:
+  Captured(const CaptureChoice& choice, const Kernel& kernel, uint64_t dispatch, uint64_t match,
+           const Queue& queue, const hsa_kernel_dispatch_packet_t& packet)
+      : choice_(choice), kernel_(kernel), reader_(AgentHandle(queue.agent)) {
+    manifest_.kernel = kernel.symbol;
+    manifest_.memory = choice.all_memory ? "all" : "reachable";
+    manifest_.agent = queue.agent;
+    DescribeProcess(&manifest_);
+    DescribeLaunch(packet, &manifest_.launch);
+    manifest_.launch.dispatch = dispatch;
+    manifest_.launch.match = match;
+    manifest_.launch.kernarg_bytes = static_cast<uint32_t>(kernel.kernarg_bytes);
+  }
+
+  bool Before() {
+    writer_.reset();  // of an earlier try
+    if (!reader_.Ready()) return Refuse("the runtime gave no memory to copy through");
+    LoadedCode code;
+    if (!FindLoadedCode(manifest_.launch.kernel_object, &code) || code.object == nullptr)
+      return Refuse("the kernel's code object was not seen when it was loaded");
+    manifest_.code_object = {{code.base, code.size}, code.delta, code.uri};
+    code_ = code.object;
+    const std::string disk = choice_.directory.substr(0, choice_.directory.rfind('/') + 1);
+    memory_ = std::make_unique<CaptureMemory>(held_.all(), code, manifest_.launch.kernarg,
+                                              kernel_.kernarg_bytes, disk, &reader_);
+    writer_ = capture::BundleWriter::Create(choice_.directory, &problem_);
+    if (writer_ == nullptr) return false;
+    return memory_->TakeBefore(choice_.all_memory, writer_.get()) || Refuse(memory_->problem());
+  }
+
+  void After(uint64_t nanoseconds) {
+    manifest_.launch.duration_ns = nanoseconds;
+    if (!memory_->TakeAfter(writer_.get())) {
+      Refuse(memory_->problem());
+      return;
+    }
+    manifest_.regions = memory_->regions();
+    if (!writer_->Finish(manifest_, memory_->kernarg(), *code_)) Refuse(writer_->error());
+  }
+
+  void Remark(std::string text) { manifest_.notes.push_back(std::move(text)); }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  bool Refuse(std::string problem) {
+    problem_ = std::move(problem);
+    return false;
+  }
+
+  const CaptureChoice& choice_;
+  const Kernel& kernel_;
+  const HeldAllocations held_;
+  MemoryReader reader_;
+  std::unique_ptr<CaptureMemory> memory_;
+  std::unique_ptr<capture::BundleWriter> writer_;
+  std::shared_ptr<const std::vector<std::byte>> code_;
+  capture::Manifest manifest_;
+  std::string problem_;
+};
+
+}  // namespace
+
+void PrepareCapture() {
+  std::string problem;
+  const std::lock_guard lock(choosing);
+  if (auto choice = CaptureChoice::FromEnvironment(&problem))
+    TheWish().choice = std::make_unique<const CaptureChoice>(*choice);
+  if (!problem.empty()) Tell("failed", problem);
+  internal::capture_asked.store(TheWish().choice != nullptr);
+}
+
+void CaptureLearnsKernel(uint32_t id, std::string_view symbol, uint64_t kernarg_bytes) {
+  if (!CaptureAsked()) return;
+  const std::lock_guard lock(choosing);
+  Wish& wish = TheWish();
+  const std::string name(symbol);
+  wish.kernels[id] = {name, kernarg_bytes, wish.choice->NameMatches(name)};
+}
+
+bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
+  const std::lock_guard lock(choosing);
+  Wish& wish = TheWish();
+  if (wish.taken || wish.choice == nullptr) return false;
+  ++wish.dispatches;
+  const auto known = wish.kernels.find(kernel);
+  if (known == wish.kernels.end() || !known->second.matches || !wish.choice->ShapeMatches(packet))
+    return false;
+  ++wish.matches;
+  const bool wanted = wish.choice->dispatch != 0 ? wish.dispatches == wish.choice->dispatch
+                                                 : wish.matches == wish.choice->nth;
+  wish.taken = wanted;
+  return wanted;
+}
+
+LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
+                      const std::function<void()>& note) {
+  LaunchOutcome outcome;
+  Guarded("no memory for a capture", [&] {
+    const hsa_kernel_dispatch_packet_t packet = *queue.Packet(at);
+    // Nobody else changes the wish once a launch was chosen.
+    const Wish& wish = TheWish();
+    const Kernel& kernel = wish.kernels.at(KernelId(packet.kernel_object, queue.agent));
+    Captured captured(*wish.choice, kernel, wish.dispatches, wish.matches, queue, packet);
+    LaunchWatch watch;
+    watch.before = [&] { return captured.Before(); };
+    watch.noted = note;
+    watch.after = [&](uint64_t nanoseconds) {
+      Guarded("no memory for a capture", [&] { captured.After(nanoseconds); });
+    };
+    watch.remark = [&](std::string text) { captured.Remark(std::move(text)); };
+    outcome = LaunchAlone(queue, at, doorbell, store, watch);
+    const std::string& problem = captured.problem().empty() ? outcome.problem : captured.problem();
+    Tell(problem.empty() ? "done" : "failed", problem);
+  });
+  internal::capture_asked.store(false);
+  return outcome;
+}
+
+void ExplainMissingCapture() {
+  if (!CaptureAsked()) return;
+  const std::lock_guard lock(choosing);
+  const Wish& wish = TheWish();
+  if (wish.taken) return;
+  std::string reason = std::to_string(wish.dispatches) + " kernels were launched, " +
+                       std::to_string(wish.matches) + " of them matched.";
+  size_t named = 0;
+  for (const auto& [id, kernel] : wish.kernels) {
+    if (++named > 8) break;
+    reason += (named == 1 ? " Kernels: " : ", ") + ReadableName(kernel.symbol);
+  }
+  Tell("waiting", reason);
+}
+
+}  // namespace rochound::agent

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// Keeps one launch of a kernel as a bundle on disk: `rochound capture` chooses it through the
+// environment (ROCHOUND_CAPTURE_*), the doorbell's hook asks about every dispatch, and the chosen
+// one runs alone with its memory read before and after. Once per process; whatever goes wrong is
+// said in the log's file "capture", and the program goes on.
+#pragma once
+
+#include <hsa/hsa.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "agent/launch_alone.h"
+#include "agent/queue.h"
+
+namespace rochound::agent {
+
+namespace internal {
+extern std::atomic<bool> capture_asked;
+}
+
+// A launch is to be captured and has not been yet: until then allocations, code objects and
+// kernels are remembered.
+inline bool CaptureAsked() { return internal::capture_asked.load(std::memory_order_relaxed); }
+
+// Reads the wish; once, at set-up, before the runtime is hooked.
+void PrepareCapture();
+
+// A kernel got its id.
+void CaptureLearnsKernel(uint32_t id, std::string_view symbol, uint64_t kernarg_bytes);
+
+// Called for each dispatch, in a queue's order: whether this is the one.
+bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet);
+
+// The chosen one, everything before it having been rung for. `note` notes the dispatch in the log.
+LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
+                      const std::function<void()>& note);
+
+// The process ends, and nothing was captured: leaves word why.
+void ExplainMissingCapture();
+
+}  // namespace rochound::agent

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "agent/capture_choice.h"
+
+#include <cxxabi.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace rochound::agent {
+namespace {
+
+std::string Variable(const char* name) {
+  const char* const value = getenv(name);
+  return value != nullptr ? value : "";
+}
+
+bool ReadNumber(std::string_view text, uint64_t* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// XxYxZ; missing ones are 1, a star is any.
+bool ReadSizes(std::string_view text, std::array<uint32_t, 3>* sizes) {
+  *sizes = {1, 1, 1};
+  for (uint32_t& size : *sizes) {
+    const size_t end = text.find('x');
+    const std::string_view one = text.substr(0, end);
+    uint64_t number = 0;
+    if (one != "*" && (!ReadNumber(one, &number) || number == 0 || number > UINT32_MAX))
+      return false;
+    size = static_cast<uint32_t>(number);
+    if (end == std::string_view::npos) return true;
+    text.remove_prefix(end + 1);
+  }
+  return false;  // more than three
+}
+
+}  // namespace
+
+std::string ReadableName(const std::string& symbol) {
+  int status = 0;
+  char* const readable = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  std::string name = readable != nullptr ? readable : symbol;
+  free(readable);
+  return name;
+}
+
+bool CaptureChoice::ReadShape(const std::string& text) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t comma = rest.find(',');
+    const std::string_view part = rest.substr(0, comma);
+    if (part.starts_with("grid=")) {
+      if (!ReadSizes(part.substr(5), &grid_)) return false;
+    } else if (part.starts_with("workgroup=")) {
+      if (!ReadSizes(part.substr(10), &workgroup_)) return false;
+    } else {
+      return false;
+    }
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  return true;
+}
+
+std::optional<CaptureChoice> CaptureChoice::FromEnvironment(std::string* problem) {
+  CaptureChoice choice;
+  choice.directory = Variable("ROCHOUND_CAPTURE_DIR");
+  if (choice.directory.empty()) return std::nullopt;
+  const auto refuse = [&](const char* name, const char* why) {
+    *problem = std::string(name) + ": '" + Variable(name) + "' is not " + why;
+    return std::nullopt;
+  };
+  choice.kernel = Variable("ROCHOUND_CAPTURE_KERNEL");
+  if (!choice.kernel.empty()) {
+    if (regcomp(&choice.pattern_.emplace(), choice.kernel.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
+      return refuse("ROCHOUND_CAPTURE_KERNEL", "a regular expression");
+  }
+  const std::string nth = Variable("ROCHOUND_CAPTURE_NTH");
+  if (!nth.empty() && (!ReadNumber(nth, &choice.nth) || choice.nth == 0))
+    return refuse("ROCHOUND_CAPTURE_NTH", "a number from 1 on");
+  const std::string dispatch = Variable("ROCHOUND_CAPTURE_DISPATCH");
+  if (!dispatch.empty() && (!ReadNumber(dispatch, &choice.dispatch) || choice.dispatch == 0))
+    return refuse("ROCHOUND_CAPTURE_DISPATCH", "a number from 1 on");
+  if (!choice.ReadShape(Variable("ROCHOUND_CAPTURE_SHAPE")))
+    return refuse("ROCHOUND_CAPTURE_SHAPE", "a shape such as grid=1024x1x1,workgroup=256");
+  choice.all_memory = Variable("ROCHOUND_CAPTURE_MEMORY") == "all";
+  return choice;
+}
+
+bool CaptureChoice::NameMatches(const std::string& symbol) const {
+  if (!pattern_) return true;
+  return regexec(&*pattern_, symbol.c_str(), 0, nullptr, 0) == 0 ||
+         regexec(&*pattern_, ReadableName(symbol).c_str(), 0, nullptr, 0) == 0;
+}
+
+bool CaptureChoice::ShapeMatches(const hsa_kernel_dispatch_packet_t& packet) const {
+  const Sizes grid{packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  const Sizes workgroup{packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  for (size_t i = 0; i < 3; ++i) {
+    if (grid_[i] != 0 && grid_[i] != grid[i]) return false;
+    if (workgroup_[i] != 0 && workgroup_[i] != workgroup[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace rochound::agent

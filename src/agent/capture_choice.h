@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// Which launch is wanted, as the environment says:
+//
+//   ROCHOUND_CAPTURE_DIR       where the bundle goes; without it nothing is captured
+//   ROCHOUND_CAPTURE_KERNEL    extended regular expression, found in the symbol or its C++ name
+//   ROCHOUND_CAPTURE_NTH       which of the launches that match, from 1
+//   ROCHOUND_CAPTURE_DISPATCH  or which of all the process's dispatches, from 1
+//   ROCHOUND_CAPTURE_SHAPE     grid=XxYxZ,workgroup=XxYxZ in work-items; either, both, or * for any
+//   number ROCHOUND_CAPTURE_MEMORY    reachable or all
+//
+// Pure but for reading the environment; the caller holds whatever lock it needs.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <regex.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace rochound::agent {
+
+class CaptureChoice {
+ public:
+  // Empty: nothing is wanted. `problem`: what is wanted cannot be understood.
+  static std::optional<CaptureChoice> FromEnvironment(std::string* problem);
+
+  bool NameMatches(const std::string& symbol) const;
+  bool ShapeMatches(const hsa_kernel_dispatch_packet_t& packet) const;
+
+  std::string directory;
+  std::string kernel;  // as it was written; empty: any
+  uint64_t nth = 1;
+  uint64_t dispatch = 0;  // 0: count those that match
+  bool all_memory = false;
+
+ private:
+  using Sizes = std::array<uint32_t, 3>;  // 0: any
+  bool ReadShape(const std::string& text);
+
+  std::optional<regex_t> pattern_;  // never freed: one per process
+  Sizes grid_{};
+  Sizes workgroup_{};
+};
+
+// C++ name of a symbol, or the symbol itself.
+std::string ReadableName(const std::string& symbol);
+
+}  // namespace rochound::agent

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#include "agent/capture_memory.h"
+
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "agent/runtime.h"
+
+namespace rochound::agent {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+const char* KindName(MemoryKind kind, const MemoryReader::Place& place) {
+  switch (kind) {
+    case MemoryKind::kPool:
+      return place.host ? "host" : "pool";
+    case MemoryKind::kVmem:
+      return "vmem";
+    case MemoryKind::kLocked:
+      return "locked";
+    case MemoryKind::kManaged:
+      return "managed";
+    case MemoryKind::kIpc:
+      return "ipc";
+  }
+  return "pool";
+}
+
+bool Mapped(uint64_t base, uint64_t size) {
+  const uint64_t start = base & ~(kPage - 1);
+  return msync(reinterpret_cast<void*>(start), base + size - start, MS_ASYNC) == 0;
+}
+
+std::string Hex(uint64_t number) {
+  char text[24];
+  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+std::string Mib(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+}  // namespace
+
+CaptureMemory::CaptureMemory(const Allocations& allocations, const LoadedCode& code,
+                             uint64_t kernarg, uint64_t kernarg_bytes, const std::string& disk,
+                             MemoryReader* reader)
+    : reader_(*reader), kernarg_address_(kernarg), disk_(disk) {
+  for (const auto& [base, one] : allocations) {
+    MemoryReader::Place place = reader->Find(base);
+    if (one.kind == MemoryKind::kManaged && !place.known) {
+      // The program unmaps it without telling the runtime.
+      if (!Mapped(base, one.size)) continue;
+      place.host = true;
+      place.host_base = base;
+    }
+    if (one.host_base != 0) {
+      place.host = true;
+      place.host_base = one.host_base;
+    }
+    Add(base, one.size, KindName(one.kind, place), place);
+    if (!regions_.empty() && regions_.back().base == base)
+      regions_.back().host_base = one.host_base;
+  }
+  if (code.size != 0) Add(code.base, code.size, "code_object", reader->Find(code.base));
+  if (ReadKernarg(kernarg, kernarg_bytes)) SplitOutKernarg(kernarg, kernarg_bytes);
+}
+
+// Keeps the list sorted and disjoint: what overlaps (memory that was locked twice) is cut.
+void CaptureMemory::Add(uint64_t base, uint64_t size, const char* kind,
+                        const MemoryReader::Place& place) {
+  auto at = std::upper_bound(
+      regions_.begin(), regions_.end(), base,
+      [](uint64_t left, const capture::Region& right) { return left < right.base; });
+  uint64_t end = base + size;
+  if (at != regions_.begin()) base = std::max(base, std::prev(at)->base + std::prev(at)->size);
+  if (at != regions_.end()) end = std::min(end, at->base);
+  if (base >= end) return;
+  capture::Region region;
+  region.base = base;
+  region.size = end - base;
+  region.kind = kind;
+  const uint16_t owner = AgentIndex(place.owner);
+  region.owner = place.known && owner < AgentCount() ? owner : -1;
+  const auto index = at - regions_.begin();
+  regions_.insert(at, region);
+  places_.insert(places_.begin() + index, place);
+}
+
+bool CaptureMemory::ReadKernarg(uint64_t address, uint64_t size) {
+  if (size == 0) return false;
+  const bool read = reader_.Read(address, size, reader_.Find(address),
+                                 [&](uint64_t, std::span<const std::byte> bytes) {
+                                   kernarg_.insert(kernarg_.end(), bytes.begin(), bytes.end());
+                                   return true;
+                                 });
+  if (!read) problem_ = "the kernel's arguments could not be read";
+  return read;
+}
+
+// Arguments stand in a buffer with those of many other launches. Only their own pages belong to
+// this one.
+void CaptureMemory::SplitOutKernarg(uint64_t address, uint64_t size) {
+  uint64_t start = address & ~(kPage - 1);
+  uint64_t end = (address + size + kPage - 1) & ~(kPage - 1);
+  MemoryReader::Place place = reader_.Find(address);
+  for (size_t i = 0; i < regions_.size(); ++i) {
+    const capture::Region whole = regions_[i];
+    const uint64_t whole_end = whole.base + whole.size;
+    if (address < whole.base || address >= whole_end) continue;
+    start = std::max(start, whole.base);
+    end = std::min(end, whole_end);
+    place = places_[i];
+    const MemoryReader::Place left = places_[i];
+    regions_.erase(regions_.begin() + static_cast<ptrdiff_t>(i));
+    places_.erase(places_.begin() + static_cast<ptrdiff_t>(i));
+    MemoryReader::Place right = left;
+    right.host_base += end - whole.base;
+    place.host_base += start - whole.base;
+    if (start > whole.base) Add(whole.base, start - whole.base, whole.kind.c_str(), left);
+    if (whole_end > end) Add(end, whole_end - end, whole.kind.c_str(), right);
+    break;
+  }
+  if (place.host && place.host_base == 0) return;
+  if (place.known && place.host && reader_.Find(start).known)
+    place.host_base = reader_.Find(start).host_base;
+  Add(start, end - start, "kernarg", place);
+}
+
+void CaptureMemory::Follow(std::span<const std::byte> bytes, uint64_t address,
+                           const std::string& from, uint64_t from_base) {
+  if (regions_.empty()) return;
+  const uint64_t lowest = regions_.front().base;
+  const uint64_t span = regions_.back().base + regions_.back().size - lowest;
+  for (size_t at = (8 - address % 8) % 8; at + 8 <= bytes.size(); at += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    if (word - lowest >= span) continue;
+    const auto after = std::upper_bound(
+        regions_.begin(), regions_.end(), word,
+        [](uint64_t left, const capture::Region& right) { return left < right.base; });
+    capture::Region& region = *std::prev(after);
+    if (word - region.base >= region.size || region.taken) continue;
+    region.taken = true;
+    region.reached_by = from + "+" + Hex(address + at - from_base);
+    queue_.push_back(static_cast<size_t>(std::prev(after) - regions_.begin()));
+  }
+}
+
+bool CaptureMemory::RoomFor(uint64_t bytes) {
+  struct statvfs disk{};
+  if (statvfs(disk_.c_str(), &disk) != 0) return true;  // the writes will tell
+  const uint64_t free = static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
+  constexpr uint64_t kMargin = 64 << 20;
+  if (free >= bytes + bytes / 16 + kMargin) return true;
+  problem_ = "there is no room for the bundle: " + Mib(bytes) + " more are needed and " +
+             Mib(free) + " are free. Choose another disk with -o";
+  return false;
+}
+
+bool CaptureMemory::Read(size_t index, const MemoryReader::Take& take) {
+  const capture::Region& region = regions_[index];
+  if (reader_.Read(region.base, region.size, places_[index], take)) return true;
+  if (problem_.empty())
+    problem_ = "memory at " + Hex(region.base) + " (" + region.kind + ", " +
+               std::to_string(region.size) + " bytes) could not be read";
+  return false;
+}
+
+bool CaptureMemory::Store(capture::Phase phase, size_t index, capture::BundleWriter* writer) {
+  return Read(index, [&](uint64_t offset, std::span<const std::byte> bytes) {
+    if (writer->AddRegionBytes(phase, static_cast<uint32_t>(index), offset, bytes)) return true;
+    problem_ = writer->error();
+    return false;
+  });
+}
+
+bool CaptureMemory::Choose(bool all) {
+  queue_.clear();
+  for (size_t i = 0; i < regions_.size(); ++i) {
+    capture::Region& region = regions_[i];
+    const bool always = region.kind == "code_object" || region.kind == "kernarg";
+    region.taken = all || always;
+    region.reached_by = always ? "launch" : all ? "all" : "";
+    // The arguments' pages hold those of other launches, too, which lead elsewhere.
+    if (region.taken && region.kind != "kernarg") queue_.push_back(i);
+  }
+  if (all) return true;
+  Follow(kernarg_, kernarg_address_, "kernarg", kernarg_address_);
+  for (size_t next = 0; next < queue_.size(); ++next) {
+    const size_t index = queue_[next];
+    const std::string from = "region " + std::to_string(index);
+    const uint64_t base = regions_[index].base;
+    if (!Read(index, [&](uint64_t offset, std::span<const std::byte> bytes) {
+          Follow(bytes, base + offset, from, base);
+          return true;
+        }))
+      return false;
+  }
+  return true;
+}
+
+bool CaptureMemory::TakeBefore(bool all, capture::BundleWriter* writer) {
+  if (!problem_.empty() || !Choose(all)) return false;
+  uint64_t total = 0;
+  for (const capture::Region& region : regions_) total += region.taken ? region.size : 0;
+  if (!RoomFor(total)) return false;
+  for (size_t i = 0; i < regions_.size(); ++i)
+    if (regions_[i].taken && !Store(capture::Phase::kBefore, i, writer)) return false;
+  return true;
+}
+
+bool CaptureMemory::TakeAfter(capture::BundleWriter* writer) {
+  // Not the arguments' pages: whoever launches next writes into them.
+  for (size_t i = 0; i < regions_.size(); ++i)
+    if (regions_[i].taken && regions_[i].kind != "kernarg" &&
+        !Store(capture::Phase::kAfter, i, writer))
+      return false;
+  return true;
+}
+
+}  // namespace rochound::agent

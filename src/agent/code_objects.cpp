@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "agent/code_objects.h"
+
+#include <hsa/hsa_ven_amd_loader.h>
+
+#include <map>
+#include <mutex>
+
+#include "agent/capture.h"
+#include "agent/runtime.h"
+#include "agent/session.h"
+
+namespace rochound::agent {
+namespace {
+
+using Bytes = std::shared_ptr<const std::vector<std::byte>>;
+using Loader = hsa_ven_amd_loader_1_01_pfn_t;
+
+constinit std::mutex changing;
+
+std::map<uint64_t, Bytes>& Kept() {  // by loaded code object; with `changing` held
+  static auto* const kept = new std::map<uint64_t, Bytes>;
+  return *kept;
+}
+
+bool GetLoader(Loader* loader) {
+  return Real().core.hsa_system_get_major_extension_table_fn(
+             HSA_EXTENSION_AMD_LOADER, 1, sizeof *loader, loader) == HSA_STATUS_SUCCESS &&
+         loader->hsa_ven_amd_loader_query_executable != nullptr;
+}
+
+template <typename T>
+T Ask(const Loader& loader, hsa_loaded_code_object_t object,
+      hsa_ven_amd_loader_loaded_code_object_info_t what) {
+  T value{};
+  loader.hsa_ven_amd_loader_loaded_code_object_get_info(object, what, &value);
+  return value;
+}
+
+// The runtime has the object in memory now, wherever it came from; afterwards it need not.
+void Keep(hsa_loaded_code_object_t loaded) {
+  Loader loader{};
+  if (!GetLoader(&loader)) return;
+  const auto base = Ask<uint64_t>(
+      loader, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE);
+  const auto size = Ask<uint64_t>(
+      loader, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE);
+  if (base == 0) return;
+  const auto* const first = reinterpret_cast<const std::byte*>(base);
+  auto copy = std::make_shared<const std::vector<std::byte>>(first, first + size);
+  const std::lock_guard lock(changing);
+  Kept()[loaded.handle] = std::move(copy);
+}
+
+hsa_status_t Load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader,
+                  const char* options, hsa_loaded_code_object_t* wanted) {
+  hsa_loaded_code_object_t loaded{};
+  const hsa_status_t status = Real().core.hsa_executable_load_agent_code_object_fn(
+      executable, agent, reader, options, &loaded);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  if (wanted != nullptr) *wanted = loaded;
+  if (CaptureAsked()) Guarded("no memory for a code object", [&] { Keep(loaded); });
+  return status;
+}
+
+struct Search {
+  const Loader* loader;
+  uint64_t address;
+  LoadedCode* found;
+  bool done = false;
+};
+
+void Look(Search* search, hsa_loaded_code_object_t object) {
+  const Loader& loader = *search->loader;
+  const auto base =
+      Ask<uint64_t>(loader, object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE);
+  const auto size =
+      Ask<uint64_t>(loader, object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE);
+  if (search->address < base || search->address >= base + size) return;
+  LoadedCode& found = *search->found;
+  found.base = base;
+  found.size = size;
+  found.delta = static_cast<uint64_t>(
+      Ask<int64_t>(loader, object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA));
+  const auto length =
+      Ask<uint32_t>(loader, object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH);
+  std::string uri(length + 1, '\0');
+  loader.hsa_ven_amd_loader_loaded_code_object_get_info(
+      object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri.data());
+  found.uri = uri.c_str();
+  const std::lock_guard lock(changing);
+  const auto bytes = Kept().find(object.handle);
+  if (bytes != Kept().end()) found.object = bytes->second;
+  search->done = true;
+}
+
+// Called by the runtime, which an exception of ours must not pass through.
+hsa_status_t Visit(hsa_executable_t, hsa_loaded_code_object_t object, void* data) {
+  auto* const search = static_cast<Search*>(data);
+  Guarded("no memory for a code object", [&] {
+    if (!search->done) Look(search, object);
+  });
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+void HookCodeObjects(CoreApiTable* core) { core->hsa_executable_load_agent_code_object_fn = Load; }
+
+bool FindLoadedCode(uint64_t address, LoadedCode* found) {
+  Loader loader{};
+  if (!GetLoader(&loader)) return false;
+  hsa_executable_t executable{};
+  if (loader.hsa_ven_amd_loader_query_executable(reinterpret_cast<const void*>(address),
+                                                 &executable) != HSA_STATUS_SUCCESS)
+    return false;
+  Search search{&loader, address, found};
+  loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable, Visit, &search);
+  return search.done;
+}
+
+}  // namespace rochound::agent

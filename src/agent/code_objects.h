@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// The code objects that a program loads, kept while a launch is to be captured: the program may
+// free its copy once it is loaded. Hooks run on the program's threads; any thread may ask.
+#pragma once
+
+#include <hsa/hsa_api_trace.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rochound::agent {
+
+struct LoadedCode {
+  std::shared_ptr<const std::vector<std::byte>> object;  // null: we never saw it
+  uint64_t base = 0;                                     // of the loaded image
+  uint64_t size = 0;
+  uint64_t delta = 0;  // loaded address - ELF address
+  std::string uri;
+};
+
+void HookCodeObjects(CoreApiTable* core);
+
+// The code object whose image has this address; false: none.
+bool FindLoadedCode(uint64_t address, LoadedCode* found);
+
+}  // namespace rochound::agent

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "agent/launch_alone.h"
+
+#include <hsa/amd_hsa_signal.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <vector>
+
+#include "agent/copies.h"
+#include "agent/runtime.h"
+#include "base/clock.h"
+
+namespace rochound::agent {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kDrainPatience = 10 * kSecond;
+constexpr uint64_t kCopyPatience = 1 * kSecond;
+constexpr uint64_t kLaunchPatience = 60 * kSecond;
+constexpr int kTries = 3;
+
+uint64_t Now() { return base::ClockNs(CLOCK_MONOTONIC); }
+
+template <typename Condition>
+bool WaitUntil(uint64_t deadline, Condition condition) {
+  while (!condition()) {
+    if (Now() >= deadline) return false;
+    usleep(100);
+  }
+  return true;
+}
+
+uint64_t ReadIndex(const Queue& queue) {
+  return Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
+}
+
+bool Drained(Queue& queue, uint64_t up_to) {
+  return ReadIndex(queue) >= up_to && HarvestQueue(queue, true) == 0;
+}
+
+// Stands at a barrier packet that waits, or that the GPU is about to step over. Kernels ahead of
+// it are over; those behind have not begun.
+bool StandsAtBarrier(Queue& queue) {
+  const uint64_t read = ReadIndex(queue);
+  const uint16_t header = __atomic_load_n(&queue.Packet(read)->header, __ATOMIC_ACQUIRE);
+  const uint16_t type = header >> HSA_PACKET_HEADER_TYPE & 0xff;
+  if (type != HSA_PACKET_TYPE_BARRIER_AND && type != HSA_PACKET_TYPE_BARRIER_OR) return false;
+  HarvestQueue(queue, true);
+  for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
+    const Pending& one = queue.pending[at & queue.pending_mask];
+    constexpr uint64_t kPacket = (1ull << 48) - 1;
+    if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && (one.id & kPacket) < read)
+      return false;
+  }
+  return true;
+}
+
+bool Quiet(Queue& queue) {
+  if (queue.doorbell == 0) return true;
+  return Drained(queue, queue.rung) || StandsAtBarrier(queue);
+}
+
+// The other queues of one GPU, their doorbells held.
+class OtherQueues {
+ public:
+  explicit OtherQueues(const Queue& mine) {
+    ForEachQueue([&](Queue& queue) {
+      if (&queue == &mine || queue.agent != mine.agent || queue.doorbell == 0) return;
+      queue.submitting.lock();
+      held_.push_back(&queue);
+    });
+  }
+  ~OtherQueues() { Release(); }
+  OtherQueues(const OtherQueues&) = delete;
+  OtherQueues& operator=(const OtherQueues&) = delete;
+
+  void Release() {
+    for (Queue* queue : held_) queue->submitting.unlock();
+    held_.clear();
+  }
+  bool AllQuiet() const {
+    for (Queue* queue : held_)
+      if (!Quiet(*queue)) return false;
+    return true;
+  }
+  std::vector<uint64_t> Marks() const {
+    std::vector<uint64_t> marks;
+    for (const Queue* queue : held_) marks.push_back(queue->doorbell != 0 ? ReadIndex(*queue) : 0);
+    return marks;
+  }
+
+ private:
+  std::vector<Queue*> held_;
+};
+
+struct Late {
+  hsa_signal_t ours;
+  hsa_signal_t theirs;
+};
+constinit std::mutex late_lock;
+
+std::vector<Late>& LateLaunches() {  // with late_lock held
+  static auto* const late = new std::vector<Late>;
+  return *late;
+}
+
+// The program's signal gets what the GPU would have given it.
+void Complete(const Late& launch) {
+  BeforeSignalChanges(launch.ours, true);
+  if (launch.theirs.handle != 0) {
+    const auto* from = reinterpret_cast<const amd_signal_t*>(launch.ours.handle);
+    auto* to = reinterpret_cast<amd_signal_t*>(launch.theirs.handle);
+    to->start_ts = from->start_ts;
+    to->end_ts = from->end_ts;
+    Real().core.hsa_signal_subtract_screlease_fn(launch.theirs, 1);
+  }
+  Real().core.hsa_signal_destroy_fn(launch.ours);
+}
+
+bool Over(hsa_signal_t ours) { return Real().core.hsa_signal_load_scacquire_fn(ours) < 1; }
+
+uint64_t Duration(uint16_t agent, hsa_signal_t signal) {
+  hsa_amd_profiling_dispatch_time_t time{};
+  uint64_t frequency = 0;
+  Real().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &frequency);
+  if (frequency == 0 || Real().amd.hsa_amd_profiling_get_dispatch_time_fn(
+                            AgentHandle(agent), signal, &time) != HSA_STATUS_SUCCESS)
+    return 0;
+  return static_cast<uint64_t>(static_cast<double>(time.end - time.start) * 1e9 /
+                               static_cast<double>(frequency));
+}
+
+// Memory is read while nothing moves; false: `problem` says why not.
+bool Look(OtherQueues& others, const LaunchWatch& watch, std::string* problem) {
+  const uint64_t deadline = Now() + kDrainPatience;
+  for (int attempt = 1;; ++attempt) {
+    if (!WaitUntil(deadline, [&] { return others.AllQuiet(); })) {
+      *problem = "work on other queues of this GPU did not finish within 10 s";
+      return false;
+    }
+    if (!WaitUntil(Now() + kCopyPatience, [] { return HarvestCopies() == 0; }))
+      watch.remark("copies were under way while memory was read");
+    const std::vector<uint64_t> marks = others.Marks();
+    if (!watch.before()) {
+      *problem = "memory could not be kept";
+      return false;
+    }
+    if (others.Marks() == marks && others.AllQuiet()) return true;
+    if (attempt == kTries) {
+      watch.remark("other queues of this GPU were not quiet while memory was read");
+      return true;
+    }
+  }
+}
+
+}  // namespace
+
+LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
+                          const LaunchWatch& watch) {
+  // First without the others' locks: what this queue waits for may come from them.
+  if (!WaitUntil(Now() + kDrainPatience, [&] { return Drained(queue, at); }))
+    return {.problem = "earlier work on its queue did not finish within 10 s"};
+  OtherQueues others(queue);
+  LaunchOutcome outcome;
+  if (!Look(others, watch, &outcome.problem)) return outcome;
+
+  Late launch{};
+  if (Real().core.hsa_signal_create_fn(1, 0, nullptr, &launch.ours) != HSA_STATUS_SUCCESS)
+    return {.problem = "the runtime gave no signal"};
+  hsa_kernel_dispatch_packet_t* packet = queue.Packet(at);
+  launch.theirs = packet->completion_signal;
+  packet->completion_signal = launch.ours;
+  watch.noted();
+  outcome.launched = true;
+  queue.next.store(at + 1, std::memory_order_relaxed);
+  queue.rung = at + 1;
+  store(doorbell, static_cast<hsa_signal_value_t>(at));
+  if (!WaitUntil(Now() + kLaunchPatience, [&] { return Over(launch.ours); })) {
+    const std::lock_guard lock(late_lock);
+    LateLaunches().push_back(launch);
+    outcome.problem = "the launch did not end within 60 s";
+    return outcome;
+  }
+  watch.after(Duration(queue.agent, launch.ours));
+  Complete(launch);
+  return outcome;
+}
+
+bool ServeLateLaunches() {
+  const std::lock_guard lock(late_lock);
+  std::erase_if(LateLaunches(), [](const Late& launch) {
+    if (!Over(launch.ours)) return false;
+    Complete(launch);
+    return true;
+  });
+  return !LateLaunches().empty();
+}
+
+}  // namespace rochound::agent

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "cli/recorded_program.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "cli/exit_codes.h"
+
+namespace rochound::cli {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Result;
+
+Result<fs::path> MakeLogDirectory(const std::string& asked, const fs::path& output) {
+  std::error_code error;
+  if (asked.empty()) {
+    const fs::path folder = fs::absolute(output, error);
+    ROCHOUND_TRY(base::TempDir made,
+                 base::TempDir::Create(folder.parent_path(), folder.filename().string() + ".log-"));
+    return made.Release();
+  }
+  const fs::path folder = fs::absolute(asked, error).lexically_normal();
+  fs::create_directories(folder, error);
+  if (error) return base::ErrnoError("cannot make the log's folder", folder, error.value());
+  return folder;
+}
+
+Result<std::vector<std::string>> OnSoftwareGpu(const std::string& gpus,
+                                               const std::vector<std::string>& program) {
+  if (gpus.empty()) return program;
+  ROCHOUND_TRY(const fs::path self, base::ExecutablePath());
+  std::vector<std::string> command = {self.string(), "softgpu", "--gpu", gpus, "--"};
+  command.insert(command.end(), program.begin(), program.end());
+  return command;
+}
+
+int CannotStart(const Error& error, int error_number) {
+  const bool not_found = error_number == ENOENT;
+  base::LogError(fmt::format(
+      "{}. {}", error.message,
+      not_found ? "Check the name; a program in this directory is called ./name, and a script's "
+                  "first line must name an interpreter that exists."
+                : "Check that it is a program for this machine and that you may execute it (chmod "
+                  "+x)."));
+  return not_found ? kExitNotFound : kExitCannotRun;
+}
+
+std::string WhyNothing(const std::vector<std::string>& program, int status) {
+  if (WIFSIGNALED(status))
+    return fmt::format("the program was ended by signal {} before it used a GPU", WTERMSIG(status));
+  std::string why =
+      "the agent was never loaded. Either no process of the program started the HSA runtime, so "
+      "that "
+      "no GPU was used, or HSA_TOOLS_LIB did not reach it: sudo, ssh, containers and batch systems "
+      "do not pass the environment on; put rochound run inside of them.";
+  if (WEXITSTATUS(status) != 0)
+    why += fmt::format(" '{}' ended with exit code {}.", program[0], WEXITSTATUS(status));
+  return why;
+}
+
+}  // namespace rochound::cli

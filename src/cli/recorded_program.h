@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// What the commands that run a program with the agent in it have in common. Called on main's only
+// thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace rochound::cli {
+
+// Makes the folder for the log: the one asked for, or a temporary one beside the output, since that
+// is where there is room, and where somebody looks for what a killed run left.
+base::Result<std::filesystem::path> MakeLogDirectory(const std::string& asked,
+                                                     const std::filesystem::path& output);
+
+// The command that runs the program on software GPUs; the program itself if none are named.
+base::Result<std::vector<std::string>> OnSoftwareGpu(const std::string& gpus,
+                                                     const std::vector<std::string>& program);
+
+// Says why a program could not be started; the exit code that tells it.
+int CannotStart(const base::Error& error, int error_number);
+
+// Why the agent may not have been loaded, as far as that can be told from outside. status: how the
+// program ended.
+std::string WhyNothing(const std::vector<std::string>& program, int status);
+
+}  // namespace rochound::cli
