@@ -54,7 +54,7 @@ FOREIGN = {
     "protozero/": ["store"],
     "xxhash": ["capture"],
     "zlib": ["store", "report"],
-    "zstd": ["capture"],
+    "zstd": ["codeobj", "capture"],
     "CLI/": ["cli"],
     # base needs only the standard library and libc.
     "fmt/": [folder for folder in OURS if folder != "base"],
