@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "agent/runtime.h"
+#include "base/clock.h"
 
 namespace rochound::agent {
 namespace {
@@ -55,11 +57,13 @@ MemoryReader::MemoryReader(hsa_agent_t gpu) : gpu_(gpu) {
     void* piece = nullptr;
     if (Real().amd.hsa_amd_memory_pool_allocate_fn(pool, kPiece, 0, &piece) != HSA_STATUS_SUCCESS)
       return;
-    // All GPUs: what a launch touches may be on another one.
-    for (uint16_t index = 0; index < AgentCount(); ++index) {
-      const hsa_agent_t agent = AgentHandle(index);
-      if (IsGpu(index)) Real().amd.hsa_amd_agents_allow_access_fn(1, &agent, nullptr, piece);
-    }
+    // All GPUs: what a launch touches may be on another one. In one call, since each takes back what
+    // the one before it allowed.
+    std::vector<hsa_agent_t> gpus;
+    for (uint16_t index = 0; index < AgentCount(); ++index)
+      if (IsGpu(index)) gpus.push_back(AgentHandle(index));
+    Real().amd.hsa_amd_agents_allow_access_fn(static_cast<uint32_t>(gpus.size()), gpus.data(),
+                                              nullptr, piece);
     if (Real().core.hsa_signal_create_fn(1, 0, nullptr, &signals_[i]) != HSA_STATUS_SUCCESS) {
       Real().amd.hsa_amd_memory_pool_free_fn(piece);
       return;
@@ -70,7 +74,7 @@ MemoryReader::MemoryReader(hsa_agent_t gpu) : gpu_(gpu) {
 
 MemoryReader::~MemoryReader() {
   for (int i = 0; i < 2; ++i) {
-    if (pieces_[i] == nullptr) continue;
+    if (pieces_[i] == nullptr || stuck_) continue;  // the copy may still be writing
     Real().core.hsa_signal_destroy_fn(signals_[i]);
     Real().amd.hsa_amd_memory_pool_free_fn(pieces_[i]);
   }
@@ -102,9 +106,16 @@ bool MemoryReader::Start(int piece, uint64_t address, size_t size, const Place& 
 }
 
 bool MemoryReader::Await(int piece) {
-  const hsa_signal_value_t value = Real().core.hsa_signal_wait_scacquire_fn(
-      signals_[piece], HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
-  return value == 0;  // negative: the runtime's sign of a failed copy
+  // A copy that faults never ends.
+  constexpr uint64_t kPatienceNs = 30'000'000'000;
+  const uint64_t start = base::ClockNs(CLOCK_MONOTONIC);
+  for (;;) {
+    const hsa_signal_value_t value = Real().core.hsa_signal_wait_scacquire_fn(
+        signals_[piece], HSA_SIGNAL_CONDITION_LT, 1, 1'000'000, HSA_WAIT_STATE_BLOCKED);
+    if (value < 1) return value == 0;  // negative: the runtime's sign of a failed copy
+    stuck_ = base::ClockNs(CLOCK_MONOTONIC) - start > kPatienceNs;
+    if (stuck_) return false;
+  }
 }
 
 bool MemoryReader::Read(uint64_t address, uint64_t size, const Place& place, const Take& take) {

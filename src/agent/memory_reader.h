@@ -47,6 +47,7 @@ class MemoryReader {
   hsa_agent_t cpu_{};
   std::byte* pieces_[2] = {};
   hsa_signal_t signals_[2] = {};
+  bool stuck_ = false;
 };
 
 }  // namespace rochound::agent

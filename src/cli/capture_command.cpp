@@ -5,14 +5,17 @@
 #include <regex.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <system_error>
 
 #include "base/files.h"
 #include "base/log.h"
 #include "capture/bundle.h"
+#include "capture/pack.h"
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
 #include "cli/installation.h"
+#include "cli/progress_bar.h"
 #include "cli/recorded_program.h"
 #include "cli/run_environment.h"
 #include "cli/trace_output.h"
@@ -145,9 +148,17 @@ std::string CaptureCommand::Problem(const std::vector<std::string>& program) con
 
 Result<void> CaptureCommand::Pack(const fs::path& raw) const {
   const fs::path output = output_.empty() ? "kernel.bundle" : output_;
-  std::error_code error;
-  fs::rename(raw, output, error);
-  if (error) return base::ErrnoError("cannot move the bundle to", output, error.value());
+  if (raw_) {
+    std::error_code error;
+    fs::rename(raw, output, error);
+    if (error) return base::ErrnoError("cannot move the bundle to", output, error.value());
+  } else {
+    ProgressBar bar("packing");
+    const auto packed = capture::Pack(raw, output, {}, [&](uint64_t done, uint64_t all) {
+      bar.Show(static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(all, 1)));
+    });
+    if (!packed.ok()) return packed.error();
+  }
   ROCHOUND_TRY(const capture::Bundle bundle, capture::Bundle::Open(output));
   if (quiet_) return {};
   const capture::Manifest& manifest = bundle.manifest();

@@ -34,7 +34,6 @@ class CaptureCommand final : public Command {
   std::string memory_ = "reachable";
   std::string output_;
   std::string softgpu_;
-  int level_ = 3;
   bool raw_ = false;
   bool quiet_ = false;
   std::vector<std::string> stray_;
