@@ -20,6 +20,7 @@
 #include "capture/bundle.h"
 #include "capture/bundle_directory.h"
 #include "capture/checksum.h"
+#include "capture/describe.h"
 
 namespace rochound::capture {
 namespace {
@@ -130,7 +131,9 @@ class Packer {
   Result<void> Write(const fs::path& to) {
     if (!directory_.Make(to.string())) return Failed();
     for (const Phase phase : {Phase::kBefore, Phase::kAfter}) ROCHOUND_CHECK(WriteMemory(phase));
-    const bool good = directory_.WriteManifest(ToJson(from_.manifest())) &&
+    Manifest manifest = from_.manifest();
+    DescribeLaunch(manifest, from_.kernarg(), from_.code_object());
+    const bool good = directory_.WriteManifest(ToJson(manifest)) &&
                       directory_.WriteKernarg(from_.kernarg()) &&
                       directory_.WriteCodeObject(from_.code_object()) &&
                       directory_.WriteIndex(Phase::kBefore, made_[0]) &&
