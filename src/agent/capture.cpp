@@ -31,6 +31,7 @@ struct Kernel {
   std::string symbol;
   uint64_t kernarg_bytes;
   bool matches;
+  uint64_t launches = 0;
 };
 
 struct Wish {
@@ -223,6 +224,7 @@ bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
   if (wish.taken || wish.choice == nullptr) return false;
   ++wish.dispatches;
   const auto known = wish.kernels.find(kernel);
+  if (known != wish.kernels.end()) ++known->second.launches;
   if (known == wish.kernels.end() || !known->second.matches || !wish.choice->ShapeMatches(packet))
     return false;
   ++wish.matches;
@@ -265,6 +267,7 @@ void ExplainMissingCapture() {
                        std::to_string(wish.matches) + " of them matched.";
   size_t named = 0;
   for (const auto& [id, kernel] : wish.kernels) {
+    if (kernel.launches == 0) continue;
     if (++named > 8) break;
     reason += (named == 1 ? " Kernels: " : ", ") + ReadableName(kernel.symbol);
   }

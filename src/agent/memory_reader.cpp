@@ -57,8 +57,8 @@ MemoryReader::MemoryReader(hsa_agent_t gpu) : gpu_(gpu) {
     void* piece = nullptr;
     if (Real().amd.hsa_amd_memory_pool_allocate_fn(pool, kPiece, 0, &piece) != HSA_STATUS_SUCCESS)
       return;
-    // All GPUs: what a launch touches may be on another one. In one call, since each takes back what
-    // the one before it allowed.
+    // All GPUs: what a launch touches may be on another one. In one call, since each takes back
+    // what the one before it allowed.
     std::vector<hsa_agent_t> gpus;
     for (uint16_t index = 0; index < AgentCount(); ++index)
       if (IsGpu(index)) gpus.push_back(AgentHandle(index));

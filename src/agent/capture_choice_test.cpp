@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "agent/capture_choice.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <map>
+#include <string>
+
+namespace rochound::agent {
+namespace {
+
+std::optional<CaptureChoice> Choice(const std::map<std::string, std::string>& variables,
+                                    std::string* problem) {
+  for (const char* name : {"DIR", "KERNEL", "NTH", "DISPATCH", "SHAPE", "MEMORY"}) {
+    const std::string variable = std::string("ROCHOUND_CAPTURE_") + name;
+    const auto value = variables.find(name);
+    if (value == variables.end())
+      unsetenv(variable.c_str());
+    else
+      setenv(variable.c_str(), value->second.c_str(), 1);
+  }
+  return CaptureChoice::FromEnvironment(problem);
+}
+
+hsa_kernel_dispatch_packet_t Packet(uint32_t grid, uint16_t workgroup) {
+  hsa_kernel_dispatch_packet_t packet{};
+  packet.grid_size_x = grid;
+  packet.grid_size_y = packet.grid_size_z = 1;
+  packet.workgroup_size_x = workgroup;
+  packet.workgroup_size_y = packet.workgroup_size_z = 1;
+  return packet;
+}
+
+TEST(CaptureChoiceTest, NothingIsWantedWithoutAFolder) {
+  std::string problem;
+  EXPECT_FALSE(Choice({{"KERNEL", "add"}}, &problem).has_value());
+  EXPECT_EQ(problem, "");
+}
+
+TEST(CaptureChoiceTest, NamesMatchAsSymbolsAndAsReadableNames) {
+  std::string problem;
+  const auto choice = Choice({{"DIR", "d"}, {"KERNEL", "Add\\(float"}}, &problem);
+  ASSERT_TRUE(choice.has_value()) << problem;
+  EXPECT_TRUE(choice->NameMatches("_Z9VectorAddPf"));
+  EXPECT_FALSE(choice->NameMatches("_Z9VectorAddPi"));
+  const auto symbol = Choice({{"DIR", "d"}, {"KERNEL", "^_Z9Vec"}}, &problem);
+  ASSERT_TRUE(symbol.has_value());
+  EXPECT_TRUE(symbol->NameMatches("_Z9VectorAddPi"));
+  EXPECT_FALSE(symbol->NameMatches("VectorAdd"));
+}
+
+TEST(CaptureChoiceTest, ShapesMatchWhereTheyAreNamed) {
+  std::string problem;
+  const auto choice = Choice({{"DIR", "d"}, {"SHAPE", "grid=1024x1x1,workgroup=256"}}, &problem);
+  ASSERT_TRUE(choice.has_value()) << problem;
+  EXPECT_TRUE(choice->ShapeMatches(Packet(1024, 256)));
+  EXPECT_FALSE(choice->ShapeMatches(Packet(1025, 256)));
+  EXPECT_FALSE(choice->ShapeMatches(Packet(1024, 255)));
+  const auto any = Choice({{"DIR", "d"}, {"SHAPE", "grid=*x1x*"}}, &problem);
+  ASSERT_TRUE(any.has_value()) << problem;
+  EXPECT_TRUE(any->ShapeMatches(Packet(7, 1)));
+  hsa_kernel_dispatch_packet_t high = Packet(7, 1);
+  high.grid_size_y = 2;
+  EXPECT_FALSE(any->ShapeMatches(high));
+}
+
+TEST(CaptureChoiceTest, NumbersAreTaken) {
+  std::string problem;
+  const auto choice = Choice({{"DIR", "d"}, {"NTH", "500"}, {"MEMORY", "all"}}, &problem);
+  ASSERT_TRUE(choice.has_value()) << problem;
+  EXPECT_EQ(choice->nth, 500u);
+  EXPECT_EQ(choice->dispatch, 0u);
+  EXPECT_TRUE(choice->all_memory);
+}
+
+TEST(CaptureChoiceTest, WhatCannotBeUnderstoodIsNamed) {
+  const std::map<std::string, std::string> wrong = {
+      {"KERNEL", "("}, {"NTH", "0"}, {"DISPATCH", "x"}, {"SHAPE", "grid=1x2x3x4"}};
+  for (const auto& [name, value] : wrong) {
+    std::string problem;
+    EXPECT_FALSE(Choice({{"DIR", "d"}, {name, value}}, &problem).has_value());
+    EXPECT_NE(problem.find(name), std::string::npos) << problem;
+  }
+}
+
+}  // namespace
+}  // namespace rochound::agent
