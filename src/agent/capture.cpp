@@ -204,8 +204,7 @@ class Captured {
 void PrepareCapture() {
   std::string problem;
   const std::lock_guard lock(choosing);
-  if (auto choice = CaptureChoice::FromEnvironment(&problem))
-    TheWish().choice = std::make_unique<const CaptureChoice>(*choice);
+  TheWish().choice = CaptureChoice::FromEnvironment(&problem);
   if (!problem.empty()) Tell("failed", problem);
   internal::capture_asked.store(TheWish().choice != nullptr);
 }

@@ -62,13 +62,14 @@ bool CaptureChoice::ReadShape(const std::string& text) {
   return true;
 }
 
-std::optional<CaptureChoice> CaptureChoice::FromEnvironment(std::string* problem) {
-  CaptureChoice choice;
+std::unique_ptr<const CaptureChoice> CaptureChoice::FromEnvironment(std::string* problem) {
+  auto made = std::make_unique<CaptureChoice>();
+  CaptureChoice& choice = *made;
   choice.directory = Variable("ROCHOUND_CAPTURE_DIR");
-  if (choice.directory.empty()) return std::nullopt;
+  if (choice.directory.empty()) return nullptr;
   const auto refuse = [&](const char* name, const char* why) {
     *problem = std::string(name) + ": '" + Variable(name) + "' is not " + why;
-    return std::nullopt;
+    return nullptr;
   };
   choice.kernel = Variable("ROCHOUND_CAPTURE_KERNEL");
   if (!choice.kernel.empty()) {
@@ -84,7 +85,7 @@ std::optional<CaptureChoice> CaptureChoice::FromEnvironment(std::string* problem
   if (!choice.ReadShape(Variable("ROCHOUND_CAPTURE_SHAPE")))
     return refuse("ROCHOUND_CAPTURE_SHAPE", "a shape such as grid=1024x1x1,workgroup=256");
   choice.all_memory = Variable("ROCHOUND_CAPTURE_MEMORY") == "all";
-  return choice;
+  return made;
 }
 
 bool CaptureChoice::NameMatches(const std::string& symbol) const {

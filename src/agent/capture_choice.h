@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -24,8 +25,8 @@ namespace rochound::agent {
 
 class CaptureChoice {
  public:
-  // Empty: nothing is wanted. `problem`: what is wanted cannot be understood.
-  static std::optional<CaptureChoice> FromEnvironment(std::string* problem);
+  // Null: nothing is wanted. `problem`: what is wanted cannot be understood.
+  static std::unique_ptr<const CaptureChoice> FromEnvironment(std::string* problem);
 
   bool NameMatches(const std::string& symbol) const;
   bool ShapeMatches(const hsa_kernel_dispatch_packet_t& packet) const;

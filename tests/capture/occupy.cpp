@@ -22,22 +22,27 @@ constexpr uint64_t kPage = 4096;
 
 bool InReplay() { return strcmp(program_invocation_short_name, "rochound-replay") == 0; }
 
+// What is taken already stays so.
+void Reserve(uint64_t base, uint64_t size, int flags) {
+  [[maybe_unused]] void* const got =
+      mmap(reinterpret_cast<void*>(base), size, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+}
+
 void Occupy(const char* name) {
   const char* text = getenv(name);
   if (text == nullptr || !InReplay()) return;
   for (char* end = nullptr; *text != '\0'; text = *end == ',' ? end + 1 : end) {
     const uint64_t base = strtoull(text, &end, 16) & ~(kPage - 1);
     const uint64_t size = (strtoull(end + 1, &end, 10) + kPage - 1) & ~(kPage - 1);
-    mmap(reinterpret_cast<void*>(base), size, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    Reserve(base, size, MAP_FIXED_NOREPLACE);
   }
 }
 
 __attribute__((constructor)) void Start() {
   Occupy("OCCUPY_AT_START");
   if (const char* shift = getenv("OCCUPY_SHIFT"); shift != nullptr && InReplay())
-    mmap(nullptr, strtoull(shift, nullptr, 10), PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    Reserve(0, strtoull(shift, nullptr, 10), 0);
 }
 
 }  // namespace
