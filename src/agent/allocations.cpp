@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "agent/allocations.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <iterator>
 
-#include "agent/capture.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
+#include "agent/state.h"
+#include "base/clock.h"
 
 namespace rochound::agent {
 namespace {
 
 constinit std::mutex changing;
+constexpr size_t kMostFreed = 512;
+Freed freed[kMostFreed];  // a ring; with `changing` held
+size_t freed_count = 0;
+
+uint32_t ThreadId() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
 Allocations& All() {  // with `changing` held
   static auto* const allocations = new Allocations;
@@ -122,7 +132,7 @@ void HookAllocations(AmdExtTable* amd) {
 }
 
 void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void* host_base) {
-  if (!CaptureAsked() || base == nullptr || size == 0) return;
+  if (CurrentState() == State::kDisabled || base == nullptr || size == 0) return;
   Guarded("no memory for the list of allocations", [&] {
     const auto start = reinterpret_cast<uint64_t>(base);
     const std::lock_guard lock(changing);
@@ -132,16 +142,27 @@ void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void*
       const auto& [there, one] = *std::prev(after);
       if (start + size <= there + one.size) return;
     }
-    All()[start] = {size, kind, reinterpret_cast<uint64_t>(host_base)};
+    All()[start] = {size, kind, reinterpret_cast<uint64_t>(host_base), ThreadId(),
+                    rochound::base::ClockNs(CLOCK_REALTIME)};
   });
 }
 
 void MemoryGoes(const void* base) {
-  if (!CaptureAsked()) return;
   const std::lock_guard lock(changing);
-  All().erase(reinterpret_cast<uint64_t>(base));
+  const auto gone = All().find(reinterpret_cast<uint64_t>(base));
+  if (gone == All().end()) return;
+  freed[freed_count++ % kMostFreed] = {gone->first, gone->second, ThreadId(),
+                                       rochound::base::ClockNs(CLOCK_REALTIME)};
+  All().erase(gone);
 }
 
 HeldAllocations::HeldAllocations() : lock_(changing), all_(&All()) {}
+
+std::vector<Freed> HeldAllocations::freed() const {
+  std::vector<Freed> latest;
+  for (size_t i = 0; i < std::min(kMostFreed, freed_count); ++i)
+    latest.push_back(agent::freed[(freed_count - 1 - i) % kMostFreed]);
+  return latest;
+}
 
 }  // namespace rochound::agent

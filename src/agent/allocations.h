@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // The memory that a GPU may see: every allocation, mapping and registration that goes through the
-// HSA runtime, with the address at which the GPU sees it. Kept while a launch is to be captured.
-// The hooks run on the program's threads. Whoever wants to read that memory holds it: until then
-// no allocation goes away, because the thread that would free it waits.
+// HSA runtime, with the address at which the GPU sees it, and what was freed last: for captures of
+// launches, and to explain faults. The hooks run on the program's threads. Whoever wants to read
+// that memory holds it: until then no allocation goes away, because the thread that would free it
+// waits.
 #pragma once
 
 #include <hsa/hsa_api_trace.h>
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace rochound::agent {
 
@@ -20,8 +22,17 @@ struct Allocation {
   uint64_t size = 0;
   MemoryKind kind = MemoryKind::kPool;
   uint64_t host_base = 0;  // where the program sees locked memory; 0: at the same address
+  uint32_t thread = 0;     // that asked for it
+  uint64_t when_ns = 0;    // CLOCK_REALTIME
 };
 using Allocations = std::map<uint64_t, Allocation>;  // by the GPU's address
+
+struct Freed {
+  uint64_t base = 0;
+  Allocation allocation;
+  uint32_t thread = 0;  // that freed it
+  uint64_t when_ns = 0;
+};
 
 // The entries that nobody else hooks: virtual memory, locks, IPC, managed memory.
 void HookAllocations(AmdExtTable* amd);
@@ -35,6 +46,7 @@ class HeldAllocations {
  public:
   HeldAllocations();
   const Allocations& all() const { return *all_; }
+  std::vector<Freed> freed() const;  // the last some hundred, the latest first
 
  private:
   std::unique_lock<std::mutex> lock_;

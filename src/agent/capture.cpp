@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "agent/agent_facts.h"
 #include "agent/allocations.h"
 #include "agent/capture_choice.h"
 #include "agent/capture_memory.h"
@@ -56,46 +57,17 @@ void Tell(const char* state, const std::string& reason) {
   if (trace::Writer* log = Log()) log->WriteText("capture", text);
 }
 
-template <typename T>
-T Ask(hsa_agent_t agent, int what) {
-  T value{};
-  Real().core.hsa_agent_get_info_fn(agent, static_cast<hsa_agent_info_t>(what), &value);
-  return value;
-}
-
-std::string AskText(hsa_agent_t agent, int what) {
-  struct Text {
-    char text[64];
-  };
-  const Text text = Ask<Text>(agent, what);
-  return {text.text, strnlen(text.text, sizeof text.text)};
-}
-
-hsa_status_t VisitIsa(hsa_isa_t isa, void* data) {
-  uint32_t length = 0;
-  Real().core.hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME_LENGTH, &length);
-  Guarded("no memory for an agent's name", [&] {
-    std::string name(length, '\0');
-    Real().core.hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME, name.data());
-    auto& first = *static_cast<std::string*>(data);
-    if (first.empty()) first = name.c_str();
-  });
-  return HSA_STATUS_SUCCESS;
-}
-
 capture::Agent Describe(uint16_t index) {
-  const hsa_agent_t agent = AgentHandle(index);
+  const AgentFacts facts = DescribeAgent(index);
   capture::Agent described;
-  described.name = AskText(agent, HSA_AGENT_INFO_NAME);
-  described.product = AskText(agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME);
-  described.uuid = AskText(agent, HSA_AMD_AGENT_INFO_UUID).substr(0, 21);
+  described.name = facts.name;
+  described.isa = facts.isa;
+  described.product = facts.product;
   described.device = IsGpu(index) ? "gpu" : "cpu";
-  described.node = Ask<uint32_t>(agent, HSA_AGENT_INFO_NODE);
-  described.compute_units = Ask<uint32_t>(agent, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT);
-  if (IsGpu(index)) {
-    described.wavefront = Ask<uint32_t>(agent, HSA_AGENT_INFO_WAVEFRONT_SIZE);
-    Real().core.hsa_agent_iterate_isas_fn(agent, VisitIsa, &described.isa);
-  }
+  described.uuid = facts.uuid;
+  described.node = facts.node;
+  described.compute_units = facts.compute_units;
+  described.wavefront = facts.wavefront;
   return described;
 }
 

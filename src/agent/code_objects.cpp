@@ -37,14 +37,22 @@ T Ask(const Loader& loader, hsa_loaded_code_object_t object,
   return value;
 }
 
+uint64_t StorageBase(const Loader& loader, hsa_loaded_code_object_t loaded) {
+  return Ask<uint64_t>(loader, loaded,
+                       HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE);
+}
+
+uint64_t StorageSize(const Loader& loader, hsa_loaded_code_object_t loaded) {
+  return Ask<uint64_t>(loader, loaded,
+                       HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE);
+}
+
 // The runtime has the object in memory now, wherever it came from; afterwards it need not.
 void Keep(hsa_loaded_code_object_t loaded) {
   Loader loader{};
   if (!GetLoader(&loader)) return;
-  const auto base = Ask<uint64_t>(
-      loader, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE);
-  const auto size = Ask<uint64_t>(
-      loader, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE);
+  const uint64_t base = StorageBase(loader, loaded);
+  const uint64_t size = StorageSize(loader, loaded);
   if (base == 0) return;
   const auto* const first = reinterpret_cast<const std::byte*>(base);
   auto copy = std::make_shared<const std::vector<std::byte>>(first, first + size);
@@ -88,6 +96,8 @@ void Look(Search* search, hsa_loaded_code_object_t object) {
   loader.hsa_ven_amd_loader_loaded_code_object_get_info(
       object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri.data());
   found.uri = uri.c_str();
+  found.storage = StorageBase(loader, object);
+  found.storage_size = StorageSize(loader, object);
   const std::lock_guard lock(changing);
   const auto bytes = Kept().find(object.handle);
   if (bytes != Kept().end()) found.object = bytes->second;
@@ -107,13 +117,17 @@ hsa_status_t Visit(hsa_executable_t, hsa_loaded_code_object_t object, void* data
 
 void HookCodeObjects(CoreApiTable* core) { core->hsa_executable_load_agent_code_object_fn = Load; }
 
+bool FindExecutable(uint64_t address, hsa_executable_t* executable) {
+  Loader loader{};
+  return GetLoader(&loader) &&
+         loader.hsa_ven_amd_loader_query_executable(reinterpret_cast<const void*>(address),
+                                                    executable) == HSA_STATUS_SUCCESS;
+}
+
 bool FindLoadedCode(uint64_t address, LoadedCode* found) {
   Loader loader{};
-  if (!GetLoader(&loader)) return false;
   hsa_executable_t executable{};
-  if (loader.hsa_ven_amd_loader_query_executable(reinterpret_cast<const void*>(address),
-                                                 &executable) != HSA_STATUS_SUCCESS)
-    return false;
+  if (!GetLoader(&loader) || !FindExecutable(address, &executable)) return false;
   Search search{&loader, address, found};
   loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable, Visit, &search);
   return search.done;

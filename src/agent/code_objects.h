@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The code objects that a program loads, kept while a launch is to be captured: the program may
-// free its copy once it is loaded. Hooks run on the program's threads; any thread may ask.
+// The code objects that a program has loaded. Their bytes are kept while a launch is to be
+// captured: the program may free its copy once it is loaded. Hooks run on the program's threads;
+// any thread may ask.
 #pragma once
 
 #include <hsa/hsa_api_trace.h>
@@ -19,11 +20,14 @@ struct LoadedCode {
   uint64_t size = 0;
   uint64_t delta = 0;  // loaded address - ELF address
   std::string uri;
+  uint64_t storage = 0;  // where the runtime read the object; it may be gone
+  uint64_t storage_size = 0;
 };
 
 void HookCodeObjects(CoreApiTable* core);
 
-// The code object whose image has this address; false: none.
+// The executable, and the code object, whose image has this address; false: none.
+bool FindExecutable(uint64_t address, hsa_executable_t* executable);
 bool FindLoadedCode(uint64_t address, LoadedCode* found);
 
 }  // namespace rochound::agent

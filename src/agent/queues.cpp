@@ -10,10 +10,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "agent/anchors.h"
 #include "agent/capture.h"
+#include "agent/faults.h"
 #include "agent/pending.h"
 #include "agent/queue.h"
 #include "agent/runtime.h"
@@ -219,8 +221,12 @@ hsa_status_t SignalDestroy(hsa_signal_t signal) {
 hsa_status_t QueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                          void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
                          uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
-  const hsa_status_t status = Real().core.hsa_queue_create_fn(agent, size, type, callback, data,
-                                                              private_bytes, group_bytes, queue);
+  // Kept for ever: the runtime may call back as long as it lives.
+  auto* const listener = new (std::nothrow) QueueListener{callback, data};
+  const bool listen = listener != nullptr && CurrentState() != State::kDisabled;
+  const hsa_status_t status =
+      Real().core.hsa_queue_create_fn(agent, size, type, listen ? OnQueueError : callback,
+                                      listen ? listener : data, private_bytes, group_bytes, queue);
   if (status == HSA_STATUS_SUCCESS && CurrentState() != State::kDisabled &&
       IsGpu(AgentIndex(agent)))
     Guarded("no memory for a queue", [&] { FollowQueue(agent, *queue); });

@@ -13,6 +13,7 @@
 #include "agent/capture.h"
 #include "agent/code_objects.h"
 #include "agent/copies.h"
+#include "agent/faults.h"
 #include "agent/queues.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -115,10 +116,9 @@ void TakeTable(HsaApiTable* table) {
   HookQueues(table->core_, table->amd_ext_);
   HookCopies(table->core_, table->amd_ext_);
   HookSymbols(table->core_);
-  if (CaptureAsked()) {
-    HookAllocations(table->amd_ext_);
-    HookCodeObjects(table->core_);
-  }
+  ListenForFaults();
+  HookAllocations(table->amd_ext_);
+  if (CaptureAsked()) HookCodeObjects(table->core_);
   HookCalls(table);
 }
 

@@ -19,6 +19,7 @@
 #include "agent/capture.h"
 #include "agent/control.h"
 #include "agent/copies.h"
+#include "agent/faults.h"
 #include "agent/launch_alone.h"
 #include "agent/queues.h"
 #include "agent/range_switch.h"
@@ -111,6 +112,7 @@ void DrainLoop() {
     const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
     size_t under_way = 0;
     DrainOnce(&under_way);
+    WatchProgress(now_ns, under_way);
     ObeyTimetable(now_ns);
     if (!libraries_found) libraries_found = HookLoadedLibraries();
     if (now_ns - anchored_ns >= anchor_every_ns && (Recording() || anchored_ns == 0)) {

@@ -184,6 +184,7 @@ Settings ReadSettings() {
   ReadKeep(&settings);
   settings.delay_ns = Duration("ROCHOUND_DELAY");
   settings.duration_ns = Duration("ROCHOUND_DURATION");
+  if (getenv("ROCHOUND_HANG") != nullptr) settings.hang_ns = Duration("ROCHOUND_HANG");
   return settings;
 }
 

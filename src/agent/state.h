@@ -62,8 +62,9 @@ struct Settings {
   bool start_on = true;
   uint64_t keep_ns = 0;
   uint64_t keep_bytes = 0;
-  uint64_t delay_ns = 0;     // start recording this long after set-up
-  uint64_t duration_ns = 0;  // and stop this long after that
+  uint64_t delay_ns = 0;              // start recording this long after set-up
+  uint64_t duration_ns = 0;           // and stop this long after that
+  uint64_t hang_ns = 30'000'000'000;  // work under way and none finished for so long; 0: never
 };
 Settings ReadSettings();
 const Settings& settings();
