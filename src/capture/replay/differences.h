@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// Compares memory with what it should be and keeps what differs: the first few differences as a
+// person wants to see them, counts, and which pages. Fed piece by piece by replay, in any order,
+// from one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/manifest.h"
+#include "capture/replay/elements.h"
+#include "capture/replay/image.h"
+#include "capture/replay/kernarg.h"
+
+namespace rochound::capture::replay {
+
+struct Difference {
+  uint64_t address = 0;
+  uint32_t region = 0;
+  std::string argument;  // empty: no argument points here
+  uint64_t index = 0;    // of the element from the argument's pointer on, or offset in the region
+  Element type = Element::kUnknown;
+  std::string expected, got;
+};
+
+// Sorted, disjoint pieces of memory, by address.
+class PageRuns {
+ public:
+  // Pages that are this close become one run.
+  static constexpr uint64_t kGap = 16 << 10;
+
+  void Add(uint64_t address, uint64_t size) { runs_.push_back({address, size}); }
+  void Add(const PageRuns& other);
+  // Sorts and joins what overlaps, touches or is close, but never across the end of a region.
+  void Join(std::span<const Region> regions);
+  const std::vector<Range>& runs() const { return runs_; }
+  uint64_t bytes() const;
+
+ private:
+  std::vector<Range> runs_;
+};
+
+class Differences {
+ public:
+  struct Rules {
+    std::vector<TypedSpan> spans;
+    Element untyped = Element::kUnknown;  // what memory holds that no typed argument points to
+    Tolerance tolerance;
+    size_t show = 10;
+  };
+
+  explicit Differences(const Rules& rules) : rules_(rules) {}
+
+  // Both of the same size; they were, and are, at this address of the region. image: words that
+  // hold the image's address here count as those of the captured one.
+  void Compare(uint32_t region, uint64_t region_base, uint64_t address,
+               std::span<const std::byte> expected, std::span<const std::byte> got,
+               const ImageMap* image);
+
+  bool equal() const { return elements_ == 0; }
+  uint64_t elements() const { return elements_; }
+  const std::vector<Difference>& first() const { return first_; }
+  // The largest relative error of a floating element, also within the tolerance.
+  double worst_relative() const { return worst_relative_; }
+  // Pages whose bytes are not those expected, whatever the tolerance says.
+  const PageRuns& pages() const { return pages_; }
+  // For finding out whether two runs gave the same: changes with every byte that differs.
+  uint64_t fingerprint() const { return fingerprint_; }
+
+ private:
+  const TypedSpan* SpanAt(uint64_t address) const;
+  void CompareElements(uint32_t region, uint64_t region_base, uint64_t address,
+                       std::span<const std::byte> expected, std::span<const std::byte> got);
+
+  const Rules& rules_;
+  uint64_t elements_ = 0;
+  uint64_t fingerprint_ = 0;
+  double worst_relative_ = 0;
+  std::vector<Difference> first_;
+  PageRuns pages_;
+};
+
+}  // namespace rochound::capture::replay

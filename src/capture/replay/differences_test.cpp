@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "capture/replay/differences.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace rochound::capture::replay {
+namespace {
+
+TypedSpan Floats(uint64_t base, uint64_t end) {
+  TypedSpan span;
+  span.base = base;
+  span.end = end;
+  span.type = Element::kFloat;
+  span.name = "data";
+  return span;
+}
+
+std::vector<std::byte> Page(float value, size_t count = 1024) {
+  const std::vector<float> values(count, value);
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(Differences, TypedByArgument) {
+  Differences::Rules rules;
+  rules.spans = {Floats(0x10010, 0x12000)};
+  const auto expected = Page(1, 2048);
+  auto got = expected;
+  const float two = 2;
+  memcpy(got.data() + 0x1010, &two, sizeof(two));
+  Differences differences(rules);
+  differences.Compare(7, 0x10000, 0x10000, expected, got, nullptr);
+  EXPECT_EQ(differences.elements(), 1U);
+  ASSERT_EQ(differences.first().size(), 1U);
+  const Difference& difference = differences.first()[0];
+  EXPECT_EQ(difference.address, 0x11010U);
+  EXPECT_EQ(difference.region, 7U);
+  EXPECT_EQ(difference.argument, "data");
+  EXPECT_EQ(difference.index, 0x400U);
+  EXPECT_EQ(difference.expected, "1");
+  EXPECT_EQ(difference.got, "2");
+  ASSERT_EQ(differences.pages().runs().size(), 1U);
+  EXPECT_EQ(differences.pages().runs()[0].base, 0x11000U);
+}
+
+TEST(Differences, WhatNoArgumentPointsToIsBytesUnlessSaid) {
+  Differences::Rules rules;
+  const auto expected = Page(1);
+  const auto got = Page(1.0005F);
+  Differences bytes(rules);
+  bytes.Compare(0, 0x1000, 0x1000, expected, got, nullptr);
+  EXPECT_EQ(bytes.first()[0].type, Element::kUnknown);
+  rules.untyped = Element::kFloat;
+  rules.tolerance = {false, 1e-3, 0};
+  Differences floats(rules);
+  floats.Compare(0, 0x1000, 0x1000, expected, got, nullptr);
+  EXPECT_TRUE(floats.equal());
+  EXPECT_NEAR(floats.worst_relative(), 5e-4, 1e-6);
+  // Not the same bytes, so they have to be restored all the same.
+  EXPECT_EQ(floats.pages().runs().size(), 1U);
+}
+
+TEST(Differences, ShowsTheFirstAndCountsAll) {
+  Differences::Rules rules;
+  rules.spans = {Floats(0x1000, 0x2000)};
+  rules.show = 3;
+  Differences differences(rules);
+  differences.Compare(0, 0x1000, 0x1000, Page(1), Page(2), nullptr);
+  EXPECT_EQ(differences.elements(), 1024U);
+  EXPECT_EQ(differences.first().size(), 3U);
+}
+
+TEST(Differences, FingerprintTellsResultsApart) {
+  const Differences::Rules rules;
+  const auto fingerprint = [&](float value) {
+    Differences differences(rules);
+    differences.Compare(0, 0x1000, 0x1000, Page(1), Page(value), nullptr);
+    return differences.fingerprint();
+  };
+  EXPECT_EQ(fingerprint(2), fingerprint(2));
+  EXPECT_NE(fingerprint(2), fingerprint(3));
+  EXPECT_NE(fingerprint(1), fingerprint(2));
+}
+
+TEST(Differences, RunsJoinWithinARegionOnly) {
+  std::vector<Region> regions(2);
+  regions[0].base = 0x10000;
+  regions[0].size = 0x10000;
+  regions[1].base = 0x20000;
+  regions[1].size = 0x100000;
+  PageRuns runs;
+  runs.Add(0x21000, 0x1000);
+  runs.Add(0x1f000, 0x1000);
+  runs.Add(0x22000, 0x1000);
+  runs.Add(0x24000, 0x1000);  // close
+  runs.Add(0x80000, 0x1000);  // far
+  runs.Add(0x80000, 0x1000);  // twice
+  runs.Join(regions);
+  ASSERT_EQ(runs.runs().size(), 3U);
+  EXPECT_EQ(runs.runs()[0].base, 0x1f000U);
+  EXPECT_EQ(runs.runs()[0].size, 0x1000U);
+  EXPECT_EQ(runs.runs()[1].base, 0x21000U);
+  EXPECT_EQ(runs.runs()[1].size, 0x4000U);
+  EXPECT_EQ(runs.bytes(), 0x6000U);
+}
+
+}  // namespace
+}  // namespace rochound::capture::replay

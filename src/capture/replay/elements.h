@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// What memory holds, as far as a kernel's parameters tell: the type that an argument points to, its
+// values as text, and whether two of them are the same or close enough. Plain functions, any
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rochound::capture::replay {
+
+enum class Element : uint8_t {
+  kUnknown,
+  kInt8,
+  kUint8,
+  kInt16,
+  kUint16,
+  kInt32,
+  kUint32,
+  kInt64,
+  kUint64,
+  kHalf,
+  kBfloat16,
+  kFloat,
+  kDouble,
+};
+
+size_t SizeOf(Element type);       // of kUnknown: 1
+const char* NameOf(Element type);  // "float"; of kUnknown: "bytes"
+bool IsFloating(Element type);
+
+// "float const*" -> kFloat; kUnknown for what is no pointer or points to something else. A vector
+// such as float4 counts as its elements.
+Element ElementBehind(std::string_view pointer_type);
+
+// float, double, half, bf16, as --as takes them; kUnknown otherwise.
+Element FloatingNamed(std::string_view name);
+
+// "void add<float>(float*, std::pair<int, int>)" -> "float*", "std::pair<int, int>".
+std::vector<std::string> ParameterTypes(std::string_view demangled);
+
+// at: SizeOf(type) bytes, not necessarily aligned.
+double ValueOf(Element type, const std::byte* at);
+std::string TextOf(Element type, const std::byte* at);
+
+struct Tolerance {
+  bool exact = true;
+  double relative = 0, absolute = 0;
+};
+
+// Exact: bit by bit. Otherwise |got - expected| <= absolute + relative * |expected| for floating
+// types, where NaN equals NaN; other types bit by bit all the same.
+bool Same(Element type, const Tolerance& tolerance, const std::byte* expected,
+          const std::byte* got);
+
+}  // namespace rochound::capture::replay

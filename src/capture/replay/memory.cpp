@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "capture/replay/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace rochound::capture::replay {
+namespace {
+
+using base::Result;
+
+static_assert(Copier::kChunk == kChunkBytes, "chunks are filled extent by extent");
+
+uint64_t AddressOf(const std::byte* pointer) {
+  return reinterpret_cast<uint64_t>(pointer);  // NOLINT: the GPU sees it at the same address
+}
+
+}  // namespace
+
+Memory::Memory(const Bundle& bundle, Runtime& runtime, const Gpu& gpu, Copier& copier)
+    : bundle_(bundle), runtime_(runtime), gpu_(gpu), copier_(copier) {
+  const int32_t region = RegionAt(regions(), bundle.manifest().code_object.loaded.base);
+  if (region >= 0 && regions()[region].taken && regions()[region].kind == "code_object")
+    image_region_ = region;
+  for (uint32_t i = 0; i < regions().size(); ++i) {
+    if (!regions()[i].taken || static_cast<int32_t>(i) == image_region_) continue;
+    for (const Extent& extent : bundle.after(i))
+      changed_.Add(regions()[i].base + extent.offset, extent.bytes);
+  }
+  changed_.Join(regions());
+}
+
+Result<void> Memory::FillAll(const Progress& progress) {
+  uint64_t total = 0;
+  uint64_t done = 0;
+  for (const Region& region : regions()) total += region.taken ? region.size : 0;
+  for (uint32_t i = 0; i < regions().size(); ++i) {
+    const Region& region = regions()[i];
+    if (!region.taken) continue;
+    const std::span<const Extent> extents = bundle_.before(i);
+    size_t next = 0;
+    for (uint64_t offset = 0; offset < region.size; offset += kChunkBytes) {
+      const uint64_t size = std::min(kChunkBytes, region.size - offset);
+      while (next < extents.size() && End(extents[next]) <= offset) ++next;
+      if (next == extents.size() || extents[next].offset >= offset + size) {
+        ROCHOUND_CHECK(copier_.WriteZeros(region.base + offset, size));
+      } else {
+        ROCHOUND_CHECK(
+            copier_.Write(region.base + offset, size, [&](uint64_t at, std::span<std::byte> into) {
+              return bundle_.ReadBefore(i, offset + at, into);
+            }));
+      }
+      done += size;
+      if (progress) progress(static_cast<double>(done) / static_cast<double>(total));
+    }
+  }
+  return {};
+}
+
+Result<void> Memory::FillImage(Image* image) {
+  if (image_region_ < 0) return {};
+  const Region& region = regions()[image_region_];
+  image->changes = !bundle_.after(static_cast<uint32_t>(image_region_)).empty();
+  uint64_t total = 0;
+  for (const ImagePart& part : image->map.data()) total += part.size;
+  if (total == 0) return {};
+  ROCHOUND_TRY(std::byte * copy, runtime_.AllocateDevice(gpu_, total));
+  uint64_t place = AddressOf(copy);
+  std::vector<std::byte> bytes;
+  for (const ImagePart& part : image->map.data()) {
+    if (part.captured < region.base || part.captured + part.size > region.base + region.size)
+      return base::Error{
+          fmt::format("the code object's data at {:#x} is outside of its image", part.captured)};
+    bytes.resize(part.size);
+    ROCHOUND_CHECK(bundle_.ReadBefore(static_cast<uint32_t>(image_region_),
+                                      part.captured - region.base, bytes));
+    image->map.MoveHere(bytes, part.captured);
+    ROCHOUND_CHECK(copier_.Write(place, bytes));
+    image->restore.push_back({part.here, place, part.size});
+    place += part.size;
+  }
+  return copier_.Move(image->restore);
+}
+
+Result<void> Memory::Apply(std::span<const Patch> patches) {
+  for (const Patch& patch : patches) {
+    patches_.push_back(patch);
+    std::byte bytes[sizeof(patch.here)];
+    memcpy(bytes, &patch.here, sizeof(bytes));
+    ROCHOUND_CHECK(copier_.Write(patch.address, bytes));
+  }
+  return {};
+}
+
+Result<void> Memory::Expected(uint32_t region, uint64_t offset, std::span<std::byte> into,
+                              Phase phase) const {
+  ROCHOUND_CHECK(phase == Phase::kBefore ? bundle_.ReadBefore(region, offset, into)
+                                         : bundle_.ReadAfter(region, offset, into));
+  const uint64_t address = regions()[region].base + offset;
+  for (const Patch& patch : patches_) {
+    if (patch.address < address || patch.address + 8 > address + into.size()) continue;
+    std::byte* const word = into.data() + (patch.address - address);
+    // What the launch itself changed is expected as it was.
+    if (memcmp(word, &patch.captured, sizeof(patch.captured)) == 0)
+      memcpy(word, &patch.here, sizeof(patch.here));
+  }
+  return {};
+}
+
+Result<void> Memory::VerifyPart(uint32_t region, uint64_t offset, uint64_t size, const Image& image,
+                                Differences* differences,
+                                const std::function<void(uint64_t)>& done) {
+  const uint64_t base = regions()[region].base;
+  std::vector<std::byte> expected(std::min(size, Copier::kChunk));
+  return copier_.Read(
+      base + offset, size, [&](uint64_t at, std::span<const std::byte> got) -> Result<void> {
+        const std::span<std::byte> wanted(expected.data(), got.size());
+        ROCHOUND_CHECK(Expected(region, offset + at, wanted, Phase::kAfter));
+        differences->Compare(region, base, base + offset + at, wanted, got, &image.map);
+        if (done) done(got.size());
+        return {};
+      });
+}
+
+Result<void> Memory::VerifyAll(Image* image, Differences* differences, const Progress& progress) {
+  uint64_t total = 0;
+  uint64_t done = 0;
+  for (const Region& region : regions()) total += region.taken ? region.size : 0;
+  for (uint32_t i = 0; i < regions().size(); ++i) {
+    if (!regions()[i].taken || static_cast<int32_t>(i) == image_region_) continue;
+    ROCHOUND_CHECK(VerifyPart(i, 0, regions()[i].size, *image, differences, [&](uint64_t size) {
+      done += size;
+      if (progress) progress(static_cast<double>(done) / static_cast<double>(total));
+    }));
+  }
+  changed_.Add(differences->pages());
+  changed_.Join(regions());
+  return VerifyImage(image, differences);
+}
+
+Result<void> Memory::VerifyChanged(Image* image, Differences* differences) {
+  for (const Range& run : changed_.runs()) {
+    const auto region = static_cast<uint32_t>(RegionAt(regions(), run.base));
+    ROCHOUND_CHECK(
+        VerifyPart(region, run.base - regions()[region].base, run.size, *image, differences, {}));
+  }
+  return image->changes ? VerifyImage(image, differences) : Result<void>();
+}
+
+// The captured image is here twice: loaded, where the kernel's own accesses go, and as plain data
+// at its captured address, where pointers go that were found in memory. A launch may have changed
+// either.
+Result<void> Memory::VerifyImage(Image* image, Differences* differences) {
+  if (image_region_ < 0) return {};
+  const auto index = static_cast<uint32_t>(image_region_);
+  const Region& region = regions()[index];
+  std::vector<std::byte> before, expected, got, loaded;
+  for (const ImagePart& part : image->map.data()) {
+    const uint64_t offset = part.captured - region.base;
+    for (std::vector<std::byte>* bytes : {&before, &expected, &got, &loaded})
+      bytes->resize(part.size);
+    ROCHOUND_CHECK(Expected(index, offset, before, Phase::kBefore));
+    ROCHOUND_CHECK(Expected(index, offset, expected, Phase::kAfter));
+    ROCHOUND_CHECK(copier_.Read(part.captured, got));
+    ROCHOUND_CHECK(copier_.Read(part.here, loaded));
+    image->map.MoveBack(loaded, part.captured);
+    if (memcmp(got.data(), before.data(), got.size()) != 0) changed_.Add(part.captured, part.size);
+    for (size_t i = 0; i < part.size; ++i) {
+      if (loaded[i] == before[i]) continue;
+      got[i] = loaded[i];
+      image->changes = true;
+    }
+    differences->Compare(index, region.base, part.captured, expected, got, nullptr);
+  }
+  changed_.Join(regions());
+  return {};
+}
+
+Result<void> Memory::PrepareRestore() {
+  if (changed_.runs().size() == prepared_runs_ && changed_.bytes() == prepared_bytes_) return {};
+  // An earlier copy on the GPU stays where it is until the process ends: this happens rarely.
+  backup_ = nullptr;
+  restore_.clear();
+  prepared_runs_ = changed_.runs().size();
+  prepared_bytes_ = changed_.bytes();
+  auto backup = runtime_.AllocateDevice(gpu_, prepared_bytes_);
+  if (!backup.ok()) {
+    notes_.push_back(
+        fmt::format("the {} bytes that a launch changes do not fit on the GPU a second time: they "
+                    "are restored from the bundle, which is slow",
+                    prepared_bytes_));
+    return {};
+  }
+  uint64_t place = AddressOf(backup.value());
+  for (const Range& run : changed_.runs()) {
+    const auto region = static_cast<uint32_t>(RegionAt(regions(), run.base));
+    const uint64_t offset = run.base - regions()[region].base;
+    ROCHOUND_CHECK(copier_.Write(place, run.size, [&](uint64_t at, std::span<std::byte> into) {
+      return Expected(region, offset + at, into, Phase::kBefore);
+    }));
+    restore_.push_back({run.base, place, run.size});
+    place += run.size;
+  }
+  backup_ = backup.value();
+  return {};
+}
+
+Result<void> Memory::Restore(const Image& image) {
+  if (image.changes) ROCHOUND_CHECK(copier_.Move(image.restore));
+  if (restores_on_gpu()) return copier_.Move(restore_);
+  for (const Range& run : changed_.runs()) {
+    const auto region = static_cast<uint32_t>(RegionAt(regions(), run.base));
+    const uint64_t offset = run.base - regions()[region].base;
+    ROCHOUND_CHECK(copier_.Write(run.base, run.size, [&](uint64_t at, std::span<std::byte> into) {
+      return Expected(region, offset + at, into, Phase::kBefore);
+    }));
+  }
+  return {};
+}
+
+}  // namespace rochound::capture::replay

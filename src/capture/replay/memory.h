@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// A bundle's memory on the GPU: put there as it was before the launch, compared with what it was
+// after it, and brought back before the next launch, which touches only the pages that launches
+// change. Used on the main thread; the addresses are mapped already. Refers to bundle and copier,
+// which live longer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/bundle.h"
+#include "capture/replay/differences.h"
+#include "capture/replay/image.h"
+#include "capture/replay/runtime.h"
+
+namespace rochound::capture::replay {
+
+// A word of taken memory that is different here on purpose.
+struct Patch {
+  uint64_t address = 0;
+  uint64_t captured = 0, here = 0;
+};
+
+// What belongs to one loaded build of the kernel.
+struct Image {
+  ImageMap map;
+  bool changes = false;                // launches change its variables, as far as is known
+  std::vector<Copier::Piece> restore;  // from a copy on the GPU
+};
+
+class Memory {
+ public:
+  using Progress = std::function<void(double part)>;
+
+  Memory(const Bundle& bundle, Runtime& runtime, const Gpu& gpu, Copier& copier);
+
+  // Everything as it was before the launch.
+  base::Result<void> FillAll(const Progress& progress);
+  // The variables of a loaded build, as they were before the launch.
+  base::Result<void> FillImage(Image* image);
+  base::Result<void> Apply(std::span<const Patch> patches);
+
+  // All taken memory against "after". Remembers what differs, so that Restore brings it back.
+  base::Result<void> VerifyAll(Image* image, Differences* differences, const Progress& progress);
+  // Only what launches have been seen to change.
+  base::Result<void> VerifyChanged(Image* image, Differences* differences);
+
+  // Before the first Restore, and whenever a verification may have found more.
+  base::Result<void> PrepareRestore();
+  base::Result<void> Restore(const Image& image);
+
+  uint64_t changed_bytes() const { return changed_.bytes(); }
+  bool restores_on_gpu() const { return backup_ != nullptr || changed_.bytes() == 0; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  const std::vector<Region>& regions() const { return bundle_.manifest().regions; }
+  base::Result<void> Expected(uint32_t region, uint64_t offset, std::span<std::byte> into,
+                              Phase phase) const;
+  base::Result<void> VerifyPart(uint32_t region, uint64_t offset, uint64_t size, const Image& image,
+                                Differences* differences,
+                                const std::function<void(uint64_t)>& done);
+  base::Result<void> VerifyImage(Image* image, Differences* differences);
+
+  const Bundle& bundle_;
+  Runtime& runtime_;
+  Gpu gpu_;
+  Copier& copier_;
+  int32_t image_region_ = -1;  // of the captured image, if it was taken
+  std::vector<Patch> patches_;
+  PageRuns changed_;
+  size_t prepared_runs_ = 0;
+  uint64_t prepared_bytes_ = 0;
+  std::byte* backup_ = nullptr;
+  std::vector<Copier::Piece> restore_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace rochound::capture::replay

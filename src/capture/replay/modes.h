@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// What rochound-replay can be asked for. Each says its answer and ends the process. Main thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "capture/replay/answer.h"
+#include "capture/replay/session.h"
+
+namespace rochound::capture::replay {
+
+// check and run. arguments: those of the process, should it have to start anew.
+[[noreturn]] void Run(const Options& options, const std::vector<std::string>& arguments,
+                      Answer& answer);
+
+[[noreturn]] void Compare(const Options& options, const std::vector<std::string>& arguments,
+                          Answer& answer);
+
+}  // namespace rochound::capture::replay

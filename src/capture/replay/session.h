@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+//
+// A bundle made ready for launching: opened and checked, its addresses taken before the runtime
+// could, its memory in place, its kernel and other builds of it loaded. Made once per process, on
+// the main thread. What goes wrong ends the process through the Answer, each thing with its
+// verdict; so nothing here returns errors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/bundle.h"
+#include "capture/replay/answer.h"
+#include "capture/replay/differences.h"
+#include "capture/replay/launcher.h"
+#include "capture/replay/memory.h"
+#include "capture/replay/runtime.h"
+#include "capture/replay/steering.h"
+#include "codeobj/code_object.h"
+
+namespace rochound::capture::replay {
+
+struct Options {
+  std::string mode;  // check, run, compare
+  std::filesystem::path bundle;
+  std::vector<std::filesystem::path> hsacos;
+  size_t iterations = 1;
+  size_t warmup = 3;  // compare
+  bool restore = true;
+  bool verify = true;
+  Tolerance tolerance;
+  Element as = Element::kUnknown;
+  double timeout = 60;
+  size_t show = 10;
+  int attempt = 0;
+  int answer = 1;
+};
+
+// One build of the kernel.
+struct Candidate {
+  std::string name;   // "captured", or the file
+  std::string bytes;  // of another build's file
+  std::span<const std::byte> object_bytes;
+  std::unique_ptr<codeobj::CodeObject> object;  // of another build
+  const codeobj::Kernel* kernel = nullptr;
+  LoadedKernel loaded;
+  Image image;
+  std::vector<std::byte> kernarg;
+  Packet packet;
+  std::string refused;  // why it cannot be run; compare goes on without it
+};
+
+class Session {
+ public:
+  Session(const Options& options, std::vector<std::string> arguments, Answer& answer);
+
+  // In this order. Check ends here, with what it found.
+  void Open();
+  void TakeAddresses();
+  void Load();
+  void Fill();
+
+  std::vector<Candidate>& candidates() { return candidates_; }  // the captured one first
+  Memory& memory() { return *memory_; }
+  const Differences::Rules& rules() const { return rules_; }
+
+  // Ends the process if it faults or does not end.
+  LaunchResult Launch(Candidate& candidate);
+  // Ends the process if memory cannot be moved.
+  void Restore(Candidate& candidate);
+  Differences Verify(Candidate& candidate, bool everything);
+
+  nlohmann::ordered_json DifferencesJson(const Differences& differences) const;
+
+ private:
+  const Manifest& manifest() const { return bundle_->manifest(); }
+  void CheckConsistency();
+  void ChooseGpu();
+  const Gpu& OwnerOf(int32_t agent) const;
+  [[noreturn]] void InTheWay(const Obstacle& obstacle);
+  void LoadCaptured();
+  void LoadOther(const std::filesystem::path& file);
+  base::Result<void> PrepareOther(const std::filesystem::path& file, Candidate* candidate);
+  void MakeRules();
+  [[noreturn]] void EndWith(const Candidate& candidate, const LaunchResult& result);
+  void Must(const base::Result<void>& result, Verdict verdict = Verdict::kFailed);
+  // Milliseconds since the last call, under this name in the answer.
+  void Took(const char* step);
+
+  const Options& options_;
+  std::vector<std::string> arguments_;
+  Answer& answer_;
+  std::unique_ptr<Bundle> bundle_;
+  std::unique_ptr<codeobj::CodeObject> object_;
+  std::string demangled_;
+  std::vector<Mapping> mappings_;
+  Steering steering_;
+  std::unique_ptr<Runtime> runtime_;
+  const Gpu* gpu_ = nullptr;
+  std::unique_ptr<Copier> copier_;
+  std::unique_ptr<Launcher> launcher_;
+  std::unique_ptr<Memory> memory_;
+  std::vector<Candidate> candidates_;
+  Differences::Rules rules_;
+  std::vector<Patch> patches_;
+  bool kernarg_in_place_ = false;
+  uint64_t last_ns_ = 0;
+};
+
+}  // namespace rochound::capture::replay

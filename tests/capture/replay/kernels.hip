@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// Kernels that tests of replay capture by hand, and other builds of the same kernels: VARIANT says
+// what is different about a build.
+
+#include <hip/hip_runtime.h>
+
+#define SAME 0      // the same results by other code
+#define WRONG 1     // Scale is wrong in one element
+#define EXTRA 2     // Scale has one more argument
+#define FAULTS 3    // Scale writes where nothing is
+#define HANGS 4     // Scale never ends
+#define CLOSE 5     // Scale rounds otherwise
+#define ORIGINAL 6  // what is captured
+#ifndef VARIANT
+#define VARIANT ORIGINAL
+#endif
+
+#if VARIANT == EXTRA
+#define MORE , int more
+#else
+#define MORE
+#endif
+
+#if VARIANT == SAME
+// Moves everything below to other addresses.
+__device__ int padding[1000] = {1};
+#endif
+
+__global__ void Scale(float* data, const float* add, float factor, int count MORE) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+#if VARIANT == SAME
+  if (i < 0) data[0] = padding[-i];
+#endif
+  if (i >= count) return;
+#if VARIANT == FAULTS
+  if (i == 5) *reinterpret_cast<float*>(0x1000) = 1;
+#endif
+#if VARIANT == HANGS
+  while (__hip_atomic_load(data, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM) != 12345.0f)
+    __builtin_amdgcn_s_sleep(1);
+#endif
+  float value = data[i] * factor + add[i];
+#if VARIANT == WRONG
+  if (i == 77) value += 1;
+#endif
+#if VARIANT == CLOSE
+  value *= 1.000001f;
+#endif
+  data[i] = value;
+}
+
+// A variable that changes, one that points to another, and one that the program fills.
+__device__ int counter = 3;
+__device__ int* pointer = &counter;
+__constant__ int table[4];
+
+__global__ void Globals(int* out, int* passed) {
+  const int i = threadIdx.x;
+  out[i] = table[i & 3] + *pointer;
+  __syncthreads();
+  if (i == 0) {
+    counter += 10;
+    *passed += 100;  // points at counter, too
+    reinterpret_cast<int**>(out)[128] = pointer;
+  }
+}
+
+struct Node {
+  Node* next;
+  int value;
+};
+
+__global__ void Chase(Node* head, int* sum) {
+  int total = 0;
+  for (Node* node = head; node != nullptr; node = node->next) {
+    total += node->value;
+    node->value = -node->value;
+  }
+  *sum = total;
+}
+
+__global__ void DynamicLds(int* out) {
+  extern __shared__ int shared[];
+  shared[threadIdx.x] = threadIdx.x * 3;
+  __syncthreads();
+  out[threadIdx.x] = shared[blockDim.x - 1 - threadIdx.x];
+}
+
+__global__ void Clock(unsigned long long* out) { out[threadIdx.x] = wall_clock64(); }
+
+// The order in which workgroups add is the machine's.
+__global__ void FloatAtomics(float* sum, const float* values, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int spin = 0; spin < static_cast<int>(blockIdx.x % 7) * 10; ++spin)
+    __builtin_amdgcn_s_sleep(1);
+  if (i < count) atomicAdd(sum, values[i]);
+}

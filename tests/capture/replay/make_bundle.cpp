@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+//
+// Writes a bundle of one launch of a kernel in kernels.hip, without the agent: it makes the memory,
+// so that it knows all of it. usage: make_bundle SCENARIO CODE_OBJECT BUNDLE. Prints nothing if it
+// works.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "capture/bundle_writer.h"
+#include "capture/replay/launcher.h"
+#include "capture/replay/runtime.h"
+#include "codeobj/code_object.h"
+
+namespace {
+
+namespace capture = rochound::capture;
+namespace replay = rochound::capture::replay;
+namespace codeobj = rochound::codeobj;
+
+void Require(bool good, const std::string& what) {
+  if (good) return;
+  fprintf(stderr, "make_bundle: %s\n", what.c_str());
+  exit(1);
+}
+
+template <typename T>
+T Get(rochound::base::Result<T> result) {
+  Require(result.ok(), result.ok() ? "" : result.error().message);
+  return std::move(result).value();
+}
+
+void Check(const rochound::base::Result<void>& result) {
+  Require(result.ok(), result.ok() ? "" : result.error().message);
+}
+
+class Maker {
+ public:
+  Maker(const std::string& code_object, const std::string& kernel)
+      : runtime_(Get(replay::Runtime::Start())),
+        gpu_(runtime_->gpus().front()),
+        copier_(Get(replay::Copier::Create(*runtime_, gpu_))),
+        launcher_(Get(replay::Launcher::Create(gpu_, 60))),
+        file_(Get(rochound::base::ReadFile(code_object))),
+        object_(Get(codeobj::CodeObject::Parse(file_))) {
+    for (const codeobj::Kernel& each : object_.kernels())
+      if (each.name.find(kernel) != std::string::npos) kernel_ = &each;
+    Require(kernel_ != nullptr, "no kernel " + kernel);
+    loaded_ = Get(launcher_->Load(Bytes(), kernel_->symbol));
+    Check(launcher_->MakeQueue(loaded_.private_bytes));
+    kernarg_.resize(kernel_->kernarg_segment_size);
+    kernarg_place_ = Get(runtime_->AllocateKernarg(gpu_, 4096));
+    memset(kernarg_place_, 0, 4096);
+    AddRegion(Address(kernarg_place_), 4096, "kernarg");
+    AddRegion(loaded_.base, loaded_.size, "code_object");
+  }
+
+  std::span<const std::byte> Bytes() const {
+    return {reinterpret_cast<const std::byte*>(file_.data()), file_.size()};
+  }
+  static uint64_t Address(const std::byte* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+  template <typename T>
+  uint64_t Buffer(const std::vector<T>& values) {
+    const size_t size = (values.size() * sizeof(T) + 4095) / 4096 * 4096;
+    const uint64_t address = Address(Get(runtime_->AllocateDevice(gpu_, size)));
+    Check(copier_->WriteZeros(address, size));
+    Check(copier_->Write(address, std::as_bytes(std::span(values))));
+    AddRegion(address, size, "pool");
+    return address;
+  }
+
+  uint64_t Variable(const std::string& name) const {
+    for (const codeobj::Symbol& symbol : object_.variables())
+      if (symbol.name == name) return symbol.address + loaded_.delta;
+    Require(false, "no variable " + name);
+    return 0;
+  }
+
+  template <typename T>
+  void Write(uint64_t address, const std::vector<T>& values) {
+    Check(copier_->Write(address, std::as_bytes(std::span(values))));
+  }
+
+  template <typename T>
+  void Argument(size_t index, T value) {
+    memcpy(kernarg_.data() + kernel_->arguments.at(index).offset, &value, sizeof(value));
+  }
+
+  void LeaveOut(uint64_t address) { left_out_.push_back(address); }
+
+  void Launch(uint32_t groups, uint32_t items, uint32_t dynamic_lds, const std::string& path) {
+    for (const codeobj::Argument& argument : kernel_->arguments) {
+      const auto set = [&](const char* kind, uint64_t value) {
+        if (argument.value_kind == kind)
+          memcpy(kernarg_.data() + argument.offset, &value, argument.size);
+      };
+      set("hidden_block_count_x", groups);
+      set("hidden_block_count_y", 1);
+      set("hidden_block_count_z", 1);
+      set("hidden_group_size_x", items);
+      set("hidden_group_size_y", 1);
+      set("hidden_group_size_z", 1);
+      set("hidden_grid_dims", 1);
+    }
+    memcpy(kernarg_place_, kernarg_.data(), kernarg_.size());
+    replay::Packet packet;
+    packet.setup = 1;
+    packet.grid = {groups * items, 1, 1};
+    packet.workgroup = {items, 1, 1};
+    packet.group_bytes = loaded_.group_bytes + dynamic_lds;
+    packet.private_bytes = loaded_.private_bytes;
+    packet.object = loaded_.object;
+    packet.kernarg = Address(kernarg_place_);
+
+    std::sort(regions_.begin(), regions_.end(),
+              [](const auto& one, const auto& other) { return one.base < other.base; });
+    for (capture::Region& region : regions_)
+      for (const uint64_t address : left_out_)
+        if (region.base == address) region.taken = false;
+    std::string error;
+    writer_ = capture::BundleWriter::Create(path, &error);
+    Require(writer_ != nullptr, error);
+    Snapshot(capture::Phase::kBefore);
+    const replay::LaunchResult result = launcher_->Launch(packet);
+    Require(result.state == replay::LaunchResult::State::kDone, "the launch failed");
+    Snapshot(capture::Phase::kAfter);
+    Finish(packet, result);
+  }
+
+ private:
+  void AddRegion(uint64_t base, uint64_t size, const char* kind) {
+    capture::Region region;
+    region.base = base;
+    region.size = size;
+    region.kind = kind;
+    region.owner = 0;
+    region.taken = true;
+    regions_.push_back(region);
+  }
+
+  void Snapshot(capture::Phase phase) {
+    for (uint32_t i = 0; i < regions_.size(); ++i) {
+      if (!regions_[i].taken) continue;
+      std::vector<std::byte> bytes(regions_[i].size);
+      Check(copier_->Read(regions_[i].base, bytes));
+      Require(writer_->AddRegionBytes(phase, i, 0, bytes), writer_->error());
+    }
+  }
+
+  void Finish(const replay::Packet& packet, const replay::LaunchResult& result) {
+    capture::Manifest manifest;
+    manifest.made_by = "make_bundle";
+    manifest.created = "2026-01-01T00:00:00Z";
+    manifest.kernel = kernel_->name;
+    manifest.memory = "all";
+    capture::Agent agent;
+    agent.name = gpu_.name;
+    agent.isa = gpu_.isa;
+    agent.product = gpu_.product;
+    agent.device = "gpu";
+    agent.node = gpu_.node;
+    manifest.agents = {agent};
+    manifest.regions = regions_;
+    manifest.code_object = {{loaded_.base, loaded_.size}, loaded_.delta, "memory://"};
+    capture::Launch& launch = manifest.launch;
+    launch.setup = packet.setup;
+    launch.grid = packet.grid;
+    launch.workgroup = packet.workgroup;
+    launch.group_bytes = packet.group_bytes;
+    launch.private_bytes = packet.private_bytes;
+    launch.kernel_object = packet.object;
+    launch.kernarg = packet.kernarg;
+    launch.kernarg_bytes = static_cast<uint32_t>(kernarg_.size());
+    launch.duration_ns = static_cast<uint64_t>(result.gpu_ns);
+    launch.dispatch = launch.match = 1;
+    hsa_kernel_dispatch_packet_t raw{};
+    raw.header = HSA_PACKET_TYPE_KERNEL_DISPATCH;
+    raw.setup = packet.setup;
+    raw.workgroup_size_x = static_cast<uint16_t>(packet.workgroup[0]);
+    raw.workgroup_size_y = raw.workgroup_size_z = 1;
+    raw.grid_size_x = packet.grid[0];
+    raw.grid_size_y = raw.grid_size_z = 1;
+    raw.private_segment_size = packet.private_bytes;
+    raw.group_segment_size = packet.group_bytes;
+    raw.kernel_object = packet.object;
+    raw.kernarg_address = kernarg_place_;
+    static_assert(sizeof(raw) == sizeof(launch.packet));
+    memcpy(launch.packet.data(), &raw, sizeof(raw));
+    Require(writer_->Finish(manifest, kernarg_, Bytes()), writer_->error());
+  }
+
+  std::unique_ptr<replay::Runtime> runtime_;
+  replay::Gpu gpu_;
+  std::unique_ptr<replay::Copier> copier_;
+  std::unique_ptr<replay::Launcher> launcher_;
+  std::string file_;
+  codeobj::CodeObject object_;
+  const codeobj::Kernel* kernel_ = nullptr;
+  replay::LoadedKernel loaded_;
+  std::vector<std::byte> kernarg_;
+  std::byte* kernarg_place_ = nullptr;
+  std::vector<capture::Region> regions_;
+  std::vector<uint64_t> left_out_;
+  std::unique_ptr<capture::BundleWriter> writer_;
+};
+
+std::vector<float> Ramp(size_t count, float step) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) * step;
+  return values;
+}
+
+void Scale(const std::string& object, const std::string& path, bool leave_out) {
+  Maker maker(object, "Scale");
+  constexpr int kCount = 5000;
+  const uint64_t add = maker.Buffer(Ramp(kCount, 0.25F));
+  maker.Argument(0, maker.Buffer(Ramp(kCount, 1.5F)));
+  maker.Argument(1, add);
+  maker.Argument(2, 2.0F);
+  maker.Argument(3, kCount);
+  if (leave_out) maker.LeaveOut(add);
+  maker.Launch((kCount + 63) / 64, 64, 0, path);
+}
+
+void Globals(const std::string& object, const std::string& path) {
+  Maker maker(object, "Globals");
+  maker.Write(maker.Variable("table"), std::vector<int>{10, 20, 30, 40});
+  maker.Argument(0, maker.Buffer(std::vector<int>(512)));
+  maker.Argument(1, maker.Variable("counter"));
+  maker.Launch(1, 64, 0, path);
+}
+
+void Chase(const std::string& object, const std::string& path) {
+  struct Node {
+    uint64_t next;
+    int value;
+    int padding;
+  };
+  Maker maker(object, "Chase");
+  // Several allocations, each node in another one than the last.
+  uint64_t next = 0;
+  std::vector<uint64_t> buffers;
+  for (int i = 0; i < 5; ++i) buffers.push_back(maker.Buffer(std::vector<int>(4096)));
+  for (int i = 0; i < 40; ++i) {
+    const uint64_t place = buffers[i % 5] + i * 96;
+    maker.Write(place, std::vector<Node>{{next, i * i, 0}});
+    next = place;
+  }
+  maker.Argument(0, next);
+  maker.Argument(1, maker.Buffer(std::vector<int>(1)));
+  maker.Launch(1, 1, 0, path);
+}
+
+void DynamicLds(const std::string& object, const std::string& path) {
+  Maker maker(object, "DynamicLds");
+  maker.Argument(0, maker.Buffer(std::vector<int>(256)));
+  maker.Launch(1, 256, 1024, path);
+}
+
+void Clock(const std::string& object, const std::string& path) {
+  Maker maker(object, "Clock");
+  maker.Argument(0, maker.Buffer(std::vector<uint64_t>(64)));
+  maker.Launch(1, 64, 0, path);
+}
+
+void FloatAtomics(const std::string& object, const std::string& path) {
+  Maker maker(object, "FloatAtomics");
+  constexpr int kCount = 40000;
+  std::vector<float> values(kCount);
+  for (int i = 0; i < kCount; ++i)
+    values[i] = (i % 2 != 0 ? -1.0F : 1.0F) * static_cast<float>(1 + i * 7919 % 10007) * 0.37F;
+  maker.Argument(0, maker.Buffer(std::vector<float>(1)));
+  maker.Argument(1, maker.Buffer(values));
+  maker.Argument(2, kCount);
+  maker.Launch((kCount + 63) / 64, 64, 0, path);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using Scenario = std::function<void(const std::string&, const std::string&)>;
+  const std::map<std::string, Scenario> scenarios = {
+      {"scale", [](const auto& object, const auto& path) { Scale(object, path, false); }},
+      {"left_out", [](const auto& object, const auto& path) { Scale(object, path, true); }},
+      {"globals", Globals},
+      {"chase", Chase},
+      {"dynamic_lds", DynamicLds},
+      {"clock", Clock},
+      {"float_atomics", FloatAtomics},
+  };
+  Require(argc == 4 && scenarios.contains(argv[1]), "SCENARIO CODE_OBJECT BUNDLE");
+  scenarios.at(argv[1])(argv[2], argv[3]);
+  fflush(nullptr);
+  _Exit(0);
+}
