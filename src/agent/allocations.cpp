@@ -20,6 +20,18 @@ constexpr size_t kMostFreed = 512;
 Freed freed[kMostFreed];  // a ring; with `changing` held
 size_t freed_count = 0;
 
+Reservations& Reserved() {  // with `changing` held
+  static auto* const reserved = new Reservations;
+  return *reserved;
+}
+
+void NoteReservation(const void* base, uint64_t size) {
+  Guarded("no memory for the list of allocations", [&] {
+    const std::lock_guard lock(changing);
+    Reserved()[reinterpret_cast<uint64_t>(base)] = size;
+  });
+}
+
 uint32_t ThreadId() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
 Allocations& All() {  // with `changing` held
@@ -98,6 +110,31 @@ struct Later {
     return status;
   }
 
+  static hsa_status_t Reserve(void** base, size_t size, uint64_t wanted, uint64_t flags) {
+    const Table& real = Real().amd;
+    const hsa_status_t status = real.hsa_amd_vmem_address_reserve_fn(base, size, wanted, flags);
+    if (status == HSA_STATUS_SUCCESS) NoteReservation(*base, size);
+    return status;
+  }
+
+  static hsa_status_t ReserveAligned(void** base, size_t size, uint64_t wanted, uint64_t alignment,
+                                     uint64_t flags) {
+    const Table& real = Real().amd;
+    const hsa_status_t status =
+        real.hsa_amd_vmem_address_reserve_align_fn(base, size, wanted, alignment, flags);
+    if (status == HSA_STATUS_SUCCESS) NoteReservation(*base, size);
+    return status;
+  }
+
+  static hsa_status_t Unreserve(void* base, size_t size) {
+    const Table& real = Real().amd;
+    {
+      const std::lock_guard lock(changing);
+      Reserved().erase(reinterpret_cast<uint64_t>(base));
+    }
+    return real.hsa_amd_vmem_address_free_fn(base, size);
+  }
+
   static hsa_status_t Unmap(void* base, size_t size) {
     const Table& real = Real().amd;
     MemoryGoes(base);
@@ -113,6 +150,14 @@ struct Later {
     if constexpr (requires { table->hsa_amd_vmem_map_fn; }) {
       if (real.hsa_amd_vmem_map_fn != nullptr) table->hsa_amd_vmem_map_fn = Map;
       if (real.hsa_amd_vmem_unmap_fn != nullptr) table->hsa_amd_vmem_unmap_fn = Unmap;
+      if (real.hsa_amd_vmem_address_reserve_fn != nullptr)
+        table->hsa_amd_vmem_address_reserve_fn = Reserve;
+      if (real.hsa_amd_vmem_address_free_fn != nullptr)
+        table->hsa_amd_vmem_address_free_fn = Unreserve;
+    }
+    if constexpr (requires { table->hsa_amd_vmem_address_reserve_align_fn; }) {
+      if (real.hsa_amd_vmem_address_reserve_align_fn != nullptr)
+        table->hsa_amd_vmem_address_reserve_align_fn = ReserveAligned;
     }
   }
 };
@@ -157,6 +202,8 @@ void MemoryGoes(const void* base) {
 }
 
 HeldAllocations::HeldAllocations() : lock_(changing), all_(&All()) {}
+
+const Reservations& HeldAllocations::reservations() const { return Reserved(); }
 
 std::vector<Freed> HeldAllocations::freed() const {
   std::vector<Freed> latest;

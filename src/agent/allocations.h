@@ -25,6 +25,9 @@ struct Allocation {
   uint32_t thread = 0;     // that asked for it
   uint64_t when_ns = 0;    // CLOCK_REALTIME
 };
+// Address ranges that the program reserved, to map memory into: what is mapped into one of them is
+// one buffer to the program, and a pointer to any part of it leads everywhere in it.
+using Reservations = std::map<uint64_t, uint64_t>;   // sizes
 using Allocations = std::map<uint64_t, Allocation>;  // by the GPU's address
 
 struct Freed {
@@ -46,6 +49,7 @@ class HeldAllocations {
  public:
   HeldAllocations();
   const Allocations& all() const { return *all_; }
+  const Reservations& reservations() const;
   std::vector<Freed> freed() const;  // the last some hundred, the latest first
 
  private:

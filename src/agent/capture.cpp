@@ -134,7 +134,7 @@ class Captured {
     manifest_.code_object = {{code.base, code.size}, code.delta, code.uri};
     code_ = code.object;
     const std::string disk = choice_.directory.substr(0, choice_.directory.rfind('/') + 1);
-    memory_ = std::make_unique<CaptureMemory>(held_.all(), code, manifest_.launch.kernarg,
+    memory_ = std::make_unique<CaptureMemory>(held_, code, manifest_.launch.kernarg,
                                               kernel_.kernarg_bytes, disk, &reader_);
     writer_ = capture::BundleWriter::Create(choice_.directory, &problem_);
     if (writer_ == nullptr) return false;

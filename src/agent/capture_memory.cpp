@@ -46,11 +46,10 @@ std::string Mib(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 }  // namespace
 
-CaptureMemory::CaptureMemory(const Allocations& allocations, const LoadedCode& code,
-                             uint64_t kernarg, uint64_t kernarg_bytes, const std::string& disk,
-                             MemoryReader* reader)
-    : reader_(*reader), kernarg_address_(kernarg), disk_(disk) {
-  for (const auto& [base, one] : allocations) {
+CaptureMemory::CaptureMemory(const HeldAllocations& held, const LoadedCode& code, uint64_t kernarg,
+                             uint64_t kernarg_bytes, const std::string& disk, MemoryReader* reader)
+    : reader_(*reader), reservations_(held.reservations()), kernarg_address_(kernarg), disk_(disk) {
+  for (const auto& [base, one] : held.all()) {
     MemoryReader::Place place = reader->Find(base);
     if (one.kind == MemoryKind::kManaged && !place.known) {
       // The program unmaps it without telling the runtime.
@@ -66,7 +65,12 @@ CaptureMemory::CaptureMemory(const Allocations& allocations, const LoadedCode& c
     if (!regions_.empty() && regions_.back().base == base)
       regions_.back().host_base = one.host_base;
   }
-  if (code.size != 0) Add(code.base, code.size, "code_object", reader->Find(code.base));
+  Add(code.base, code.size, "code_object", reader->Find(code.base));
+  image_ = code.base;
+  // Variables of other code objects can be reached by pointers.
+  for (const auto& [base, size] : LoadedImages()) {
+    if (base != code.base && size != 0) Add(base, size, "code_object", reader->Find(base));
+  }
   if (ReadKernarg(kernarg, kernarg_bytes)) SplitOutKernarg(kernarg, kernarg_bytes);
 }
 
@@ -143,12 +147,27 @@ void CaptureMemory::Follow(std::span<const std::byte> bytes, uint64_t address,
     const auto after = std::upper_bound(
         regions_.begin(), regions_.end(), word,
         [](uint64_t left, const capture::Region& right) { return left < right.base; });
-    capture::Region& region = *std::prev(after);
-    if (word - region.base >= region.size || region.taken) continue;
-    region.taken = true;
-    region.reached_by = from + "+" + Hex(address + at - from_base);
-    queue_.push_back(static_cast<size_t>(std::prev(after) - regions_.begin()));
+    const auto index = static_cast<size_t>(after - regions_.begin()) - 1;
+    const capture::Region& region = regions_[index];
+    // One past the end counts as well: some kernels go backwards from there.
+    if (word - region.base > region.size || region.taken) continue;
+    Reach(index, from + "+" + Hex(address + at - from_base));
   }
+}
+
+void CaptureMemory::Reach(size_t index, const std::string& from) {
+  const auto take = [&](size_t i) {
+    if (regions_[i].taken) return;
+    regions_[i].taken = true;
+    regions_[i].reached_by = from;
+    queue_.push_back(i);
+  };
+  take(index);
+  const auto after = reservations_.upper_bound(regions_[index].base);
+  if (after == reservations_.begin()) return;
+  const auto& [base, size] = *std::prev(after);
+  for (size_t i = 0; i < regions_.size(); ++i)
+    if (regions_[index].base - base < size && regions_[i].base - base < size) take(i);
 }
 
 bool CaptureMemory::RoomFor(uint64_t bytes) {
@@ -183,7 +202,7 @@ bool CaptureMemory::Choose(bool all) {
   queue_.clear();
   for (size_t i = 0; i < regions_.size(); ++i) {
     capture::Region& region = regions_[i];
-    const bool always = region.kind == "code_object" || region.kind == "kernarg";
+    const bool always = region.base == image_ || region.kind == "kernarg";
     region.taken = all || always;
     region.reached_by = always ? "launch" : all ? "all" : "";
     // The arguments' pages hold those of other launches, too, which lead elsewhere.

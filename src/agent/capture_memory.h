@@ -23,7 +23,7 @@ namespace rochound::agent {
 class CaptureMemory {
  public:
   // disk: the folder that the bundle is made in.
-  CaptureMemory(const Allocations& allocations, const LoadedCode& code, uint64_t kernarg,
+  CaptureMemory(const HeldAllocations& held, const LoadedCode& code, uint64_t kernarg,
                 uint64_t kernarg_bytes, const std::string& disk, MemoryReader* reader);
 
   // Copies the bytes into the bundle. False: problem() says why.
@@ -45,16 +45,19 @@ class CaptureMemory {
   bool Choose(bool all);
   bool Read(size_t region, const MemoryReader::Take& take);
   bool Store(capture::Phase phase, size_t region, capture::BundleWriter* writer);
+  void Reach(size_t region, const std::string& from);
   bool RoomFor(uint64_t bytes);
 
   MemoryReader& reader_;
   std::vector<capture::Region> regions_;  // by base, disjoint
   std::vector<MemoryReader::Place> places_;
+  Reservations reservations_;
   std::vector<size_t> queue_;
   std::vector<std::byte> kernarg_;
   std::string problem_;
   uint64_t kernarg_address_;
-  std::string disk_;  // a folder on it
+  uint64_t image_ = 0;  // of the kernel's own code object
+  std::string disk_;    // a folder on it
 };
 
 }  // namespace rochound::agent

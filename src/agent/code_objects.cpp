@@ -113,7 +113,43 @@ hsa_status_t Visit(hsa_executable_t, hsa_loaded_code_object_t object, void* data
   return HSA_STATUS_SUCCESS;
 }
 
+struct Images {
+  const Loader* loader;
+  std::map<uint64_t, uint64_t> sizes;
+};
+
+hsa_status_t VisitImage(hsa_executable_t, hsa_loaded_code_object_t object, void* data) {
+  auto& images = *static_cast<Images*>(data);
+  Guarded("no memory for a code object", [&] {
+    const auto base =
+        Ask<uint64_t>(*images.loader, object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE);
+    images.sizes[base] =
+        Ask<uint64_t>(*images.loader, object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE);
+  });
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t VisitExecutable(hsa_executable_t executable, void* data) {
+  const auto& images = *static_cast<const Images*>(data);
+  images.loader->hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable, VisitImage,
+                                                                           data);
+  return HSA_STATUS_SUCCESS;
+}
+
 }  // namespace
+
+std::map<uint64_t, uint64_t> LoadedImages() {
+  hsa_ven_amd_loader_1_03_pfn_t newer{};
+  Loader loader{};
+  if (!GetLoader(&loader) ||
+      Real().core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1, sizeof newer,
+                                                          &newer) != HSA_STATUS_SUCCESS ||
+      newer.hsa_ven_amd_loader_iterate_executables == nullptr)
+    return {};
+  Images images{&loader, {}};
+  newer.hsa_ven_amd_loader_iterate_executables(VisitExecutable, &images);
+  return images.sizes;
+}
 
 void HookCodeObjects(CoreApiTable* core) { core->hsa_executable_load_agent_code_object_fn = Load; }
 

@@ -8,6 +8,7 @@
 #include <hsa/hsa_api_trace.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,5 +30,8 @@ void HookCodeObjects(CoreApiTable* core);
 // The executable, and the code object, whose image has this address; false: none.
 bool FindExecutable(uint64_t address, hsa_executable_t* executable);
 bool FindLoadedCode(uint64_t address, LoadedCode* found);
+
+// Where the images of all loaded code objects are.
+std::map<uint64_t, uint64_t> LoadedImages();  // sizes
 
 }  // namespace rochound::agent
