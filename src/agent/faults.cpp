@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/agent_facts.h"
@@ -19,6 +20,7 @@
 #include "agent/session.h"
 #include "agent/state.h"
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/hash.h"
 
 namespace rochound::agent {
@@ -210,10 +212,23 @@ Json DescribeAgents() {
   return agents;
 }
 
+// What changes how the runtimes behave.
+Json DescribeEnvironment() {
+  Json variables = Json::object();
+  for (char** line = environ; line != nullptr && *line != nullptr; ++line) {
+    const std::string_view text = *line;
+    for (const char* start : {"HSA_", "HIP_", "ROCR_", "GPU_", "AMD_", "PYTORCH_"})
+      if (text.starts_with(start))
+        variables[std::string(text.substr(0, text.find('=')))] = text.substr(text.find('=') + 1);
+  }
+  return variables;
+}
+
 void Write(Json record, const hsa_queue_t* failed) {
   record["pid"] = getpid();
   record["when_ns"] = rochound::base::ClockNs(CLOCK_REALTIME);
   record["command"] = CommandLine();
+  record["environment"] = DescribeEnvironment();
   record["agents"] = DescribeAgents();
   CodeFiles files;
   Json queues = Json::array();
@@ -222,6 +237,9 @@ void Write(Json record, const hsa_queue_t* failed) {
   });
   record["queues"] = std::move(queues);
   record["memory"] = DescribeMemory();
+  if (const auto maps = rochound::base::ReadFile("/proc/self/maps"); maps.ok())
+    Log()->WriteText("fault-maps", maps.value());
+  // Last: whoever finds it finds the rest.
   Log()->WriteText("fault.json", record.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
+#include "cli/fault_report.h"
 #include "cli/installation.h"
 #include "cli/recorded_program.h"
 #include "cli/usage_formatter.h"
@@ -188,6 +189,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   if (empty) base::LogWarning("nothing was recorded: " + why);
   if (log_only_) ChildProcess::EndLike(status);
 
+  ReportFaults(recording.log_directory, output.rpd);
   const auto summary = MakeOutput(recording.log_directory, output, why);
   if (!summary.ok()) {
     base::LogError(summary.error().message);

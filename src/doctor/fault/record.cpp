@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "doctor/fault/record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/files.h"
+#include "codeobj/code_object.h"
+#include "codeobj/demangle.h"
+
+namespace rochound::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using base::Error;
+using base::Result;
+
+uint64_t Address(const Json& json) {
+  const auto text = json.get<std::string>();
+  uint64_t number = 0;
+  if (text.starts_with("0x"))
+    std::from_chars(text.data() + 2, text.data() + text.size(), number, 16);
+  return number;
+}
+
+std::string Bytes(const std::string& hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    uint8_t byte = 0;
+    std::from_chars(hex.data() + i, hex.data() + i + 2, byte, 16);
+    bytes.push_back(static_cast<char>(byte));
+  }
+  return bytes;
+}
+
+uint64_t Word(std::string_view bytes, size_t at) {
+  uint64_t word = 0;
+  if (at + sizeof word <= bytes.size()) std::memcpy(&word, bytes.data() + at, sizeof word);
+  return word;
+}
+
+void AddArguments(const codeobj::Kernel& kernel, std::string_view kernarg,
+                  FaultDispatch* dispatch) {
+  const std::vector<std::string> types = codeobj::DeclaredTypes(dispatch->kernel);
+  int number = 0;
+  for (const codeobj::Argument& argument : kernel.arguments) {
+    FaultArgument base;
+    if (!argument.hidden()) {
+      base.index = number++;
+      base.name = fmt::format("argument {}", base.index);
+      const auto place = static_cast<size_t>(base.index);
+      if (!argument.name.empty())
+        base.name += fmt::format(" ({})", argument.name);
+      else if (place < types.size())
+        base.name += fmt::format(" ({})", types[place]);
+    } else {
+      base.name = fmt::format("the runtime's {}", argument.value_kind.substr(7));
+    }
+    if (argument.pointer()) {
+      base.pointer = true;
+      base.value = Word(kernarg, argument.offset);
+      dispatch->arguments.push_back(base);
+      continue;
+    }
+    if (argument.hidden()) continue;
+    if (argument.size == 4 || argument.size == 8) {
+      FaultArgument number = base;
+      number.value = Word(kernarg, argument.offset);
+      if (argument.size == 4)
+        number.value =
+            static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(number.value)));
+      dispatch->numbers.push_back(number);
+    }
+    // A structure may hold pointers.
+    for (uint64_t at = 0; at + 8 <= argument.size; at += 8) {
+      base.value = Word(kernarg, argument.offset + at);
+      FaultArgument part = base;
+      if (argument.size > 8) part.name += fmt::format(", bytes {} to {}", at, at + 7);
+      dispatch->arguments.push_back(part);
+    }
+  }
+}
+
+FaultDispatch ReadDispatch(const Json& json, const fs::path& folder) {
+  FaultDispatch dispatch;
+  dispatch.kernel = json.at("kernel").get<std::string>();
+  dispatch.readable = codeobj::Demangle(dispatch.kernel);
+  dispatch.kernarg = Address(json.at("kernarg"));
+  dispatch.grid = json.at("grid").get<std::array<uint64_t, 3>>();
+  dispatch.workgroup = json.at("workgroup").get<std::array<uint64_t, 3>>();
+  dispatch.group_bytes = json.at("group_bytes").get<uint64_t>();
+  dispatch.private_bytes = json.at("private_bytes").get<uint64_t>();
+  const std::string file = json.at("code_object").get<std::string>();
+  // Names are ours; nothing else is opened.
+  if (!file.starts_with("fault-code-") || file.find('/') != std::string::npos) return dispatch;
+  const auto bytes = base::ReadFile(folder / file);
+  if (!bytes.ok()) return dispatch;
+  const auto object = codeobj::CodeObject::Parse(bytes.value());
+  if (!object.ok()) return dispatch;
+  dispatch.target = object.value().target().processor;
+  const codeobj::Kernel* kernel = object.value().FindKernel(dispatch.kernel);
+  if (kernel == nullptr) return dispatch;
+  dispatch.fixed_group_bytes = kernel->group_segment_fixed_size;
+  dispatch.dynamic_stack = kernel->uses_dynamic_stack;
+  AddArguments(*kernel, Bytes(json.at("kernarg_bytes").get<std::string>()), &dispatch);
+  return dispatch;
+}
+
+FaultMemory ReadMemory(const Json& json) {
+  FaultMemory memory;
+  memory.base = Address(json.at("base"));
+  memory.size = json.at("size").get<uint64_t>();
+  memory.kind = json.at("kind").get<std::string>();
+  if (json.contains("host_base")) memory.host_base = Address(json.at("host_base"));
+  memory.owner = json.value("owner", -1);
+  memory.thread = json.value("thread", 0u);
+  memory.freed_by = json.value("freed_by", 0u);
+  memory.freed_ns = json.value("freed_ns", uint64_t{0});
+  return memory;
+}
+
+FaultRecord Read(const Json& json, const fs::path& folder) {
+  FaultRecord record;
+  record.kind = json.at("kind").get<std::string>();
+  record.agent = json.value("agent", -1);
+  if (json.contains("address")) record.address = Address(json.at("address"));
+  if (json.contains("reasons")) record.reasons = json.at("reasons").get<std::vector<std::string>>();
+  record.status = json.value("status_text", std::string());
+  record.seconds = json.value("seconds", uint64_t{0});
+  record.when_ns = json.value("when_ns", uint64_t{0});
+  record.environment = json.value("environment", std::map<std::string, std::string>());
+  for (const Json& agent : json.at("agents")) {
+    record.agents.push_back({agent.at("name").get<std::string>(),
+                             agent.at("isa").get<std::string>(), agent.at("gpu").get<bool>()});
+  }
+  for (const Json& queue : json.at("queues")) {
+    FaultQueue& added = record.queues.emplace_back();
+    added.agent = queue.at("agent").get<int>();
+    added.failed = queue.at("failed").get<bool>();
+    for (const Json& dispatch : queue.at("under_way"))
+      added.under_way.push_back(ReadDispatch(dispatch, folder));
+  }
+  for (const Json& memory : json.at("memory").at("live")) record.live.push_back(ReadMemory(memory));
+  for (const Json& memory : json.at("memory").at("freed"))
+    record.freed.push_back(ReadMemory(memory));
+  std::sort(record.live.begin(), record.live.end(),
+            [](const FaultMemory& a, const FaultMemory& b) { return a.base < b.base; });
+  return record;
+}
+
+}  // namespace
+
+Result<FaultRecord> ReadFaultRecord(const fs::path& file) {
+  ROCHOUND_TRY(const std::string text, base::ReadFile(file));
+  try {
+    FaultRecord record = Read(Json::parse(text), file.parent_path());
+    if (const auto maps = base::ReadFile(file.parent_path() / "fault-maps"); maps.ok())
+      record.maps = maps.value();
+    return record;
+  } catch (const Json::exception& problem) {
+    return Error{fmt::format(
+        "'{}' is not the record of a fault ({}); it is written by rochound run as fault.json",
+        file.string(), problem.what())};
+  }
+}
+
+}  // namespace rochound::doctor

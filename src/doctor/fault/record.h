@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+// A fault as the agent wrote it down (src/agent/faults.cpp), read back and joined with what the
+// code objects beside it say about the kernels' arguments. Plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace rochound::doctor {
+
+struct FaultMemory {
+  uint64_t base = 0;
+  uint64_t size = 0;
+  std::string kind;
+  uint64_t host_base = 0;
+  int owner = -1;
+  uint32_t thread = 0;    // that allocated it
+  uint32_t freed_by = 0;  // 0: it is still there
+  uint64_t freed_ns = 0;
+
+  uint64_t end() const { return base + size; }
+  bool Has(uint64_t address) const { return address - base < size; }
+};
+
+struct FaultArgument {
+  int index = -1;        // among the explicit ones, from 0; -1: hidden
+  std::string name;      // how to call it: "argument 2 (out)"
+  uint64_t value = 0;    // a pointer's
+  bool pointer = false;  // or eight bytes of a structure that may be one
+};
+
+struct FaultDispatch {
+  std::string kernel;    // symbol
+  std::string readable;  // C++ name
+  std::string target;    // the code object's; empty: not known
+  uint64_t kernarg = 0;
+  std::array<uint64_t, 3> grid{};
+  std::array<uint64_t, 3> workgroup{};
+  uint64_t group_bytes = 0;
+  uint64_t fixed_group_bytes = 0;
+  uint64_t private_bytes = 0;
+  bool dynamic_stack = false;
+  std::vector<FaultArgument> arguments;
+  std::vector<FaultArgument> numbers;  // values of up to eight bytes, sign-extended
+};
+
+struct FaultQueue {
+  int agent = -1;
+  bool failed = false;
+  std::vector<FaultDispatch> under_way;
+};
+
+struct FaultAgent {
+  std::string name;
+  std::string isa;
+  bool gpu = false;
+};
+
+struct FaultRecord {
+  std::string kind;  // memory, queue, hang
+  int agent = -1;
+  uint64_t address = 0;  // of the page
+  std::vector<std::string> reasons;
+  std::string status;
+  uint64_t seconds = 0;
+  uint64_t when_ns = 0;
+  std::map<std::string, std::string> environment;
+  std::vector<FaultAgent> agents;
+  std::vector<FaultQueue> queues;
+  std::vector<FaultMemory> live;   // by base
+  std::vector<FaultMemory> freed;  // the latest first
+  std::string maps;                // /proc/self/maps
+};
+
+base::Result<FaultRecord> ReadFaultRecord(const std::filesystem::path& file);
+
+}  // namespace rochound::doctor
