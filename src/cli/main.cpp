@@ -16,6 +16,7 @@
 #include "cli/exit_codes.h"
 #include "cli/log_command.h"
 #include "cli/run_command.h"
+#include "cli/show_command.h"
 #include "cli/softgpu_command.h"
 #include "cli/trace_commands.h"
 #include "cli/usage_formatter.h"
@@ -34,6 +35,7 @@ rochound::cli::Commands AllCommands(CLI::App& app) {
   commands.push_back(std::make_unique<CtlCommand>(app));
   AddTraceCommands(app, commands);
   commands.push_back(std::make_unique<CaptureCommand>(app));
+  commands.push_back(std::make_unique<ShowCommand>(app));
   commands.push_back(std::make_unique<LogCommand>(app));
   commands.push_back(std::make_unique<SoftgpuCommand>(app));
   return commands;
