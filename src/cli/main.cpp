@@ -15,6 +15,7 @@
 #include "cli/ctl_command.h"
 #include "cli/exit_codes.h"
 #include "cli/log_command.h"
+#include "cli/replay_command.h"
 #include "cli/run_command.h"
 #include "cli/show_command.h"
 #include "cli/softgpu_command.h"
@@ -36,6 +37,7 @@ rochound::cli::Commands AllCommands(CLI::App& app) {
   AddTraceCommands(app, commands);
   commands.push_back(std::make_unique<CaptureCommand>(app));
   commands.push_back(std::make_unique<ShowCommand>(app));
+  commands.push_back(std::make_unique<ReplayCommand>(app));
   commands.push_back(std::make_unique<LogCommand>(app));
   commands.push_back(std::make_unique<SoftgpuCommand>(app));
   return commands;

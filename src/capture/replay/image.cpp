@@ -70,7 +70,8 @@ ImageMap ImageMap::ByName(const codeobj::CodeObject& object, const CodeObject& c
     if (symbol == nullptr || symbol->size == 0) continue;
     const auto found = other_variables.find(name);
     if (found == other_variables.end() || found->second == nullptr) {
-      if (symbol->writable)
+      // The compiler's own are another one in each build.
+      if (symbol->writable && !name.starts_with("__hip_"))
         notes->push_back(fmt::format(
             "the other build has no variable '{}': its captured value is used by nobody", name));
       continue;

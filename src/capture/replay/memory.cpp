@@ -49,7 +49,7 @@ Result<void> Memory::FillAll(const Progress& progress) {
       } else {
         ROCHOUND_CHECK(
             copier_.Write(region.base + offset, size, [&](uint64_t at, std::span<std::byte> into) {
-              return bundle_.ReadBefore(i, offset + at, into);
+              return Read(i, offset + at, into, Phase::kBefore);
             }));
       }
       done += size;
@@ -74,8 +74,8 @@ Result<void> Memory::FillImage(Image* image) {
       return base::Error{
           fmt::format("the code object's data at {:#x} is outside of its image", part.captured)};
     bytes.resize(part.size);
-    ROCHOUND_CHECK(bundle_.ReadBefore(static_cast<uint32_t>(image_region_),
-                                      part.captured - region.base, bytes));
+    ROCHOUND_CHECK(Read(static_cast<uint32_t>(image_region_), part.captured - region.base, bytes,
+                        Phase::kBefore));
     image->map.MoveHere(bytes, part.captured);
     ROCHOUND_CHECK(copier_.Write(place, bytes));
     image->restore.push_back({part.here, place, part.size});
@@ -94,10 +94,17 @@ Result<void> Memory::Apply(std::span<const Patch> patches) {
   return {};
 }
 
+Result<void> Memory::Read(uint32_t region, uint64_t offset, std::span<std::byte> into,
+                          Phase phase) const {
+  auto read = phase == Phase::kBefore ? bundle_.ReadBefore(region, offset, into)
+                                      : bundle_.ReadAfter(region, offset, into);
+  damaged_ |= !read.ok();
+  return read;
+}
+
 Result<void> Memory::Expected(uint32_t region, uint64_t offset, std::span<std::byte> into,
                               Phase phase) const {
-  ROCHOUND_CHECK(phase == Phase::kBefore ? bundle_.ReadBefore(region, offset, into)
-                                         : bundle_.ReadAfter(region, offset, into));
+  ROCHOUND_CHECK(Read(region, offset, into, phase));
   const uint64_t address = regions()[region].base + offset;
   for (const Patch& patch : patches_) {
     if (patch.address < address || patch.address + 8 > address + into.size()) continue;

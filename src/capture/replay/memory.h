@@ -58,9 +58,14 @@ class Memory {
   uint64_t changed_bytes() const { return changed_.bytes(); }
   bool restores_on_gpu() const { return backup_ != nullptr || changed_.bytes() == 0; }
   const std::vector<std::string>& notes() const { return notes_; }
+  // An error was the bundle's, not the GPU's.
+  bool damaged() const { return damaged_; }
 
  private:
   const std::vector<Region>& regions() const { return bundle_.manifest().regions; }
+  base::Result<void> Read(uint32_t region, uint64_t offset, std::span<std::byte> into,
+                          Phase phase) const;
+  // The same with what is different on purpose.
   base::Result<void> Expected(uint32_t region, uint64_t offset, std::span<std::byte> into,
                               Phase phase) const;
   base::Result<void> VerifyPart(uint32_t region, uint64_t offset, uint64_t size, const Image& image,
@@ -80,6 +85,7 @@ class Memory {
   std::byte* backup_ = nullptr;
   std::vector<Copier::Piece> restore_;
   std::vector<std::string> notes_;
+  mutable bool damaged_ = false;
 };
 
 }  // namespace rochound::capture::replay

@@ -49,7 +49,9 @@ Session::Session(const Options& options, std::vector<std::string> arguments, Ans
       last_ns_(base::ClockNs(CLOCK_MONOTONIC)) {}
 
 void Session::Must(const Result<void>& result, Verdict verdict) {
-  if (!result.ok()) answer_.End(verdict, result.error().message);
+  if (result.ok()) return;
+  const bool damaged = memory_ != nullptr && memory_->damaged();
+  answer_.End(damaged ? Verdict::kBadBundle : verdict, result.error().message);
 }
 
 void Session::Took(const char* step) {
@@ -291,8 +293,9 @@ void Session::LoadOther(const std::filesystem::path& file) {
   const auto prepared = PrepareOther(file, &candidate);
   if (prepared.ok()) return;
   candidate.refused = prepared.error().message;
-  if (options_.mode != "compare")
-    answer_.End(Verdict::kRefused, fmt::format("{}: {}", file.string(), candidate.refused));
+  if (options_.mode == "compare") return;
+  answer_.json()["candidate"] = candidate.name;
+  answer_.End(Verdict::kRefused, candidate.refused);
 }
 
 Result<void> Session::PrepareOther(const std::filesystem::path& file, Candidate* candidate) {
@@ -394,8 +397,7 @@ void Session::MakeRules() {
 }
 
 void Session::Fill() {
-  Must(memory_->FillAll([&](double part) { answer_.Progress("filling memory", part); }),
-       Verdict::kBadBundle);
+  Must(memory_->FillAll([&](double part) { answer_.Progress("filling memory", part); }));
   for (Candidate& candidate : candidates_) {
     if (!candidate.refused.empty()) continue;
     Must(memory_->FillImage(&candidate.image));
@@ -449,8 +451,7 @@ void Session::EndWith(const Candidate& candidate, const LaunchResult& result) {
     const auto services = HostServices(*candidate.kernel, candidate.kernarg);
     answer_.End(
         Verdict::kTimeout,
-        fmt::format("{}: the kernel did not end within {} s (--timeout).{}", candidate.name,
-                    options_.timeout,
+        fmt::format("the kernel did not end within {} s (--timeout).{}", options_.timeout,
                     services.empty()
                         ? std::string()
                         : fmt::format(" It can wait for the host ({}): printf, assert and malloc "
@@ -459,7 +460,7 @@ void Session::EndWith(const Candidate& candidate, const LaunchResult& result) {
                                       fmt::join(services, ", "))));
   }
   const Fault& fault = result.fault;
-  std::string message = fmt::format("{}: {}", candidate.name, fault.reason);
+  std::string message = fault.reason;
   auto& json = answer_.json()["fault"];
   json["reason"] = fault.reason;
   if (fault.has_address) {

@@ -7,7 +7,7 @@
 
 #define SAME 0      // the same results by other code
 #define WRONG 1     // Scale is wrong in one element
-#define EXTRA 2     // Scale has one more argument
+#define EXTRA 2     // Scale and plain_add have one more argument
 #define FAULTS 3    // Scale writes where nothing is
 #define HANGS 4     // Scale never ends
 #define CLOSE 5     // Scale rounds otherwise
@@ -48,6 +48,14 @@ __global__ void Scale(float* data, const float* add, float factor, int count MOR
   value *= 1.000001f;
 #endif
   data[i] = value;
+}
+
+// Its name tells nothing about its parameters.
+extern "C" __global__ void plain_add(float* data, float value MORE) {
+#if VARIANT == CLOSE
+  value *= 1.000001f;
+#endif
+  data[threadIdx.x] += value;
 }
 
 // A variable that changes, one that points to another, and one that the program fills.

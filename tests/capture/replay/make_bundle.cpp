@@ -95,6 +95,11 @@ class Maker {
   }
 
   void LeaveOut(uint64_t address) { left_out_.push_back(address); }
+  // What the bundle says instead of the truth, with good checksums.
+  void LieAboutByte(uint64_t address) { false_byte_ = address; }
+  void LieAboutKernel(const std::string& name) { false_kernel_ = name; }
+  void LieAboutKernarg() { kernarg_lie_ = true; }
+  void LieAboutCode() { code_lie_ = true; }
 
   void Launch(uint32_t groups, uint32_t items, uint32_t dynamic_lds, const std::string& path) {
     for (const codeobj::Argument& argument : kernel_->arguments) {
@@ -146,11 +151,20 @@ class Maker {
     regions_.push_back(region);
   }
 
+  uint64_t TextOffset() const {
+    for (const codeobj::Segment& segment : object_.segments())
+      if (segment.executable) return segment.offset + kernel_->code_address - segment.address;
+    Require(false, "there is no code");
+    return 0;
+  }
+
   void Snapshot(capture::Phase phase) {
     for (uint32_t i = 0; i < regions_.size(); ++i) {
       if (!regions_[i].taken) continue;
       std::vector<std::byte> bytes(regions_[i].size);
       Check(copier_->Read(regions_[i].base, bytes));
+      if (false_byte_ - regions_[i].base < regions_[i].size)
+        bytes[false_byte_ - regions_[i].base] ^= std::byte{0x40};
       Require(writer_->AddRegionBytes(phase, i, 0, bytes), writer_->error());
     }
   }
@@ -159,7 +173,7 @@ class Maker {
     capture::Manifest manifest;
     manifest.made_by = "make_bundle";
     manifest.created = "2026-01-01T00:00:00Z";
-    manifest.kernel = kernel_->name;
+    manifest.kernel = false_kernel_.empty() ? kernel_->name : false_kernel_;
     manifest.memory = "all";
     capture::Agent agent;
     agent.name = gpu_.name;
@@ -194,6 +208,8 @@ class Maker {
     raw.kernarg_address = kernarg_place_;
     static_assert(sizeof(raw) == sizeof(launch.packet));
     memcpy(launch.packet.data(), &raw, sizeof(raw));
+    if (kernarg_lie_) kernarg_[8] ^= std::byte{1};
+    if (code_lie_) file_[TextOffset()] ^= 1;
     Require(writer_->Finish(manifest, kernarg_, Bytes()), writer_->error());
   }
 
@@ -209,6 +225,10 @@ class Maker {
   std::byte* kernarg_place_ = nullptr;
   std::vector<capture::Region> regions_;
   std::vector<uint64_t> left_out_;
+  uint64_t false_byte_ = 0;
+  std::string false_kernel_;
+  bool kernarg_lie_ = false;
+  bool code_lie_ = false;
   std::unique_ptr<capture::BundleWriter> writer_;
 };
 
@@ -218,7 +238,7 @@ std::vector<float> Ramp(size_t count, float step) {
   return values;
 }
 
-void Scale(const std::string& object, const std::string& path, bool leave_out) {
+void Scale(const std::string& object, const std::string& path, const std::string& wrong) {
   Maker maker(object, "Scale");
   constexpr int kCount = 5000;
   const uint64_t add = maker.Buffer(Ramp(kCount, 0.25F));
@@ -226,8 +246,19 @@ void Scale(const std::string& object, const std::string& path, bool leave_out) {
   maker.Argument(1, add);
   maker.Argument(2, 2.0F);
   maker.Argument(3, kCount);
-  if (leave_out) maker.LeaveOut(add);
+  if (wrong == "left_out") maker.LeaveOut(add);
+  if (wrong == "false_memory") maker.LieAboutByte(add + 3 * sizeof(float) + 2);
+  if (wrong == "false_kernel") maker.LieAboutKernel("_Z7GlobalsPiS_");
+  if (wrong == "false_kernarg") maker.LieAboutKernarg();
+  if (wrong == "false_code") maker.LieAboutCode();
   maker.Launch((kCount + 63) / 64, 64, 0, path);
+}
+
+void Plain(const std::string& object, const std::string& path) {
+  Maker maker(object, "plain_add");
+  maker.Argument(0, maker.Buffer(Ramp(64, 1.5F)));
+  maker.Argument(1, 0.3F);
+  maker.Launch(1, 64, 0, path);
 }
 
 void Globals(const std::string& object, const std::string& path) {
@@ -287,15 +318,17 @@ void FloatAtomics(const std::string& object, const std::string& path) {
 
 int main(int argc, char** argv) {
   using Scenario = std::function<void(const std::string&, const std::string&)>;
-  const std::map<std::string, Scenario> scenarios = {
-      {"scale", [](const auto& object, const auto& path) { Scale(object, path, false); }},
-      {"left_out", [](const auto& object, const auto& path) { Scale(object, path, true); }},
-      {"globals", Globals},
-      {"chase", Chase},
-      {"dynamic_lds", DynamicLds},
-      {"clock", Clock},
-      {"float_atomics", FloatAtomics},
+  std::map<std::string, Scenario> scenarios = {
+      {"plain", Plain}, {"globals", Globals},
+      {"chase", Chase}, {"dynamic_lds", DynamicLds},
+      {"clock", Clock}, {"float_atomics", FloatAtomics},
   };
+  for (const char* scale :
+       {"scale", "left_out", "false_memory", "false_kernel", "false_kernarg", "false_code"}) {
+    scenarios[scale] = [scale](const auto& object, const auto& path) {
+      Scale(object, path, scale);
+    };
+  }
   Require(argc == 4 && scenarios.contains(argv[1]), "SCENARIO CODE_OBJECT BUNDLE");
   scenarios.at(argv[1])(argv[2], argv[3]);
   fflush(nullptr);

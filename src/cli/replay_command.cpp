@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+#include "cli/replay_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+#include "base/log.h"
+#include "capture/replay/verdict.h"
+#include "cli/exit_codes.h"
+#include "cli/replay_process.h"
+#include "cli/replay_text.h"
+#include "cli/usage_formatter.h"
+
+namespace rochound::cli {
+namespace {
+
+using capture::replay::Verdict;
+using nlohmann::ordered_json;
+
+constexpr const char* kExamples = R"(
+Examples:
+  rochound replay check add.bundle             can its addresses be had here?
+  rochound replay run add.bundle               run it, and compare the result
+  rochound replay run add.bundle --iterations 100 --json
+  rochound replay run add.bundle --hsaco new.hsaco --verify tol=1e-5,1e-8
+  rochound replay compare add.bundle a.hsaco b.hsaco --iterations 50
+
+The launch runs in a fresh process, with memory at the addresses that it had in the
+captured program, as it was before the launch; afterwards all of it is compared with
+what it was after the captured one. Memory is brought back before each iteration
+unless --no-restore says otherwise; then only the first result is verified.
+
+--hsaco takes whatever has the kernel in it: a code object, what hipcc --genco makes,
+or a program. Name and arguments must be those of the captured kernel.
+
+compare runs all builds and the captured one in one process, in turns and in another
+order each round. The speed-up is that of median GPU times; its interval holds 95% of
+what other choices of the same rounds give. A build that faults or hangs is left out,
+and the others are run again without it. A result counts as 'not deterministic' if
+the same build does not give the same result twice from the same memory.
+
+Exit codes: 0 equal, 1 different, 2 wrong usage, 3 not deterministic, 4 the kernel
+faulted, 5 it did not end, 6 the addresses cannot be had, 7 the bundle is damaged,
+8 refused (another GPU, or other arguments), 125 replay itself did not work. compare:
+that of the captured build, then of the first build that is not equal.
+)";
+
+constexpr const char* kActions[] = {"check", "run", "compare"};
+constexpr uint64_t kCompareRounds = 20;
+
+Verdict VerdictOf(const ordered_json& json) {
+  const std::string name = json.value("verdict", "");
+  for (const auto& known : capture::replay::kVerdicts)
+    if (known.name == name) return known.verdict;
+  return Verdict::kFailed;
+}
+
+// "1e-5,1e-8"
+bool Numbers(const std::string& text, std::string* relative, std::string* absolute) {
+  const size_t comma = text.find(',');
+  *relative = text.substr(0, comma);
+  *absolute = comma == std::string::npos ? "0" : text.substr(comma + 1);
+  for (const std::string* number : {relative, absolute}) {
+    char* end = nullptr;
+    const double value = strtod(number->c_str(), &end);
+    if (number->empty() || *end != '\0' || !(value >= 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* ReplayCommand::examples() const { return kExamples; }
+
+ReplayCommand::ReplayCommand(CLI::App& app)
+    : Command(app.add_subcommand("replay", "Run a captured launch again, and compare")) {
+  UsageFormatter::Set(*subcommand_, "rochound replay ACTION BUNDLE [BUILD...] [OPTIONS]");
+  subcommand_->add_option("action", action_, "check, run or compare")->type_name("ACTION");
+  subcommand_->add_option("bundle", bundle_, "What rochound capture made")->type_name("BUNDLE");
+  subcommand_->add_option("builds", builds_, "compare: other builds of the kernel")
+      ->type_name("BUILD...");
+  const auto option = [&](const char* name, auto& value, const char* type,
+                          const char* description) {
+    return subcommand_->add_option(name, value, description)
+        ->type_name(type)
+        ->allow_extra_args(false);
+  };
+  option("--iterations", iterations_, "N", "How often (default: run once, compare 20 rounds)")
+      ->check(CLI::PositiveNumber);
+  option("--warmup", warmup_, "N", "compare: rounds before those that count (default: 3)");
+  option("--hsaco", hsaco_, "FILE", "run: another build of the kernel");
+  option("--verify", verify_, "exact|tol=REL[,ABS]|none", "How to judge (default: exact)");
+  option("--as", as_, "float|double|half|bf16", "What memory holds where no argument tells")
+      ->check(CLI::IsMember({"float", "double", "half", "bf16"}));
+  option("--timeout", timeout_, "SECONDS", "How long a launch may take (default: 60)")
+      ->check(CLI::PositiveNumber);
+  option("--show", show_, "N", "How many differences to show (default: 10)");
+  option("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
+  subcommand_->add_flag("--no-restore", no_restore_, "Do not bring memory back in between");
+  subcommand_->add_flag("--json", json_, "Print the answer as JSON");
+}
+
+int ReplayCommand::Usage(const std::string& problem) const {
+  base::LogError(problem);
+  base::LogInfo("See rochound replay --help.");
+  return kExitUsage;
+}
+
+std::string ReplayCommand::Problem(const std::vector<std::string>& program) const {
+  if (!program.empty()) return "replay starts no program: leave out what stands behind --";
+  if (std::find(std::begin(kActions), std::end(kActions), action_) == std::end(kActions))
+    return action_.empty() ? "what to do? rochound replay run BUNDLE"
+                           : fmt::format("'{}' is none of check, run, compare", action_);
+  if (bundle_.empty()) return fmt::format("which bundle? rochound replay {} BUNDLE", action_);
+  if (action_ == "compare" && builds_.empty())
+    return "compare with what? rochound replay compare BUNDLE new.hsaco";
+  if (action_ != "compare" && !builds_.empty())
+    return fmt::format("{} takes one bundle; another build goes with --hsaco {}", action_,
+                       builds_[0]);
+  if (action_ != "run" && !hsaco_.empty()) return "--hsaco goes with run";
+  return {};
+}
+
+bool ReplayCommand::Arguments(std::vector<std::string>* arguments) const {
+  *arguments = {action_, bundle_};
+  const auto add = [&](const char* name, const std::string& value) {
+    arguments->insert(arguments->end(), {name, value});
+  };
+  const uint64_t usual = action_ == "compare" ? kCompareRounds : 1;
+  add("--iterations", std::to_string(iterations_ != 0 ? iterations_ : usual));
+  add("--warmup", std::to_string(warmup_));
+  add("--timeout", fmt::format("{}", timeout_));
+  add("--show", std::to_string(show_));
+  if (!as_.empty()) add("--as", as_);
+  if (!hsaco_.empty()) add("--hsaco", hsaco_);
+  if (no_restore_) arguments->push_back("--no-restore");
+  if (verify_ == "none") arguments->push_back("--no-verify");
+  if (verify_ == "none" || verify_ == "exact") return true;
+  std::string relative, absolute;
+  if (!verify_.starts_with("tol=") || !Numbers(verify_.substr(4), &relative, &absolute))
+    return false;
+  add("--relative", relative);
+  add("--absolute", absolute);
+  return true;
+}
+
+int ReplayCommand::Run(const std::vector<std::string>& program) {
+  if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
+  std::vector<std::string> arguments;
+  if (!Arguments(&arguments))
+    return Usage(fmt::format(
+        "--verify: '{}' is none of exact, none, tol=REL or tol=REL,ABS, such as tol=1e-5,1e-8",
+        verify_));
+  return action_ == "compare" ? Compare(arguments) : RunOnce(arguments);
+}
+
+int ReplayCommand::RunOnce(const std::vector<std::string>& arguments) const {
+  const auto result = RunReplay(arguments, softgpu_);
+  if (!result.ok()) {
+    base::LogError(result.error().message);
+    return kExitSetup;
+  }
+  ordered_json answer = result.value().answer;
+  answer["action"] = action_;
+  if (action_ == "check" && answer["verdict"] == "equal") {
+    answer["verdict"] = "possible";  // nothing was run
+    Print(answer);
+    return kExitSuccess;
+  }
+  return Print(answer);
+}
+
+int ReplayCommand::Compare(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> builds = builds_;
+  std::vector<ordered_json> fallen;
+  for (;;) {
+    std::vector<std::string> all = arguments;
+    for (const std::string& build : builds) all.insert(all.end(), {"--hsaco", build});
+    const auto result = RunReplay(all, softgpu_);
+    if (!result.ok()) {
+      base::LogError(result.error().message);
+      return kExitSetup;
+    }
+    ordered_json answer = result.value().answer;
+    const std::string guilty = answer.value("candidate", "");
+    const auto found = std::find(builds.begin(), builds.end(), guilty);
+    if (!answer.contains("candidates") && found != builds.end()) {
+      // The others have not deserved that.
+      ordered_json entry = {{"name", guilty},
+                            {"verdict", answer["verdict"]},
+                            {"message", answer.value("message", "")}};
+      if (answer.contains("fault")) entry["fault"] = answer["fault"];
+      fallen.push_back(std::move(entry));
+      builds.erase(found);
+      continue;
+    }
+    answer["action"] = action_;
+    answer["processes"] = fallen.size() + 1;
+    if (answer.contains("candidates")) {
+      auto& candidates = answer["candidates"];
+      for (ordered_json& entry : fallen) candidates.push_back(std::move(entry));
+      // As they were given, after the captured one.
+      const auto place = [&](const ordered_json& entry) {
+        return std::find(builds_.begin(), builds_.end(), entry.value("name", "")) - builds_.begin();
+      };
+      std::stable_sort(candidates.begin() + 1, candidates.end(),
+                       [&](const ordered_json& one, const ordered_json& other) {
+                         return place(one) < place(other);
+                       });
+      answer["verdict"] = "equal";
+      for (const ordered_json& entry : candidates)
+        if (answer["verdict"] == "equal") answer["verdict"] = entry["verdict"];
+    }
+    return Print(answer);
+  }
+}
+
+int ReplayCommand::Print(const ordered_json& answer) const {
+  const Verdict verdict = VerdictOf(answer);
+  if (json_) {
+    fmt::print("{}\n", answer.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  } else {
+    fmt::print("{}", ReplayText(answer));
+  }
+  return ExitCode(verdict);
+}
+
+}  // namespace rochound::cli

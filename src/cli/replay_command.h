@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// `rochound replay`: runs a captured launch again, judges its result, and compares other builds of
+// its kernel with it. Called once by main on its only thread; the work is done by rochound-replay.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace rochound::cli {
+
+class ReplayCommand final : public Command {
+ public:
+  explicit ReplayCommand(CLI::App& app);
+
+  const char* examples() const override;
+  int Run(const std::vector<std::string>& program) override;
+
+ private:
+  int Usage(const std::string& problem) const;
+  std::string Problem(const std::vector<std::string>& program) const;  // empty: none
+  // For rochound-replay, from the mode on. False: --verify does not make sense.
+  bool Arguments(std::vector<std::string>* arguments) const;
+  int RunOnce(const std::vector<std::string>& arguments) const;
+  int Compare(const std::vector<std::string>& arguments) const;
+  int Print(const nlohmann::ordered_json& answer) const;
+
+  std::string action_;
+  std::string bundle_;
+  std::vector<std::string> builds_;
+  std::string hsaco_;
+  uint64_t iterations_ = 0;
+  uint64_t warmup_ = 3;
+  bool no_restore_ = false;
+  std::string verify_ = "exact";
+  std::string as_;
+  double timeout_ = 60;
+  uint64_t show_ = 10;
+  std::string softgpu_;
+  bool json_ = false;
+};
+
+}  // namespace rochound::cli

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT
+"""Replays bundles of kernels.hip on the software GPU, with and without something wrong.
+
+usage: replay_run.py CASE --rochound FILE --make-bundle FILE --occupy FILE --builds FOLDER [--gpu GPU] [--target TARGET]
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+EQUAL, DIFFERENT, NOT_DETERMINISTIC, FAULT, TIMEOUT, CANNOT_MAP, BAD_BUNDLE, REFUSED = 0, 1, 3, 4, 5, 6, 7, 8
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options = options
+        self.folder = folder
+
+    def bundle(self, scenario, build="original"):
+        """Captures a launch; another one each time, since each process has other addresses."""
+        path = self.folder / f"{scenario}.{len(list(self.folder.iterdir()))}"
+        subprocess.run([self.options.rochound, "softgpu", "--gpu", self.options.gpu, "--", self.options.make_bundle, scenario,
+                        self.build(build), path], check=True, timeout=120)
+        return path
+
+    def build(self, name):
+        return str(self.options.builds / f"{name}.{self.options.target}.hsaco")
+
+    def replay(self, code, *arguments, environment=None):
+        """Runs rochound replay; its exit code must be this one. Returns its JSON."""
+        command = [self.options.rochound, "replay", *map(str, arguments), "--softgpu", self.options.gpu, "--json"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300,
+                              env={**os.environ, **(environment or {})})
+        answer = json.loads(done.stdout) if done.stdout.strip() else {}
+        require(done.returncode == code, f"{' '.join(command)}: exit code {done.returncode}, not {code}: {json.dumps(answer)[:3000]}")
+        return answer
+
+    def plain_replay(self, *arguments):
+        command = [self.options.rochound, "replay", *map(str, arguments), "--softgpu", self.options.gpu]
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300).stdout
+
+    def manifest(self, bundle):
+        return json.loads((bundle / "manifest.json").read_text())
+
+    def preload(self, **variables):
+        """The environment in which something is in the way of rochound-replay."""
+        return {"LD_PRELOAD": self.options.occupy, "OCCUPY_ONLY": "rochound-replay", **variables}
+
+
+def require(good, what):
+    if not good:
+        raise AssertionError(what)
+
+
+def taken(manifest):
+    return [(int(r["base"], 16), int(r["size"])) for r in manifest["regions"] if r["taken"]]
+
+
+def ranges(regions):
+    return ",".join(f"{base & ~4095:x}+{(size + 4095) & ~4095:x}" for base, size in regions)
+
+
+# --- what must be equal
+
+def case_equal(bench):
+    for scenario in ("scale", "plain", "globals", "chase", "dynamic_lds"):
+        bundle = bench.bundle(scenario)
+        bench.replay(EQUAL, "check", bundle)
+        answer = bench.replay(EQUAL, "run", bundle, "--iterations", 4)
+        require(answer["verified"] == 4, f"{scenario}: {answer['verified']} of 4 results verified")
+        require(answer["gpu_ns"]["count"] == 4 and answer["gpu_ns"]["min"] > 0, f"{scenario}: times {answer['gpu_ns']}")
+        # Without restoring only the first result means something.
+        answer = bench.replay(EQUAL, "run", bundle, "--iterations", 4, "--no-restore")
+        require(answer["verified"] == 1 and answer["iterations"] == 4, f"{scenario}: {answer}")
+
+
+def case_swapped(bench):
+    """Another build with everything at other places: variables go by name, results stay."""
+    for scenario in ("scale", "globals", "chase", "dynamic_lds"):
+        bundle = bench.bundle(scenario)
+        bench.replay(EQUAL, "run", bundle, "--hsaco", bench.build("same"), "--iterations", 3)
+
+
+def case_steering(bench):
+    """A runtime that wants the bundle's addresses for itself does not get them."""
+    bundle = bench.bundle("chase")
+    wishes = ranges(taken(bench.manifest(bundle)))
+    answer = bench.replay(EQUAL, "run", bundle, environment=bench.preload(OCCUPY=wishes, OCCUPY_LATE="1"))
+    require(answer["starts"] == 1, f"it took {answer['starts']} starts")
+
+
+def case_start_anew(bench):
+    """What is in the way in one process is gone in the next."""
+    bundle = bench.bundle("chase")
+    for times in (1, 3):
+        wishes = ranges(taken(bench.manifest(bundle))[-1:])
+        answer = bench.replay(EQUAL, "run", bundle, environment=bench.preload(OCCUPY=wishes, OCCUPY_TIMES=str(times)))
+        require(answer["starts"] == times + 1, f"it took {answer['starts']} starts")
+
+
+def case_layouts(bench):
+    """Many processes, each with addresses of its own."""
+    bundles = [bench.bundle("globals") for _ in range(3)]
+    for i in range(12):
+        bench.replay(EQUAL, "run", bundles[i % 3])
+
+
+def case_compare(bench):
+    bundle = bench.bundle("scale")
+    builds = [bench.build(name) for name in ("same", "faults", "wrong", "hangs", "close")]
+    answer = bench.replay(FAULT, "compare", bundle, *builds, "--iterations", 5, "--timeout", 3)
+    verdicts = {pathlib.Path(c["name"]).name.split(".")[0]: c for c in answer["candidates"]}
+    wanted = {"captured": "equal", "same": "equal", "faults": "fault", "wrong": "different", "hangs": "timeout",
+              "close": "different"}
+    for name, verdict in wanted.items():
+        require(verdicts[name]["verdict"] == verdict, f"{name} is {verdicts[name]['verdict']}")
+    require(list(verdicts) == list(wanted), f"the order is {list(verdicts)}")
+    for name in ("same", "wrong", "close"):
+        speedup = verdicts[name]["speedup"]
+        require(0 < speedup["low"] <= speedup["ratio"] <= speedup["high"], f"{name}: {speedup}")
+        require(verdicts[name]["gpu_ns"]["count"] == 5, f"{name}: {verdicts[name]['gpu_ns']}")
+    require(answer["processes"] == 3, f"{answer['processes']} processes, not one more for each that fell")
+    require(verdicts["wrong"]["differences"]["count"] == 1, "wrong is wrong in one element")
+    answer = bench.replay(EQUAL, "compare", bundle, bench.build("same"), "--iterations", 3)
+    require(answer["startup_ms"]["open"] > 0, "the start-up is not told")
+    require("speed-up" in bench.plain_replay("compare", bundle, bench.build("same"), "--iterations", 2), "no table")
+
+
+# --- what must be reported as what it is
+
+def damage(file, place):
+    content = bytearray(file.read_bytes())
+    content[place if place >= 0 else len(content) + place] ^= 0x40
+    file.write_bytes(content)
+
+
+def case_damaged(bench):
+    """A byte of any file that is another one."""
+    bundle = bench.bundle("globals")
+    for name in sorted(p.name for p in bundle.iterdir()):
+        size = (bundle / name).stat().st_size
+        if size == 0:
+            continue
+        copy = bench.folder / "damaged"
+        shutil.copytree(bundle, copy)
+        damage(copy / name, size // 2)
+        answer = bench.replay(BAD_BUNDLE, "run", copy)
+        require(answer["message"], f"{name}: no message")
+        shutil.rmtree(copy)
+
+
+def case_wrong_kernel(bench):
+    """The manifest names another kernel of the same code object, and its checksum says that is right."""
+    answer = bench.replay(BAD_BUNDLE, "run", bench.bundle("false_kernel"))
+    require("Globals" in answer["message"] and "Scale" in answer["message"], answer["message"])
+
+
+def case_wrong_memory(bench):
+    """Arguments, memory and code that were changed together with their checksums."""
+    bundle = bench.bundle("false_memory")
+    answer = bench.replay(DIFFERENT, "run", bundle)
+    first = answer["differences"]["first"][0]
+    require(answer["differences"]["count"] == 1 and first["index"] == 3 and first["type"] == "float", str(first))
+    answer = bench.replay(BAD_BUNDLE, "run", bench.bundle("false_kernarg"))
+    require("kernarg.bin" in answer["message"], answer["message"])
+    answer = bench.replay(BAD_BUNDLE, "run", bench.bundle("false_code"))
+    require("code_object.elf" in answer["message"], answer["message"])
+
+
+def case_wrong_result(bench):
+    bundle = bench.bundle("scale")
+    answer = bench.replay(DIFFERENT, "run", bundle, "--hsaco", bench.build("wrong"))
+    require(answer["differences"]["count"] == 1, str(answer["differences"]))
+    first = answer["differences"]["first"][0]
+    require(first["index"] == 77 and first["type"] == "float" and first["argument"] == "argument 0", str(first))
+    require(float(first["got"]) == float(first["expected"]) + 1, str(first))
+
+
+def case_tolerance(bench):
+    bundle = bench.bundle("scale")
+    close = bench.build("close")
+    bench.replay(DIFFERENT, "run", bundle, "--hsaco", close)
+    bench.replay(DIFFERENT, "run", bundle, "--hsaco", close, "--verify", "tol=1e-8")
+    bench.replay(EQUAL, "run", bundle, "--hsaco", close, "--verify", "tol=1e-5")
+    # A name that tells no types: then somebody has to.
+    bundle = bench.bundle("plain")
+    answer = bench.replay(REFUSED, "run", bundle, "--hsaco", close, "--verify", "tol=1e-5")
+    require("--as" in answer["message"], answer["message"])
+    bench.replay(EQUAL, "run", bundle, "--hsaco", close, "--verify", "tol=1e-5", "--as", "float")
+
+
+def case_other_arguments(bench):
+    answer = bench.replay(REFUSED, "run", bench.bundle("plain"), "--hsaco", bench.build("extra"))
+    require("argument" in answer["message"], answer["message"])
+    answer = bench.replay(REFUSED, "run", bench.bundle("scale"), "--hsaco", bench.build("extra"))
+    require("_Z5ScalePfPKffi" in answer["message"], answer["message"])
+
+
+def case_not_deterministic(bench):
+    bundle = bench.bundle("clock")
+    bench.replay(NOT_DETERMINISTIC, "run", bundle)
+    answer = bench.replay(NOT_DETERMINISTIC, "compare", bundle, bench.build("same"), "--iterations", 2)
+    require(all(c["verdict"] == "not deterministic" for c in answer["candidates"]), str(answer["candidates"]))
+    answer = bench.replay(NOT_DETERMINISTIC, "run", bench.bundle("float_atomics"))
+    require(answer["differences"]["first"][0]["type"] == "float", str(answer["differences"]))
+
+
+def case_fault(bench):
+    answer = bench.replay(FAULT, "run", bench.bundle("scale"), "--hsaco", bench.build("faults"))
+    require(int(answer["fault"]["address"], 16) // 4096 == 1, str(answer["fault"]))
+    bundle = bench.bundle("left_out")
+    answer = bench.replay(FAULT, "run", bundle)
+    left_out = answer["fault"]["left_out"]
+    require(not bench.manifest(bundle)["regions"][left_out]["taken"], str(answer["fault"]))
+    require("--memory all" in answer["message"], answer["message"])
+
+
+def case_timeout(bench):
+    answer = bench.replay(TIMEOUT, "run", bench.bundle("scale"), "--hsaco", bench.build("hangs"), "--timeout", 2)
+    require("--timeout" in answer["message"], answer["message"])
+
+
+def case_other_gpu(bench):
+    bundle = bench.bundle("scale")
+    gpu = "rx6800xt" if bench.options.gpu != "rx6800xt" else "mi300x"
+    bench.options.gpu = gpu
+    answer = bench.replay(REFUSED, "run", bundle)
+    require("gfx942" in answer["message"] and "gfx1030" in answer["message"], answer["message"])
+
+
+def case_in_the_way(bench):
+    """Something that is there in every process: an error that names it and the region."""
+    bundle = bench.bundle("chase")
+    wishes = ranges(taken(bench.manifest(bundle))[-1:])
+    for action in ("check", "run"):
+        answer = bench.replay(CANNOT_MAP, action, bundle, environment=bench.preload(OCCUPY=wishes))
+        way = answer["in_the_way"]
+        require(way["permissions"] == "rw-p" and way["path"] == "", str(way))
+        base, size = taken(bench.manifest(bundle))[-1]
+        region = bench.manifest(bundle)["regions"][way["region"]]
+        require(int(way["base"], 16) < base + size and base < int(way["end"], 16), str(way))
+        require(int(region["base"], 16) == base, f"region {way['region']}")
+        require("anonymous" in answer["message"], answer["message"])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case")
+    parser.add_argument("--rochound", required=True)
+    parser.add_argument("--make-bundle", required=True)
+    parser.add_argument("--occupy", required=True)
+    parser.add_argument("--builds", type=pathlib.Path, required=True)
+    parser.add_argument("--gpu", default="mi300x")
+    parser.add_argument("--target", default="gfx942")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="replay-") as folder:
+        try:
+            globals()[f"case_{options.case}"](Bench(options, pathlib.Path(folder)))
+        except AssertionError as problem:
+            print(f"FAILED {options.case}: {problem}")
+            return 1
+    print(f"ok {options.case}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
