@@ -206,10 +206,11 @@ bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
 }
 
 LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
-                      const std::function<void()>& note) {
+                      const std::function<void(uint16_t header)>& note) {
   LaunchOutcome outcome;
   Guarded("no memory for a capture", [&] {
-    const hsa_kernel_dispatch_packet_t packet = *queue.Packet(at);
+    HeldPacket held(queue.Packet(at));
+    const hsa_kernel_dispatch_packet_t packet = held.Contents();
     // Nobody else changes the wish once a launch was chosen.
     const Wish& wish = TheWish();
     const Kernel& kernel = wish.kernels.at(KernelId(packet.kernel_object, queue.agent));
@@ -221,7 +222,7 @@ LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFun
       Guarded("no memory for a capture", [&] { captured.After(nanoseconds); });
     };
     watch.remark = [&](std::string text) { captured.Remark(std::move(text)); };
-    outcome = LaunchAlone(queue, at, doorbell, store, watch);
+    outcome = LaunchAlone(queue, at, held, doorbell, store, watch);
     const std::string& problem = captured.problem().empty() ? outcome.problem : captured.problem();
     Tell(problem.empty() ? "done" : "failed", problem);
   });

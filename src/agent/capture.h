@@ -37,7 +37,7 @@ bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet);
 
 // The chosen one, everything before it having been rung for. `note` notes the dispatch in the log.
 LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
-                      const std::function<void()>& note);
+                      const std::function<void(uint16_t header)>& note);
 
 // The process ends, and nothing was captured: leaves word why.
 void ExplainMissingCapture();

@@ -156,8 +156,29 @@ bool Look(OtherQueues& others, const LaunchWatch& watch, std::string* problem) {
 
 }  // namespace
 
-LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
-                          const LaunchWatch& watch) {
+HeldPacket::HeldPacket(hsa_kernel_dispatch_packet_t* packet)
+    : packet_(packet),
+      header_(__atomic_exchange_n(&packet->header, uint16_t{HSA_PACKET_TYPE_INVALID},
+                                  __ATOMIC_ACQ_REL)) {}
+
+bool HeldPacket::held() const {
+  return (header_ >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+}
+
+hsa_kernel_dispatch_packet_t HeldPacket::Contents() const {
+  hsa_kernel_dispatch_packet_t contents = *packet_;
+  contents.header = header_;
+  return contents;
+}
+
+void HeldPacket::HandOver() {
+  if (held() && !over_) __atomic_store_n(&packet_->header, header_, __ATOMIC_RELEASE);
+  over_ = true;
+}
+
+LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signal_t doorbell,
+                          StoreFunction store, const LaunchWatch& watch) {
+  if (!held.held() || ReadIndex(queue) > at) return {true, "the GPU had already begun it"};
   // First without the others' locks: what this queue waits for may come from them.
   if (!WaitUntil(Now() + kDrainPatience, [&] { return Drained(queue, at); }))
     return {.problem = "earlier work on its queue did not finish within 10 s"};
@@ -168,10 +189,11 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, hsa_signal_t doorbell, Stor
   Late launch{};
   if (Real().core.hsa_signal_create_fn(1, 0, nullptr, &launch.ours) != HSA_STATUS_SUCCESS)
     return {.problem = "the runtime gave no signal"};
-  hsa_kernel_dispatch_packet_t* packet = queue.Packet(at);
+  hsa_kernel_dispatch_packet_t* packet = held.packet();
   launch.theirs = packet->completion_signal;
   packet->completion_signal = launch.ours;
-  watch.noted();
+  watch.noted(held.Contents().header);
+  held.HandOver();
   outcome.launched = true;
   queue.next.store(at + 1, std::memory_order_relaxed);
   queue.rung = at + 1;

@@ -5,6 +5,7 @@
 // doorbells of the GPU's other queues wait. Never for long: what does not become quiet, or does
 // not end, is left alone, and the program goes on.
 //
+//   the packet:    not valid until its time: a GPU may look past its doorbell
 //   this queue:    earlier packets finish
 //   other queues:  locked; running kernels finish. One that stands at a barrier waits for
 //                  something, perhaps for this launch, and counts as quiet
@@ -27,8 +28,8 @@ namespace rochound::agent {
 struct LaunchWatch {
   // Memory as the launch will find it. False: leave it. May be called again.
   std::function<bool()> before;
-  // The packet is as the GPU will see it; for whoever notes dispatches.
-  std::function<void()> noted;
+  // The packet is as the GPU will see it, but for its header; for whoever notes dispatches.
+  std::function<void(uint16_t header)> noted;
   // The launch is over and took so long (0: not known).
   std::function<void(uint64_t nanoseconds)> after;
   // Something a reader of the capture has to know.
@@ -40,9 +41,31 @@ struct LaunchOutcome {
   std::string problem;    // empty: before and after were both called
 };
 
+// A packet that the program made valid and that the GPU must not take yet: not valid as long as
+// this lives, unless it was handed over.
+class HeldPacket {
+ public:
+  explicit HeldPacket(hsa_kernel_dispatch_packet_t* packet);
+  ~HeldPacket() { HandOver(); }
+  HeldPacket(const HeldPacket&) = delete;
+  HeldPacket& operator=(const HeldPacket&) = delete;
+
+  // False: the GPU was faster.
+  bool held() const;
+  // As the program wrote it.
+  hsa_kernel_dispatch_packet_t Contents() const;
+  hsa_kernel_dispatch_packet_t* packet() const { return packet_; }
+  void HandOver();
+
+ private:
+  hsa_kernel_dispatch_packet_t* packet_;
+  uint16_t header_;
+  bool over_ = false;
+};
+
 // The packet at index `at`, everything before it having been rung for.
-LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
-                          const LaunchWatch& watch);
+LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signal_t doorbell,
+                          StoreFunction store, const LaunchWatch& watch);
 
 // The drain thread: completes the program's signals of launches that took longer than we waited.
 bool ServeLateLaunches();

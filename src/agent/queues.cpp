@@ -92,7 +92,7 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
 
 // Notes one dispatch packet, which the GPU cannot have seen yet. With the queue's lock held.
 void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
-                  uint64_t index, uint64_t now_tsc) {
+                  uint16_t header, uint64_t index, uint64_t now_tsc) {
   const uint64_t dispatch = static_cast<uint64_t>(queue.index) << 48 | index;
   const uint32_t kernel =
       KernelId(packet->kernel_object, queue.agent);  // may write a record itself
@@ -111,7 +111,7 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
   record->dimensions = packet->setup & 3;
   record->group_bytes = packet->group_segment_size;
   record->private_bytes = packet->private_segment_size;
-  thread->log->Commit(record, packet->header, queue.index);
+  thread->log->Commit(record, header, queue.index);
 
   const uint64_t tail = queue.pending_tail.load(std::memory_order_relaxed);
   if (tail - queue.pending_head.load(std::memory_order_acquire) > queue.pending_mask) {
@@ -152,7 +152,7 @@ bool CaptureHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t do
   RingFor(queue, at, doorbell, store);
   const Inside inside(thread);
   return Capture(queue, at, doorbell, store,
-                 [&] { NoteDispatch(queue, thread, packet, at, Tsc()); })
+                 [&](uint16_t header) { NoteDispatch(queue, thread, packet, header, at, Tsc()); })
       .launched;
 }
 
@@ -173,7 +173,7 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
     }
     if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH || thread == nullptr) continue;
     if (CaptureAsked() && CaptureHere(queue, thread, at, doorbell, store)) continue;
-    NoteDispatch(queue, thread, packet, at, now_tsc);
+    NoteDispatch(queue, thread, packet, header, at, now_tsc);
   }
   queue.next.store(at, std::memory_order_relaxed);
   RingFor(queue, at, doorbell, store);
