@@ -62,6 +62,7 @@ class Differences {
                std::span<const std::byte> expected, std::span<const std::byte> got,
                const ImageMap* image);
 
+  const Rules& rules() const { return rules_; }
   bool equal() const { return elements_ == 0; }
   uint64_t elements() const { return elements_; }
   const std::vector<Difference>& first() const { return first_; }

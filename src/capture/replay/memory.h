@@ -68,6 +68,7 @@ class Memory {
   // The same with what is different on purpose.
   base::Result<void> Expected(uint32_t region, uint64_t offset, std::span<std::byte> into,
                               Phase phase) const;
+  bool Comparable(uint32_t region) const;
   base::Result<void> VerifyPart(uint32_t region, uint64_t offset, uint64_t size, const Image& image,
                                 Differences* differences,
                                 const std::function<void(uint64_t)>& done);

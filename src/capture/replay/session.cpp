@@ -447,18 +447,16 @@ LaunchResult Session::Launch(Candidate& candidate) {
 
 void Session::EndWith(const Candidate& candidate, const LaunchResult& result) {
   answer_.json()["candidate"] = candidate.name;
-  if (result.state == LaunchResult::State::kTimeout) {
-    const auto services = HostServices(*candidate.kernel, candidate.kernarg);
-    answer_.End(
-        Verdict::kTimeout,
-        fmt::format("the kernel did not end within {} s (--timeout).{}", options_.timeout,
-                    services.empty()
-                        ? std::string()
-                        : fmt::format(" It can wait for the host ({}): printf, assert and malloc "
-                                      "in a kernel need the program's own threads, which replay "
-                                      "does not have.",
-                                      fmt::join(services, ", "))));
-  }
+  const auto services = HostServices(*candidate.kernel, candidate.kernarg);
+  const std::string host =
+      services.empty() ? std::string()
+                       : fmt::format(". The kernel may have asked the host for something ({}): "
+                                     "printf, assert and malloc in a kernel need the program's own "
+                                     "threads, which replay does not have",
+                                     fmt::join(services, ", "));
+  if (result.state == LaunchResult::State::kTimeout)
+    answer_.End(Verdict::kTimeout, fmt::format("the kernel did not end within {} s (--timeout){}",
+                                               options_.timeout, host));
   const Fault& fault = result.fault;
   std::string message = fault.reason;
   auto& json = answer_.json()["fault"];
@@ -483,7 +481,7 @@ void Session::EndWith(const Candidate& candidate, const LaunchResult& result) {
       json["region"] = region;
       message += fmt::format(", in {}", NameOf(regions, static_cast<uint32_t>(region)));
     } else {
-      message += ", in no region of the captured process";
+      message += ", in no region of the captured process" + host;
     }
   }
   answer_.End(Verdict::kFault, message);
