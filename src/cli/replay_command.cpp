@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <system_error>
+#include <filesystem>
 
 #include "base/log.h"
+#include "capture/bundle.h"
+#include "capture/export.h"
 #include "capture/replay/verdict.h"
 #include "cli/exit_codes.h"
+#include "cli/progress_bar.h"
 #include "cli/replay_process.h"
 #include "cli/replay_text.h"
 #include "cli/usage_formatter.h"
@@ -27,6 +30,7 @@ Examples:
   rochound replay run add.bundle --iterations 100 --json
   rochound replay run add.bundle --hsaco new.hsaco --verify tol=1e-5,1e-8
   rochound replay compare add.bundle a.hsaco b.hsaco --iterations 50
+  rochound replay export add.bundle -o project   source and data, without rochound
 
 The launch runs in a fresh process, with memory at the addresses that it had in the
 captured program, as it was before the launch; afterwards all of it is compared with
@@ -48,7 +52,7 @@ faulted, 5 it did not end, 6 the addresses cannot be had, 7 the bundle is damage
 that of the captured build, then of the first build that is not equal.
 )";
 
-constexpr const char* kActions[] = {"check", "run", "compare"};
+constexpr const char* kActions[] = {"check", "run", "compare", "export"};
 constexpr uint64_t kCompareRounds = 20;
 
 Verdict VerdictOf(const ordered_json& json) {
@@ -78,7 +82,7 @@ const char* ReplayCommand::examples() const { return kExamples; }
 ReplayCommand::ReplayCommand(CLI::App& app)
     : Command(app.add_subcommand("replay", "Run a captured launch again, and compare")) {
   UsageFormatter::Set(*subcommand_, "rochound replay ACTION BUNDLE [BUILD...] [OPTIONS]");
-  subcommand_->add_option("action", action_, "check, run or compare")->type_name("ACTION");
+  subcommand_->add_option("action", action_, "check, run, compare or export")->type_name("ACTION");
   subcommand_->add_option("bundle", bundle_, "What rochound capture made")->type_name("BUNDLE");
   subcommand_->add_option("builds", builds_, "compare: other builds of the kernel")
       ->type_name("BUILD...");
@@ -99,6 +103,7 @@ ReplayCommand::ReplayCommand(CLI::App& app)
       ->check(CLI::PositiveNumber);
   option("--show", show_, "N", "How many differences to show (default: 10)");
   option("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
+  option("-o,--output", output_, "FOLDER", "export: the project's folder (default: BUNDLE.export)");
   subcommand_->add_flag("--no-restore", no_restore_, "Do not bring memory back in between");
   subcommand_->add_flag("--json", json_, "Print the answer as JSON");
 }
@@ -113,7 +118,7 @@ std::string ReplayCommand::Problem(const std::vector<std::string>& program) cons
   if (!program.empty()) return "replay starts no program: leave out what stands behind --";
   if (std::find(std::begin(kActions), std::end(kActions), action_) == std::end(kActions))
     return action_.empty() ? "what to do? rochound replay run BUNDLE"
-                           : fmt::format("'{}' is none of check, run, compare", action_);
+                           : fmt::format("'{}' is none of check, run, compare, export", action_);
   if (bundle_.empty()) return fmt::format("which bundle? rochound replay {} BUNDLE", action_);
   if (action_ == "compare" && builds_.empty())
     return "compare with what? rochound replay compare BUNDLE new.hsaco";
@@ -121,6 +126,7 @@ std::string ReplayCommand::Problem(const std::vector<std::string>& program) cons
     return fmt::format("{} takes one bundle; another build goes with --hsaco {}", action_,
                        builds_[0]);
   if (action_ != "run" && !hsaco_.empty()) return "--hsaco goes with run";
+  if (action_ != "export" && !output_.empty()) return "-o goes with export";
   return {};
 }
 
@@ -149,12 +155,45 @@ bool ReplayCommand::Arguments(std::vector<std::string>* arguments) const {
 
 int ReplayCommand::Run(const std::vector<std::string>& program) {
   if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
+  if (action_ == "export") return Export();
   std::vector<std::string> arguments;
   if (!Arguments(&arguments))
     return Usage(fmt::format(
         "--verify: '{}' is none of exact, none, tol=REL or tol=REL,ABS, such as tol=1e-5,1e-8",
         verify_));
   return action_ == "compare" ? Compare(arguments) : RunOnce(arguments);
+}
+
+int ReplayCommand::Export() const {
+  const auto bundle = capture::Bundle::Open(bundle_);
+  if (!bundle.ok()) {
+    base::LogError(bundle.error().message);
+    return ExitCode(Verdict::kBadBundle);
+  }
+  std::filesystem::path folder = output_;
+  if (output_.empty()) {
+    folder = std::filesystem::path(bundle_).lexically_normal();
+    if (folder.filename().empty()) folder = folder.parent_path();  // "add.bundle/"
+    folder += ".export";
+  }
+  base::Result<void> exported;
+  {
+    ProgressBar bar("exporting");
+    exported = capture::Export(bundle.value(), folder, [&](uint64_t done, uint64_t all) {
+      bar.Show(static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(all, 1)));
+    });
+  }
+  if (!exported.ok()) {
+    base::LogError(exported.error().message);
+    return kExitSetup;
+  }
+  if (json_) {
+    fmt::print("{}\n", ordered_json{{"action", action_}, {"folder", folder.string()}}.dump(2));
+  } else {
+    fmt::print("exported to '{}'. Next: cmake -B build -S '{}' && cmake --build build\n",
+               folder.string(), folder.string());
+  }
+  return kExitSuccess;
 }
 
 int ReplayCommand::RunOnce(const std::vector<std::string>& arguments) const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // `rochound replay`: runs a captured launch again, judges its result, and compares other builds of
-// its kernel with it. Called once by main on its only thread; the work is done by rochound-replay.
+// its kernel with it; or makes a project of it that needs no rochound. Called once by main on its
+// only thread; the work is done by rochound-replay.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -26,6 +27,7 @@ class ReplayCommand final : public Command {
   std::string Problem(const std::vector<std::string>& program) const;  // empty: none
   // For rochound-replay, from the mode on. False: --verify does not make sense.
   bool Arguments(std::vector<std::string>* arguments) const;
+  int Export() const;
   int RunOnce(const std::vector<std::string>& arguments) const;
   int Compare(const std::vector<std::string>& arguments) const;
   int Print(const nlohmann::ordered_json& answer) const;
@@ -42,6 +44,7 @@ class ReplayCommand final : public Command {
   double timeout_ = 60;
   uint64_t show_ = 10;
   std::string softgpu_;
+  std::string output_;
   bool json_ = false;
 };
 

@@ -448,9 +448,10 @@ LaunchResult Session::Launch(Candidate& candidate) {
 void Session::EndWith(const Candidate& candidate, const LaunchResult& result) {
   answer_.json()["candidate"] = candidate.name;
   const auto services = HostServices(*candidate.kernel, candidate.kernarg);
-  const std::string host =
-      services.empty() ? std::string()
-                       : fmt::format(". The kernel may have asked the host for something ({}): "
+  const std::string host = services.empty()
+                               ? std::string()
+                               : fmt::format(
+                                     ". The kernel may have asked the host for something ({}): "
                                      "printf, assert and malloc in a kernel need the program's own "
                                      "threads, which replay does not have",
                                      fmt::join(services, ", "));

@@ -94,6 +94,12 @@ class Maker {
     memcpy(kernarg_.data() + kernel_->arguments.at(index).offset, &value, sizeof(value));
   }
 
+  // Memory in the arguments' page. As in a real capture, what it is afterwards is not kept.
+  uint64_t BesideArguments() {
+    keep_kernarg_ = false;
+    return Address(kernarg_place_) + 2048;
+  }
+
   void LeaveOut(uint64_t address) { left_out_.push_back(address); }
   // What the bundle says instead of the truth, with good checksums.
   void LieAboutByte(uint64_t address) { false_byte_ = address; }
@@ -161,6 +167,8 @@ class Maker {
   void Snapshot(capture::Phase phase) {
     for (uint32_t i = 0; i < regions_.size(); ++i) {
       if (!regions_[i].taken) continue;
+      if (phase == capture::Phase::kAfter && regions_[i].kind == "kernarg" && !keep_kernarg_)
+        continue;
       std::vector<std::byte> bytes(regions_[i].size);
       Check(copier_->Read(regions_[i].base, bytes));
       if (false_byte_ - regions_[i].base < regions_[i].size)
@@ -227,6 +235,7 @@ class Maker {
   std::vector<uint64_t> left_out_;
   uint64_t false_byte_ = 0;
   std::string false_kernel_;
+  bool keep_kernarg_ = true;
   bool kernarg_lie_ = false;
   bool code_lie_ = false;
   std::unique_ptr<capture::BundleWriter> writer_;
@@ -257,6 +266,13 @@ void Scale(const std::string& object, const std::string& path, const std::string
 void Plain(const std::string& object, const std::string& path) {
   Maker maker(object, "plain_add");
   maker.Argument(0, maker.Buffer(Ramp(64, 1.5F)));
+  maker.Argument(1, 0.3F);
+  maker.Launch(1, 64, 0, path);
+}
+
+void BesideArguments(const std::string& object, const std::string& path) {
+  Maker maker(object, "plain_add");
+  maker.Argument(0, maker.BesideArguments());
   maker.Argument(1, 0.3F);
   maker.Launch(1, 64, 0, path);
 }
@@ -319,9 +335,13 @@ void FloatAtomics(const std::string& object, const std::string& path) {
 int main(int argc, char** argv) {
   using Scenario = std::function<void(const std::string&, const std::string&)>;
   std::map<std::string, Scenario> scenarios = {
-      {"plain", Plain}, {"globals", Globals},
-      {"chase", Chase}, {"dynamic_lds", DynamicLds},
-      {"clock", Clock}, {"float_atomics", FloatAtomics},
+      {"plain", Plain},
+      {"beside_arguments", BesideArguments},
+      {"globals", Globals},
+      {"chase", Chase},
+      {"dynamic_lds", DynamicLds},
+      {"clock", Clock},
+      {"float_atomics", FloatAtomics},
   };
   for (const char* scale :
        {"scale", "left_out", "false_memory", "false_kernel", "false_kernarg", "false_code"}) {
