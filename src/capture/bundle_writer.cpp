@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace rochound::capture {
 namespace {
@@ -17,8 +18,6 @@ bool IsZero(std::span<const std::byte> bytes) {
   return bytes.empty() || (bytes[0] == std::byte{0} &&
                            memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
-
-size_t PageAt(size_t at, size_t size) { return std::min<size_t>(kPageBytes, size - at); }
 
 }  // namespace
 
@@ -64,20 +63,31 @@ bool BundleWriter::AddRegionBytes(Phase phase, uint32_t region, uint64_t offset,
   return true;
 }
 
-bool BundleWriter::AddBefore(uint32_t region, uint64_t offset, std::span<const std::byte> piece) {
-  size_t begin = 0;  // of the run of pages that are not zero
-  size_t at = 0;
-  while (at < piece.size()) {
-    const size_t page = PageAt(at, piece.size());
-    const bool zero = IsZero(piece.subspan(at, page));
-    if (zero) {
-      if (!AddRun(Encoding::kRaw, region, offset + begin, piece.subspan(begin, at - begin)))
-        return false;
-      begin = at + page;
-    }
-    at += page;
+template <typename Classify>
+bool BundleWriter::AddPages(uint32_t region, uint64_t offset, std::span<const std::byte> piece,
+                            Classify classify) {
+  std::optional<Encoding> run;  // of the pages from begin on; none: they are not stored
+  size_t begin = 0;
+  const auto add = [&](size_t end) {
+    return !run || AddRun(*run, region, offset + begin, piece.subspan(begin, end - begin));
+  };
+  for (size_t at = 0; at < piece.size(); at += kPageBytes) {
+    const size_t page = std::min<size_t>(kPageBytes, piece.size() - at);
+    const std::optional<Encoding> encoding = classify(at, piece.subspan(at, page));
+    if (encoding == run) continue;
+    if (!add(at)) return false;
+    run = encoding;
+    begin = at;
   }
-  return AddRun(Encoding::kRaw, region, offset + begin, piece.subspan(begin));
+  return add(piece.size());
+}
+
+bool BundleWriter::AddBefore(uint32_t region, uint64_t offset, std::span<const std::byte> piece) {
+  return AddPages(region, offset, piece,
+                  [](size_t, std::span<const std::byte> page) -> std::optional<Encoding> {
+                    if (IsZero(page)) return std::nullopt;
+                    return Encoding::kRaw;
+                  });
 }
 
 bool BundleWriter::AddAfter(uint32_t region, uint64_t offset, std::span<const std::byte> piece) {
@@ -85,19 +95,16 @@ bool BundleWriter::AddAfter(uint32_t region, uint64_t offset, std::span<const st
   if (!ReadBack(region, offset, earlier)) return false;
   // The usual case first: most memory is not written by most launches.
   if (memcmp(earlier.data(), piece.data(), piece.size()) == 0) return true;
-  for (size_t at = 0; at < piece.size();) {
-    const auto page = piece.subspan(at, PageAt(at, piece.size()));
-    if (memcmp(page.data(), earlier.data() + at, page.size()) != 0 &&
-        !AddRun(IsZero(page) ? Encoding::kZeros : Encoding::kRaw, region, offset + at, page))
-      return false;
-    at += page.size();
-  }
-  return true;
+  return AddPages(region, offset, piece,
+                  [&](size_t at, std::span<const std::byte> page) -> std::optional<Encoding> {
+                    if (memcmp(page.data(), earlier.data() + at, page.size()) == 0)
+                      return std::nullopt;
+                    return IsZero(page) ? Encoding::kZeros : Encoding::kRaw;
+                  });
 }
 
 bool BundleWriter::AddRun(Encoding encoding, uint32_t region, uint64_t offset,
                           std::span<const std::byte> bytes) {
-  if (bytes.empty()) return true;
   const bool continues = open_ && extents().back().region == region &&
                          extents().back().encoding == encoding && End(extents().back()) == offset &&
                          offset % kChunkBytes != 0;

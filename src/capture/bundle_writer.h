@@ -51,6 +51,10 @@ class BundleWriter {
 
   bool AddBefore(uint32_t region, uint64_t offset, std::span<const std::byte> piece);
   bool AddAfter(uint32_t region, uint64_t offset, std::span<const std::byte> piece);
+  // The pages in runs of one encoding, as classify(offset in piece, page) says.
+  template <typename Classify>
+  bool AddPages(uint32_t region, uint64_t offset, std::span<const std::byte> piece,
+                Classify classify);
   // A run of pages of one encoding: continues the open extent or begins another.
   bool AddRun(Encoding encoding, uint32_t region, uint64_t offset,
               std::span<const std::byte> bytes);
