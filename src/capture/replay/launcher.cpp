@@ -100,10 +100,10 @@ Result<LoadedKernel> Launcher::Load(std::span<const std::byte> code_object,
   return kernel;
 }
 
-Result<void> Launcher::MakeQueue(uint32_t private_bytes) {
+Result<void> Launcher::MakeQueue() {
   const hsa_status_t status =
       hsa_queue_create(gpu_.handle, kQueuePackets, HSA_QUEUE_TYPE_SINGLE, OnQueueError, nullptr,
-                       private_bytes, UINT32_MAX, &queue_);
+                       UINT32_MAX, UINT32_MAX, &queue_);
   if (status != HSA_STATUS_SUCCESS) return HsaError("cannot make a queue", status);
   hsa_amd_profiling_set_profiler_enabled(queue_, 1);
   return {};

@@ -51,8 +51,8 @@ class Launcher {
   base::Result<LoadedKernel> Load(std::span<const std::byte> code_object,
                                   const std::string& symbol);
 
-  // Makes the queue, with enough scratch for kernels that need so much per work-item.
-  base::Result<void> MakeQueue(uint32_t private_bytes);
+  // Makes the queue. It gets scratch when a kernel first needs it, as HIP's queues do.
+  base::Result<void> MakeQueue();
   uint64_t queue_address() const;  // of what hidden_queue_ptr points to
 
   LaunchResult Launch(const Packet& packet);

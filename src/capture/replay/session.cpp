@@ -262,10 +262,7 @@ void Session::Load() {
   candidates_.reserve(1 + options_.hsacos.size());  // kernels refer to them
   LoadCaptured();
   for (const std::filesystem::path& file : options_.hsacos) LoadOther(file);
-  uint32_t scratch = 0;
-  for (const Candidate& candidate : candidates_)
-    scratch = std::max(scratch, candidate.packet.private_bytes);
-  Must(launcher_->MakeQueue(scratch));
+  Must(launcher_->MakeQueue());
   MakeRules();
   Took("load");
 }
