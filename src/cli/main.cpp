@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/capture_command.h"
 #include "cli/ctl_command.h"
+#include "cli/doctor_command.h"
 #include "cli/exit_codes.h"
 #include "cli/log_command.h"
 #include "cli/replay_command.h"
@@ -38,6 +39,7 @@ rochound::cli::Commands AllCommands(CLI::App& app) {
   commands.push_back(std::make_unique<CaptureCommand>(app));
   commands.push_back(std::make_unique<ShowCommand>(app));
   commands.push_back(std::make_unique<ReplayCommand>(app));
+  commands.push_back(std::make_unique<DoctorCommand>(app));
   commands.push_back(std::make_unique<LogCommand>(app));
   commands.push_back(std::make_unique<SoftgpuCommand>(app));
   return commands;

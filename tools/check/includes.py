@@ -41,8 +41,8 @@ PARTS = {
 FOREIGN = {
     "llvm/": ["softgpu/isa", "codeobj"],
     "llvm-c/": ["softgpu/isa", "codeobj"],
-    "hsa/": ["agent", "capture/replay", "softgpu"],
-    "hip/": ["agent"],
+    "hsa/": ["agent", "capture/replay", "doctor/probe", "softgpu"],
+    "hip/": ["agent", "doctor/probe"],
     "xf86drm": ["softgpu"],
     "amdgpu": ["softgpu"],
     "libdrm/": ["softgpu"],

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "cli/ask_machine.h"
+
+#include <sstream>
+#include <utility>
+
+#include "cli/installation.h"
+#include "cli/limited_run.h"
+#include "cli/progress_bar.h"
+#include "cli/run_environment.h"
+
+namespace rochound::cli {
+namespace {
+
+using doctor::Machine;
+using doctor::Runtime;
+
+Environment ReadEnvironment(const std::string& text) {
+  Environment environment;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t equals = line.find('=');
+    if (equals != std::string::npos && line[0] != '#')
+      environment[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  return environment;
+}
+
+void AskProbe(const Asking& asking, const Environment& environment,
+              const std::vector<std::string>& which, Runtime* hsa, Runtime* hip) {
+  const auto probe = FindBesideExecutable("../libexec/rochound/rochound-probe", "the probe");
+  if (!probe.ok()) {
+    for (Runtime* runtime : {hsa, hip})
+      if (runtime != nullptr) runtime->error = probe.error().message;
+    return;
+  }
+  std::vector<std::string> command = {probe.value().string()};
+  command.insert(command.end(), which.begin(), which.end());
+  ProgressBar bar("asking the GPU runtimes");
+  const double limit = std::chrono::duration<double>(asking.limit).count();
+  const auto run = RunLimited(command, Lines(environment), asking.limit,
+                              [&](double seconds) { bar.Show(seconds / limit); });
+  if (!run.ok()) {
+    for (Runtime* runtime : {hsa, hip})
+      if (runtime != nullptr) runtime->error = run.error().message;
+    return;
+  }
+  doctor::ReadProbe(run.value().out, run.value().ok() ? "" : run.value().End(), hsa, hip);
+}
+
+void AskSmi(const Asking& asking, const Environment& environment, Runtime* smi) {
+  const auto run = RunLimited({"amd-smi", "static", "--asic", "--json"}, Lines(environment),
+                              std::min(asking.limit, std::chrono::milliseconds(10000)));
+  if (!run.ok()) return;  // not installed
+  if (run.value().ok()) {
+    *smi = doctor::ReadSmi(run.value().out);
+  } else {
+    smi->asked = true;
+    smi->error = run.value().End();
+  }
+}
+
+void ReadAnswers(Machine* machine) {
+  auto& runtimes = machine->runtimes;
+  if (const auto probe = machine->root.Read("/probe.jsonl"))
+    doctor::ReadProbe(*probe, machine->root.ReadLine("/probe.end").value_or(""), &runtimes.hsa,
+                      &runtimes.hip);
+  if (const auto probe = machine->root.Read("/probe-without-wgp.jsonl"))
+    doctor::ReadProbe(*probe, "", nullptr, &runtimes.hip_without_wgp);
+  if (const auto smi = machine->root.Read("/amd-smi.json")) runtimes.smi = doctor::ReadSmi(*smi);
+}
+
+}  // namespace
+
+Machine AskMachine(const Asking& asking) {
+  Machine machine{doctor::Sysroot(asking.root)};
+  machine.kfd = doctor::ReadKfd(machine.root);
+  machine.drm = doctor::ReadDrm(machine.root);
+  if (!machine.root.is_this_machine()) {
+    machine.environment = ReadEnvironment(machine.root.Read("/environment").value_or(""));
+    ReadAnswers(&machine);
+    return machine;
+  }
+  machine.environment = CurrentEnvironment();
+  if (!asking.runtimes) return machine;
+  auto& runtimes = machine.runtimes;
+  AskProbe(asking, machine.environment, {"hsa", "hip"}, &runtimes.hsa, &runtimes.hip);
+  AskSmi(asking, machine.environment, &runtimes.smi);
+  // Only where it may explain something: HIP says half of what the driver says.
+  for (const auto& gpu : runtimes.hip.gpus) {
+    const bool half = std::any_of(machine.kfd.begin(), machine.kfd.end(), [&](const auto& kfd) {
+      return gpu.compute_units == kfd.compute_units() / 2;
+    });
+    if (!half || !runtimes.hip_without_wgp.gpus.empty()) continue;
+    Environment environment = machine.environment;
+    environment["GPU_ENABLE_WGP_MODE"] = "0";
+    AskProbe(asking, environment, {"hip"}, nullptr, &runtimes.hip_without_wgp);
+    break;
+  }
+  return machine;
+}
+
+}  // namespace rochound::cli

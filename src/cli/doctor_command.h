@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// `rochound doctor`: what is this GPU, what is around it, and what is wrong with either. See
+// command.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "doctor/finding.h"
+
+namespace rochound::cli {
+
+class DoctorCommand : public Command {
+ public:
+  explicit DoctorCommand(CLI::App& app);
+
+  const char* examples() const override;
+  int Run(const std::vector<std::string>& program) override;
+
+ private:
+  int Usage(const std::string& problem) const;
+  int Print(const doctor::Report& report) const;
+
+  std::string root_ = "/";
+  double limit_ = 20;
+  bool json_ = false;
+  bool all_ = false;
+  bool files_only_ = false;
+  std::vector<std::string> stray_;
+};
+
+}  // namespace rochound::cli

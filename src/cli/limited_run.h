@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs a program to its end or until its time is up, and keeps what it said. For commands that ask
+// other programs (the doctor), on main's thread. The program gets no input; when its time is up,
+// its whole process group is killed.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace rochound::cli {
+
+struct LimitedRun {
+  std::string out;  // at most kMostOutput of each; the rest is read and dropped
+  std::string err;
+  int exit_code = -1;      // -1: it did not exit
+  int signal = 0;          // 0: none
+  bool timed_out = false;  // and was killed for it
+  double seconds = 0;
+
+  bool ok() const { return exit_code == 0; }
+  // "ended with exit code 3", "was killed by signal 11 (Segmentation fault)", ...
+  std::string End() const;
+};
+
+inline constexpr size_t kMostOutput = size_t{4} << 20;
+
+// environment: lines NAME=value. waiting: called about ten times a second, to show progress; may be
+// empty. Fails if the program cannot be started.
+base::Result<LimitedRun> RunLimited(const std::vector<std::string>& program,
+                                    const std::vector<std::string>& environment,
+                                    std::chrono::milliseconds limit,
+                                    const std::function<void(double seconds)>& waiting = {});
+
+}  // namespace rochound::cli
