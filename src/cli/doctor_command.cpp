@@ -14,6 +14,7 @@
 #include "cli/ask_machine.h"
 #include "cli/exit_codes.h"
 #include "cli/usage_formatter.h"
+#include "doctor/fault/explain.h"
 
 namespace rochound::cli {
 namespace {
@@ -42,6 +43,7 @@ Examples:
   rochound doctor --json | jq '.gpus[0].facts[] | select(.verdict == "wrong")'
   rochound softgpu --gpu rx6800xt -- rochound doctor
   rochound doctor --root ./copy             a copy of another machine's /sys, /proc, ...
+  rochound doctor --fault trace.rpd.fault   why a GPU failed in a run that was recorded
 
 Each fact is shown as every source tells it: KFD and DRM (the kernel driver's
 files), HSA and HIP (asked in a process of their own, so that a broken runtime
@@ -66,6 +68,9 @@ DoctorCommand::DoctorCommand(CLI::App& app)
       ->type_name("S")
       ->check(CLI::Range(0.1, 3600.0));
   subcommand_->add_flag("--files-only", files_only_, "Start no program, load no runtime");
+  subcommand_
+      ->add_option("--fault", fault_, "Explain why a GPU failed, from what rochound run kept")
+      ->type_name("FOLDER");
   subcommand_->add_option("stray", stray_)->group("");  // only to say what is wrong with it
 }
 
@@ -86,9 +91,20 @@ int DoctorCommand::Print(const doctor::Report& report) const {
   return ExitCode(report.Worst());
 }
 
+int DoctorCommand::ExplainFault() const {
+  const auto explained = doctor::ExplainFault(fault_);
+  if (!explained.ok()) {
+    base::LogError(explained.error().message);
+    return kExitSetup;
+  }
+  fmt::print("{}", json_ ? FaultJson(explained.value()) : FaultText(explained.value()));
+  return kExitSuccess;
+}
+
 int DoctorCommand::Run(const std::vector<std::string>& program) {
   if (!stray_.empty()) return Usage(fmt::format("what is '{}'?", stray_[0]));
   if (!program.empty()) return Usage("looking at a program is not possible yet");
+  if (!fault_.empty()) return ExplainFault();
   std::error_code error;
   if (!std::filesystem::is_directory(root_, error))
     return Usage(fmt::format("--root: there is no folder '{}'", root_));

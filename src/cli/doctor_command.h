@@ -21,9 +21,11 @@ class DoctorCommand : public Command {
 
  private:
   int Usage(const std::string& problem) const;
+  int ExplainFault() const;
   int Print(const doctor::Report& report) const;
 
   std::string root_ = "/";
+  std::string fault_;
   double limit_ = 20;
   bool json_ = false;
   bool all_ = false;

@@ -301,12 +301,11 @@ class Judge {
     if (target_ == nullptr || !target_->wgp) return;
     const uint64_t wgps = kfd_.compute_units() / 2;
     const bool counted = Set("GPU_ENABLE_WGP_MODE") != "0" && Set("ROC_GLOBAL_CU_MASK").empty();
-    Fact& fact = Add(
-        "work-group processors",
-        {{"KFD", wgps},
-         {"HIP", counted ? Hip(&RuntimeGpu::compute_units) : std::nullopt},
-         {"known", Over(Known(&KnownGpu::compute_units), 2)}},
-        Plain);
+    Fact& fact = Add("work-group processors",
+                     {{"KFD", wgps},
+                      {"HIP", counted ? Hip(&RuntimeGpu::compute_units) : std::nullopt},
+                      {"known", Over(Known(&KnownGpu::compute_units), 2)}},
+                     Plain);
     // Where the numbers differ, the compute units have said so already.
     const bool same = std::all_of(fact.said.begin(), fact.said.end(), [&](const Said& said) {
       return said.value == fact.said[0].value;

@@ -48,7 +48,8 @@ class Library {
 
   std::string Path() const {
     link_map* map = nullptr;
-    if (dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr) return {};
+    if (dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr)
+      return {};
     char resolved[PATH_MAX];
     return realpath(map->l_name, resolved) != nullptr ? resolved : map->l_name;
   }
@@ -209,7 +210,8 @@ void AskHsa(const std::string& chosen) {
   if (const hsa_status_t status = hsa.init(); status != HSA_STATUS_SUCCESS)
     return failed("hsa_init: " + text(status));
   const char* version = nullptr;
-  if (hsa.system_info(HSA_AMD_SYSTEM_INFO_BUILD_VERSION, static_cast<void*>(&version)) == HSA_STATUS_SUCCESS &&
+  if (hsa.system_info(HSA_AMD_SYSTEM_INFO_BUILD_VERSION, static_cast<void*>(&version)) ==
+          HSA_STATUS_SUCCESS &&
       version != nullptr)
     answer["version"] = version;
   bool yes = false;
@@ -246,11 +248,10 @@ Json HipGpu(const hipDeviceProp_t& properties) {
 void AskHip(const std::string& chosen) {
   Json answer = {{"runtime", "hip"}};
   const Library library(
-      !chosen.empty()
-          ? std::vector<std::string>{chosen}
-          : std::vector<std::string>{kOwnHip,
-                                     "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
-                                     "libamdhip64.so", "/opt/rocm/lib/libamdhip64.so"});
+      !chosen.empty() ? std::vector<std::string>{chosen}
+                      : std::vector<std::string>{kOwnHip, "libamdhip64.so.7", "libamdhip64.so.6",
+                                                 "libamdhip64.so.5", "libamdhip64.so",
+                                                 "/opt/rocm/lib/libamdhip64.so"});
   const auto failed = [&answer](const std::string& why) {
     answer["error"] = why;
     Print(answer);
