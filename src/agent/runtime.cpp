@@ -14,6 +14,7 @@
 #include "agent/code_objects.h"
 #include "agent/copies.h"
 #include "agent/faults.h"
+#include "agent/override.h"
 #include "agent/queues.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -117,6 +118,7 @@ void TakeTable(HsaApiTable* table) {
   HookCopies(table->core_, table->amd_ext_);
   HookSymbols(table->core_);
   ListenForFaults();
+  HookOverrides(table->core_);
   HookAllocations(table->amd_ext_);
   if (CaptureAsked()) HookCodeObjects(table->core_);
   HookCalls(table);

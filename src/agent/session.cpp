@@ -21,6 +21,7 @@
 #include "agent/copies.h"
 #include "agent/faults.h"
 #include "agent/launch_alone.h"
+#include "agent/override.h"
 #include "agent/queues.h"
 #include "agent/range_switch.h"
 #include "agent/runtime.h"
@@ -230,6 +231,7 @@ void SetUpLocked() {
   if (!once) {
     once = true;
     SetSettings(ReadSettings());
+    PrepareOverrides();
     pthread_atfork(nullptr, nullptr, InForkedChild);
     atexit(AtExit);
     SwitchFromOutside(settings().start_on && settings().delay_ns == 0);

@@ -58,6 +58,7 @@ Examples:
   rochound run -o train.rpd --hsa --stacks -- python3 train.py
   rochound run --last 30s -- ./server       what happened just before the end
   rochound run --jsonl - -- ./vector_add    one JSON object per call
+  rochound run --override cu=72 -- ./app    HIP answers 72 compute units, not 36
   rochound run --softgpu mi300x -- ./vector_add
   sqlite3 trace.rpd 'select * from top'
 
@@ -97,6 +98,8 @@ RunCommand::RunCommand(CLI::App& app)
   text("--delay", recording_.delay, "5s", "Start recording so long after the program");
   text("--duration", recording_.duration, "10s", "Stop recording after this time");
   text("--range", recording_.range, "NAME", "Record only inside roctx ranges of this name");
+  text("--override", recording_.overrides, "cu=72,...",
+       "Correct what HIP and HSA say about GPUs: cu, clock (MHz), memory (GiB), name");
   text("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
   subcommand_->add_flag("--log-only", log_only_, "Leave the flight log as it is; make no trace");
   subcommand_->add_flag("-q,--quiet", quiet_, "No summary");
@@ -118,6 +121,9 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
     return "--log-only makes no output";
   if (!recording_.last.empty() && !IsTime(recording_.last) && !IsSize(recording_.last))
     return fmt::format("--last: '{}' is neither a time (30s) nor a size (64MiB)", recording_.last);
+  if (!IsOverrides(recording_.overrides))
+    return fmt::format("--override: '{}' is not made of cu=N, clock=MHZ, memory=GIB, name=TEXT",
+                       recording_.overrides);
   for (const auto& [name, value] :
        {std::pair("--delay", &recording_.delay), std::pair("--duration", &recording_.duration)}) {
     if (!value->empty() && !IsTime(*value))

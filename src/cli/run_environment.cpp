@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <initializer_list>
+#include <regex>
+#include <sstream>
 
 #include "cli/installation.h"
 #include "cli/preload.h"
@@ -85,6 +87,7 @@ void SetRecording(const Recording& recording, Environment* environment) {
   set("ROCHOUND_DELAY", recording.delay);
   set("ROCHOUND_DURATION", recording.duration);
   set("ROCHOUND_RANGE", recording.range);
+  set("ROCHOUND_OVERRIDE", recording.overrides);
 
   const char* const preload = variables.count("LD_PRELOAD") ? variables["LD_PRELOAD"].c_str() : "";
   const std::string with_runtime = WithSanitizerRuntime(preload);
@@ -92,6 +95,14 @@ void SetRecording(const Recording& recording, Environment* environment) {
 }
 
 bool IsTime(const std::string& text) { return IsQuantity(text, {"", "s", "ms", "us", "m"}); }
+bool IsOverrides(const std::string& text) {
+  static const std::regex kPart("(cu|clock|memory)=[1-9][0-9]{0,8}|name=[^,]+");
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');)
+    if (!std::regex_match(part, kPart)) return false;
+  return true;
+}
+
 bool IsSize(const std::string& text) { return IsQuantity(text, {"KiB", "MiB", "GiB"}); }
 
 }  // namespace rochound::cli

@@ -26,10 +26,11 @@ struct Recording {
   bool hsa = false;
   bool stacks = false;
   bool start_off = false;
-  std::string last;      // "30s" or "64MiB"; empty: keep all
-  std::string delay;     // "5s"; empty: at once
-  std::string duration;  // "10s"; empty: to the end
-  std::string range;     // a roctx range's name; empty: everywhere
+  std::string last;       // "30s" or "64MiB"; empty: keep all
+  std::string delay;      // "5s"; empty: at once
+  std::string duration;   // "10s"; empty: to the end
+  std::string overrides;  // "cu=72"; empty: answers as they are
+  std::string range;      // a roctx range's name; empty: everywhere
 };
 
 // Adds what the recording needs.
@@ -38,5 +39,7 @@ void SetRecording(const Recording& recording, Environment* environment);
 // Whether text is a time as the agent reads it (500ms, 30s, 2m), or a size (64MiB, 1GiB).
 bool IsTime(const std::string& text);
 bool IsSize(const std::string& text);
+// Whether the agent understands it as overrides: cu=72,clock=2250,memory=16,name=Text.
+bool IsOverrides(const std::string& text);
 
 }  // namespace rochound::cli

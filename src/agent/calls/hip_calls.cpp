@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
+#include "agent/calls/hip_override.h"
 #include "agent/calls/hip_table_finder.h"
 #include "agent/calls/hip_tables.h"
 #include "agent/calls/hip_tracer.h"
@@ -46,7 +48,17 @@ void MakeRuntimeTable(void* handle) {
   if (const auto name = reinterpret_cast<NameOf>(dlsym(handle, "hipApiName"))) name(1);
 }
 
-void Install(const std::vector<const HipTableEntry*>& entries, void* table) {
+using Entries = std::vector<const HipTableEntry*>;
+
+bool HasEntry(const char* function, const void* context) {
+  for (const HipTableEntry* entry : *static_cast<const Entries*>(context))
+    if (strcmp(entry->function, function) == 0) return true;
+  return false;
+}
+
+void Install(const Entries& entries, HipTable kind, void* table) {
+  // Underneath the recorders, so that the trace shows what the program gets.
+  if (kind == HipTable::kRuntime) OverrideHipTable(table, HasEntry, &entries);
   for (const HipTableEntry* entry : entries) entry->install(table);
 }
 
@@ -61,7 +73,7 @@ void TakeFoundTables() {
     if (table == nullptr || HasHipTable(kind)) continue;
     const std::vector<const HipTableEntry*> entries =
         CheckedEntries(first_hip->library, first_hip->handle, kind, SizeOf(table));
-    if (!entries.empty() && ClaimHipTable(kind)) Install(entries, table);
+    if (!entries.empty() && ClaimHipTable(kind)) Install(entries, kind, table);
   }
 }
 
@@ -130,7 +142,7 @@ void TakeHipTable(HipTable kind, uint64_t version, void* table) {
       if (library.base == reinterpret_cast<uintptr_t>(owner.dli_fbase))
         entries = CheckedEntries(library, HandleOf(library), kind, SizeOf(table));
   }
-  if (!entries.empty() && ClaimHipTable(kind)) Install(entries, table);
+  if (!entries.empty() && ClaimHipTable(kind)) Install(entries, kind, table);
 }
 
 void SettleHip() {

@@ -9,6 +9,7 @@
 
 #include "agent/calls/call.h"
 #include "agent/calls/functions.h"
+#include "agent/calls/hip_override.h"
 #include "agent/calls/hip_traced_functions.h"
 
 namespace rochound::agent {
@@ -66,6 +67,7 @@ void Left(uint32_t id, const hip_api_data_t& data) {
   if (!traced_call.open) return;
   traced_call.open = false;
   const uint64_t end = Tsc();
+  OverrideTracedAnswer(id, data);
   const hipError_t result = kResultIsLastError ? ResultOf(traced_call.call.thread) : hipSuccess;
   const TracedFunction& function = Traced(id);
   uint64_t words[kMaxTracedWords];
