@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capture/replay/read_ahead.h"
+
 namespace rochound::capture::replay {
 namespace {
 
@@ -33,30 +35,35 @@ Memory::Memory(const Bundle& bundle, Runtime& runtime, const Gpu& gpu, Copier& c
 }
 
 Result<void> Memory::FillAll(const Progress& progress) {
-  uint64_t total = 0;
-  uint64_t done = 0;
-  for (const Region& region : regions()) total += region.taken ? region.size : 0;
+  // What is stored comes through the host, everything else is zeros.
+  std::vector<ReadAhead::Chunk> stored;
   for (uint32_t i = 0; i < regions().size(); ++i) {
     const Region& region = regions()[i];
     if (!region.taken) continue;
     const std::span<const Extent> extents = bundle_.before(i);
     size_t next = 0;
+    uint64_t zeros = 0;  // where they began
     for (uint64_t offset = 0; offset < region.size; offset += kChunkBytes) {
       const uint64_t size = std::min(kChunkBytes, region.size - offset);
       while (next < extents.size() && End(extents[next]) <= offset) ++next;
-      if (next == extents.size() || extents[next].offset >= offset + size) {
-        ROCHOUND_CHECK(copier_.WriteZeros(region.base + offset, size));
-      } else {
-        ROCHOUND_CHECK(
-            copier_.Write(region.base + offset, size, [&](uint64_t at, std::span<std::byte> into) {
-              return Read(i, offset + at, into, Phase::kBefore);
-            }));
-      }
-      done += size;
-      if (progress) progress(static_cast<double>(done) / static_cast<double>(total));
+      if (next == extents.size() || extents[next].offset >= offset + size) continue;
+      stored.push_back({i, offset, size});
+      if (zeros < offset) ROCHOUND_CHECK(copier_.WriteZeros(region.base + zeros, offset - zeros));
+      zeros = offset + size;
     }
+    if (zeros < region.size)
+      ROCHOUND_CHECK(copier_.WriteZeros(region.base + zeros, region.size - zeros));
   }
-  return {};
+  ReadAhead ahead(bundle_, Phase::kBefore, stored);
+  for (size_t i = 0; i < stored.size(); ++i) {
+    const auto bytes = ahead.Next();
+    damaged_ |= !bytes.ok();
+    if (!bytes.ok()) return bytes.error();
+    ROCHOUND_CHECK(
+        copier_.Queue(regions()[stored[i].region].base + stored[i].offset, bytes.value()));
+    if (progress) progress(static_cast<double>(i) / static_cast<double>(stored.size()));
+  }
+  return copier_.Flush();
 }
 
 Result<void> Memory::FillImage(Image* image) {
@@ -102,17 +109,20 @@ Result<void> Memory::Read(uint32_t region, uint64_t offset, std::span<std::byte>
   return read;
 }
 
-Result<void> Memory::Expected(uint32_t region, uint64_t offset, std::span<std::byte> into,
-                              Phase phase) const {
-  ROCHOUND_CHECK(Read(region, offset, into, phase));
-  const uint64_t address = regions()[region].base + offset;
+void Memory::Overlay(uint64_t address, std::span<std::byte> bytes) const {
   for (const Patch& patch : patches_) {
-    if (patch.address < address || patch.address + 8 > address + into.size()) continue;
-    std::byte* const word = into.data() + (patch.address - address);
+    if (patch.address < address || patch.address + 8 > address + bytes.size()) continue;
+    std::byte* const word = bytes.data() + (patch.address - address);
     // What the launch itself changed is expected as it was.
     if (memcmp(word, &patch.captured, sizeof(patch.captured)) == 0)
       memcpy(word, &patch.here, sizeof(patch.here));
   }
+}
+
+Result<void> Memory::Expected(uint32_t region, uint64_t offset, std::span<std::byte> into,
+                              Phase phase) const {
+  ROCHOUND_CHECK(Read(region, offset, into, phase));
+  Overlay(regions()[region].base + offset, into);
   return {};
 }
 
@@ -121,33 +131,32 @@ bool Memory::Comparable(uint32_t region) const {
   return regions()[region].kind != "kernarg" || !bundle_.after(region).empty();
 }
 
-Result<void> Memory::VerifyPart(uint32_t region, uint64_t offset, uint64_t size, const Image& image,
-                                Differences* differences,
-                                const std::function<void(uint64_t)>& done) {
-  const uint64_t base = regions()[region].base;
-  std::vector<std::byte> expected(std::min(size, Copier::kChunk));
-  return copier_.Read(
-      base + offset, size, [&](uint64_t at, std::span<const std::byte> got) -> Result<void> {
-        const std::span<std::byte> wanted(expected.data(), got.size());
-        ROCHOUND_CHECK(Expected(region, offset + at, wanted, Phase::kAfter));
-        differences->Compare(region, base, base + offset + at, wanted, got, &image.map);
-        if (done) done(got.size());
-        return {};
-      });
-}
-
 Result<void> Memory::VerifyAll(Image* image, Differences* differences, const Progress& progress) {
-  uint64_t total = 0;
-  uint64_t done = 0;
-  for (const Region& region : regions()) total += region.taken ? region.size : 0;
-  Differences unknown(differences->rules());
+  std::vector<ReadAhead::Chunk> chunks;
   for (uint32_t i = 0; i < regions().size(); ++i) {
     if (!regions()[i].taken || static_cast<int32_t>(i) == image_region_) continue;
+    for (uint64_t offset = 0; offset < regions()[i].size; offset += kChunkBytes)
+      chunks.push_back({i, offset, std::min(kChunkBytes, regions()[i].size - offset)});
+  }
+  Differences unknown(differences->rules());
+  ReadAhead ahead(bundle_, Phase::kAfter, chunks);
+  size_t done = 0;
+  for (uint32_t i = 0; i < regions().size(); ++i) {
+    if (!regions()[i].taken || static_cast<int32_t>(i) == image_region_) continue;
+    const uint64_t base = regions()[i].base;
     Differences* const into = Comparable(i) ? differences : &unknown;
-    ROCHOUND_CHECK(VerifyPart(i, 0, regions()[i].size, *image, into, [&](uint64_t size) {
-      done += size;
-      if (progress) progress(static_cast<double>(done) / static_cast<double>(total));
-    }));
+    ROCHOUND_CHECK(
+        copier_.Read(base, regions()[i].size,
+                     [&](uint64_t offset, std::span<const std::byte> got) -> Result<void> {
+                       const auto expected = ahead.Next();
+                       damaged_ |= !expected.ok();
+                       if (!expected.ok()) return expected.error();
+                       Overlay(base + offset, expected.value());
+                       into->Compare(i, base, base + offset, expected.value(), got, &image->map);
+                       if (progress)
+                         progress(static_cast<double>(++done) / static_cast<double>(chunks.size()));
+                       return {};
+                     }));
   }
   if (!unknown.pages().runs().empty() && notes_.empty())
     notes_.push_back(
@@ -160,11 +169,18 @@ Result<void> Memory::VerifyAll(Image* image, Differences* differences, const Pro
 }
 
 Result<void> Memory::VerifyChanged(Image* image, Differences* differences) {
+  std::vector<std::byte> expected;
   for (const Range& run : changed_.runs()) {
     const auto region = static_cast<uint32_t>(RegionAt(regions(), run.base));
     if (!Comparable(region)) continue;
-    ROCHOUND_CHECK(
-        VerifyPart(region, run.base - regions()[region].base, run.size, *image, differences, {}));
+    const uint64_t base = regions()[region].base;
+    ROCHOUND_CHECK(copier_.Read(
+        run.base, run.size, [&](uint64_t at, std::span<const std::byte> got) -> Result<void> {
+          expected.resize(got.size());
+          ROCHOUND_CHECK(Expected(region, run.base - base + at, expected, Phase::kAfter));
+          differences->Compare(region, base, run.base + at, expected, got, &image->map);
+          return {};
+        }));
   }
   return image->changes ? VerifyImage(image, differences) : Result<void>();
 }

@@ -65,13 +65,11 @@ class Memory {
   const std::vector<Region>& regions() const { return bundle_.manifest().regions; }
   base::Result<void> Read(uint32_t region, uint64_t offset, std::span<std::byte> into,
                           Phase phase) const;
-  // The same with what is different on purpose.
+  // Puts in what is different on purpose.
+  void Overlay(uint64_t address, std::span<std::byte> bytes) const;
   base::Result<void> Expected(uint32_t region, uint64_t offset, std::span<std::byte> into,
                               Phase phase) const;
   bool Comparable(uint32_t region) const;
-  base::Result<void> VerifyPart(uint32_t region, uint64_t offset, uint64_t size, const Image& image,
-                                Differences* differences,
-                                const std::function<void(uint64_t)>& done);
   base::Result<void> VerifyImage(Image* image, Differences* differences);
 
   const Bundle& bundle_;

@@ -271,8 +271,7 @@ Result<void> Copier::Write(uint64_t address, uint64_t size, const Fill& fill) {
     ROCHOUND_CHECK(Begin(buffer, Pointer(address + offset), gpu_.handle, buffers_[buffer],
                          runtime_.cpu(), part));
   }
-  ROCHOUND_CHECK(Wait(0));
-  return Wait(1);
+  return Flush();
 }
 
 Result<void> Copier::Write(uint64_t address, std::span<const std::byte> bytes) {
@@ -281,6 +280,19 @@ Result<void> Copier::Write(uint64_t address, std::span<const std::byte> bytes) {
                  memcpy(into.data(), bytes.data() + offset, into.size());
                  return {};
                });
+}
+
+Result<void> Copier::Queue(uint64_t address, std::span<const std::byte> bytes) {
+  const int buffer = std::exchange(next_, next_ ^ 1);
+  ROCHOUND_CHECK(Wait(buffer));
+  memcpy(buffers_[buffer], bytes.data(), bytes.size());
+  return Begin(buffer, Pointer(address), gpu_.handle, buffers_[buffer], runtime_.cpu(),
+               bytes.size());
+}
+
+Result<void> Copier::Flush() {
+  ROCHOUND_CHECK(Wait(0));
+  return Wait(1);
 }
 
 Result<void> Copier::WriteZeros(uint64_t address, uint64_t size) {

@@ -95,6 +95,9 @@ class Copier {
   // Asks for the bytes chunk by chunk, at multiples of kChunk from the address.
   base::Result<void> Write(uint64_t address, uint64_t size, const Fill& fill);
   base::Result<void> Write(uint64_t address, std::span<const std::byte> bytes);
+  // The same without waiting for the last ones: at most kChunk bytes, which are copied at once.
+  base::Result<void> Queue(uint64_t address, std::span<const std::byte> bytes);
+  base::Result<void> Flush();
   base::Result<void> WriteZeros(uint64_t address, uint64_t size);
   base::Result<void> Read(uint64_t address, uint64_t size, const Take& take);
   base::Result<void> Read(uint64_t address, std::span<std::byte> into);
@@ -112,6 +115,7 @@ class Copier {
   std::byte* buffers_[2] = {};
   std::byte* zeros_ = nullptr;  // on the GPU
   hsa_signal_t signals_[2]{};
+  int next_ = 0;  // buffer for Queue
 };
 
 }  // namespace rochound::capture::replay
