@@ -54,7 +54,7 @@ class Maker {
       if (each.name.find(kernel) != std::string::npos) kernel_ = &each;
     Require(kernel_ != nullptr, "no kernel " + kernel);
     loaded_ = Get(launcher_->Load(Bytes(), kernel_->symbol));
-    Check(launcher_->MakeQueue(loaded_.private_bytes));
+    Check(launcher_->MakeQueue());
     kernarg_.resize(kernel_->kernarg_segment_size);
     kernarg_place_ = Get(runtime_->AllocateKernarg(gpu_, 4096));
     memset(kernarg_place_, 0, 4096);
