@@ -131,6 +131,9 @@ class Exporter {
       : bundle_(bundle), object_(object), kernel_(kernel), manifest_(std::move(manifest)) {
     const int32_t image = FindRegion(manifest_, manifest_.code_object.loaded.base);
     if (image >= 0 && Of(image).taken && Of(image).kind == "code_object") image_ = &Of(image);
+    for (const Phase phase : {Phase::kBefore, Phase::kAfter}) {
+      for (const Extent& extent : bundle_.extents(phase)) memory_bytes_ += extent.bytes + 16;
+    }
   }
 
   Result<void> Write(const fs::path& folder, const std::function<void(uint64_t, uint64_t)>& tell) {
@@ -149,22 +152,14 @@ class Exporter {
  private:
   const Region& Of(int32_t index) const { return manifest_.regions[static_cast<size_t>(index)]; }
 
-  uint64_t MemoryBytes() const {
-    uint64_t bytes = 0;
-    for (const Phase phase : {Phase::kBefore, Phase::kAfter}) {
-      for (const Extent& extent : bundle_.extents(phase)) bytes += extent.bytes + 16;
-    }
-    return bytes;
-  }
-
   Result<void> CheckRoom(const fs::path& folder) const {
     struct statvfs status{};
     if (statvfs(folder.c_str(), &status) != 0) return {};
     const uint64_t room = uint64_t{status.f_bavail} * status.f_frsize;
-    if (room > MemoryBytes() + (64 << 20)) return {};
+    if (room > memory_bytes_ + (64 << 20)) return {};
     return Error{
         fmt::format("the launch has {} MB of memory, and on the disk of '{}' are {} MB free",
-                    MemoryBytes() >> 20, folder.string(), room >> 20)};
+                    memory_bytes_ >> 20, folder.string(), room >> 20)};
   }
 
   // An address, a size, the bytes; see main.cpp.
@@ -179,7 +174,7 @@ class Exporter {
       file.Write(std::as_bytes(std::span(head)));
       file.Write(bytes);
       done_ += extent.bytes + 16;
-      if (*tell_) (*tell_)(done_, MemoryBytes());
+      if (*tell_) (*tell_)(done_, memory_bytes_);
     }
     return file.Close();
   }
@@ -210,15 +205,15 @@ class Exporter {
 
   std::string Arguments() const {
     std::string text;
-    for (const Argument& argument : manifest_.arguments) {
+    for (size_t i = 0; i < manifest_.arguments.size(); ++i) {
+      const Argument& argument = manifest_.arguments[i];
       if (argument.region < 0) continue;
       const Region& region = Of(argument.region);
       std::string type = argument.type_name;  // "float const*" -> "float const"
       if (type.ends_with('*')) type.pop_back();
       text += fmt::format(
           "    {{{}, {}, {:#x}, {:#x}}},\n",
-          Literal(argument.name.empty() ? fmt::format("argument at {}", argument.offset)
-                                        : argument.name),
+          Literal(argument.name.empty() ? fmt::format("argument {}", i) : argument.name),
           Literal(type), region.base + argument.region_offset, region.base + region.size);
     }
     return text;
@@ -350,6 +345,7 @@ arguments and the memory before and after. **The data are those of the program t
   const Manifest manifest_;
   const Region* image_ = nullptr;  // of the code object, if it was taken
   const std::function<void(uint64_t, uint64_t)>* tell_ = nullptr;
+  uint64_t memory_bytes_ = 0;  // of before.bin and expected.bin
   uint64_t done_ = 0;
 };
 

@@ -79,6 +79,24 @@ TEST(Manifest, SaysWhichFieldIsWrong) {
             std::string::npos);
 }
 
+// Every field of every object stands in the page that describes the format.
+void ExpectDescribed(const json& value, const std::string& page) {
+  for (const auto& [name, inner] : value.items()) {
+    if (value.is_object()) {
+      EXPECT_TRUE(page.find("`" + name + "`") != std::string::npos ||
+                  page.find("`" + name + "[]`") != std::string::npos)
+          << name;
+    }
+    if (inner.is_structured()) ExpectDescribed(inner, page);
+  }
+}
+
+TEST(Manifest, IsDescribed) {
+  Manifest manifest = SmallLaunch().manifest;
+  manifest.arguments.resize(1);
+  ExpectDescribed(json::parse(ToJson(manifest)), base::ReadFile(ROCHOUND_TEST_FORMAT_PAGE).value());
+}
+
 TEST(Manifest, RefusesWhatCannotBeTrue) {
   const auto expect = [](const std::string& message, const std::function<void(json&)>& change) {
     EXPECT_NE(RefusalWith(change).find(message), std::string::npos)

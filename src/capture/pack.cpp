@@ -29,15 +29,15 @@ namespace fs = std::filesystem;
 using base::Error;
 using base::Result;
 
-// What is compressed before the next lot is written; two lots are in memory at once.
-constexpr uint64_t kLotBytes = 32 << 20;
-constexpr size_t kLotExtents = 8192;
+// What is compressed before the next lot is written, per thread; two lots are in memory at once.
+constexpr uint64_t kLotBytes = 4 * kChunkBytes;
+constexpr size_t kLotExtents = 4096;
 
 // Runs work(index) for all indexes on several threads. Start returns at once, Wait with the first
 // error.
 class Crew {
  public:
-  explicit Crew(unsigned threads) : threads_(std::max(1u, threads)) {}
+  explicit Crew(unsigned threads) : threads_(threads) {}
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
   ~Crew() { (void)Wait(); }
@@ -117,7 +117,8 @@ class Packer {
          const std::function<void(uint64_t, uint64_t)>& progress)
       : from_(from),
         options_(options),
-        threads_(options.threads != 0 ? options.threads : std::thread::hardware_concurrency()),
+        threads_(std::clamp(
+            options.threads != 0 ? options.threads : std::thread::hardware_concurrency(), 1u, 128u)),
         progress_(progress) {
     for (const Phase phase : {Phase::kBefore, Phase::kAfter}) {
       for (const Extent& extent : from.extents(phase)) {
@@ -172,10 +173,11 @@ class Packer {
  private:
   Error Failed() const { return Error{directory_.error()}; }
 
-  static size_t LotEnd(std::span<const Extent> extents, size_t begin) {
+  size_t LotEnd(std::span<const Extent> extents, size_t begin) const {
     uint64_t bytes = 0;
     size_t end = begin;
-    while (end < extents.size() && end - begin < kLotExtents && bytes < kLotBytes)
+    while (end < extents.size() && end - begin < kLotExtents * threads_ &&
+           bytes < kLotBytes * threads_)
       bytes += extents[end++].bytes;
     return end;
   }
