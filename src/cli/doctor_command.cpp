@@ -8,13 +8,20 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <system_error>
 
 #include "base/log.h"
 #include "cli/ask_machine.h"
 #include "cli/exit_codes.h"
+#include "cli/limited_run.h"
+#include "cli/run_environment.h"
 #include "cli/usage_formatter.h"
+#include "doctor/access.h"
 #include "doctor/fault/explain.h"
+#include "doctor/libraries.h"
+#include "doctor/program.h"
+#include "doctor/variables.h"
 
 namespace rochound::cli {
 namespace {
@@ -27,6 +34,51 @@ size_t TerminalWidth() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return size.ws_col;
   return 100;
+}
+
+// As the shell finds it; empty: nowhere.
+std::string FindProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) return access(name.c_str(), F_OK) == 0 ? name : "";
+  const char* path = getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::string place = (folder.empty() ? "." : folder) + "/" + name;
+    if (access(place.c_str(), X_OK) == 0) return place;
+  }
+  return {};
+}
+
+bool IsPython(const std::string& path) {
+  return std::filesystem::path(path).filename().string().rfind("python", 0) == 0;
+}
+
+// Where this interpreter would import torch from; empty: nowhere. Finding it imports nothing.
+base::Result<std::string> TorchFolder(const std::string& python,
+                                      const std::vector<std::string>& environment) {
+  constexpr const char* kQuestion =
+      "import importlib.util as u; s = u.find_spec('torch'); "
+      "print(s.submodule_search_locations[0] if s and s.submodule_search_locations else '')";
+  ROCHOUND_TRY(const LimitedRun run,
+               RunLimited({python, "-c", kQuestion}, environment, std::chrono::seconds(30)));
+  if (!run.ok()) {
+    return base::Error{fmt::format("{} {}; is it a Python 3?\n{}", python, run.End(), run.err)};
+  }
+  return run.out.substr(0, run.out.find('\n'));
+}
+
+// What is around the GPUs.
+void JudgeSurroundings(const doctor::Machine& machine, doctor::Report* report) {
+  JudgeDriver(machine, report);
+  JudgeAccess(machine, doctor::ReadUser(machine.root), report);
+  JudgeBootParameters(machine, report);
+  const doctor::Loader loader(machine.root, machine.environment);
+  JudgeLibraries(machine, loader, {}, report);
+  std::vector<std::string> runtimes;
+  for (const doctor::InstalledLibrary& library : FindInstalled(machine.root, loader, {}))
+    if (library.family.rfind("libdrm", 0) != 0 &&
+        machine.root.Resolve(loader.Find(library.soname)) == library.path)
+      runtimes.push_back(library.path);
+  JudgeVariables(machine, runtimes, report);
 }
 
 int ExitCode(doctor::Severity severity) {
@@ -42,6 +94,8 @@ Examples:
   rochound doctor --all                     every fact, every source
   rochound doctor --json | jq '.gpus[0].facts[] | select(.verdict == "wrong")'
   rochound softgpu --gpu rx6800xt -- rochound doctor
+  rochound doctor -- ./vector_add           does this program fit this machine?
+  rochound doctor --python python3          and this Python's PyTorch?
   rochound doctor --root ./copy             a copy of another machine's /sys, /proc, ...
   rochound doctor --fault trace.rpd.fault   why a GPU failed in a run that was recorded
 
@@ -49,7 +103,8 @@ Each fact is shown as every source tells it: KFD and DRM (the kernel driver's
 files), HSA and HIP (asked in a process of their own, so that a broken runtime
 harms nobody), amd-smi where it is installed, and AMD's specification (known).
 Verdicts: agree; explained, where the sources differ and that is right; wrong;
-unknown. docs/guides/doctor.md says more.
+unknown. A program behind -- is looked at, not run: its libraries, and the GPUs
+that its kernels were compiled for. docs/guides/doctor.md says more.
 
 Exit codes: 0 nothing wrong (notes at most), 1 warnings, 2 wrong usage, 3 errors.
 )";
@@ -58,7 +113,7 @@ const char* DoctorCommand::examples() const { return kExamples; }
 
 DoctorCommand::DoctorCommand(CLI::App& app)
     : Command(app.add_subcommand("doctor", "Say what is wrong with this machine's GPU set-up")) {
-  UsageFormatter::Set(*subcommand_, "rochound doctor [OPTIONS]");
+  UsageFormatter::Set(*subcommand_, "rochound doctor [OPTIONS] [-- PROGRAM]");
   subcommand_->add_flag("--json", json_, "Everything, as JSON");
   subcommand_->add_flag("--all", all_, "Show all facts, also those that agree");
   subcommand_->add_option("--root", root_, "Look at a copy of a machine's files in this folder")
@@ -67,6 +122,12 @@ DoctorCommand::DoctorCommand(CLI::App& app)
       ->add_option("--limit", limit_, "Seconds that a runtime may take to answer (default: 20)")
       ->type_name("S")
       ->check(CLI::Range(0.1, 3600.0));
+  subcommand_
+      ->add_option(
+          "--python", python_,
+          "Look at the PyTorch of this interpreter, without importing it; with --root, the folder "
+          "of the package torch")
+      ->type_name("PYTHON");
   subcommand_->add_flag("--files-only", files_only_, "Start no program, load no runtime");
   subcommand_
       ->add_option("--fault", fault_, "Explain why a GPU failed, from what rochound run kept")
@@ -101,9 +162,48 @@ int DoctorCommand::ExplainFault() const {
   return kExitSuccess;
 }
 
+bool DoctorCommand::LookAtProgram(const std::vector<std::string>& program,
+                                  const doctor::Machine& machine, doctor::Report* report) const {
+  const doctor::Loader loader(machine.root, machine.environment);
+  std::string python = python_;
+  if (!program.empty()) {
+    // In a copy, it is a path of the copied machine.
+    const std::string path = machine.root.is_this_machine()    ? FindProgram(program[0])
+                             : machine.root.Exists(program[0]) ? program[0]
+                                                               : "";
+    if (path.empty()) {
+      base::LogError(
+          fmt::format("there is no program '{}'; a program in this directory is called "
+                      "./name",
+                      program[0]));
+      return false;
+    }
+    if (IsPython(path) && python.empty()) {
+      python = path;
+    } else {
+      JudgeProgram(machine, loader, path, report);
+    }
+  }
+  if (python.empty()) return true;
+  const auto folder = machine.root.is_this_machine()
+                          ? TorchFolder(python, Lines(machine.environment))
+                          : base::Result<std::string>(python);
+  if (!folder.ok()) {
+    base::LogError(folder.error().message);
+    return false;
+  }
+  if (folder.value().empty()) {
+    report->findings.push_back(
+        {doctor::Severity::kNote, "no-torch", fmt::format("{} has no PyTorch", python), "", {}});
+    return true;
+  }
+  JudgeTorch(machine, loader, python, doctor::ReadTorch(machine.root, folder.value()), report);
+  return true;
+}
+
 int DoctorCommand::Run(const std::vector<std::string>& program) {
-  if (!stray_.empty()) return Usage(fmt::format("what is '{}'?", stray_[0]));
-  if (!program.empty()) return Usage("looking at a program is not possible yet");
+  if (!stray_.empty())
+    return Usage(fmt::format("put -- before the program: rochound doctor -- {}", stray_[0]));
   if (!fault_.empty()) return ExplainFault();
   std::error_code error;
   if (!std::filesystem::is_directory(root_, error))
@@ -115,6 +215,8 @@ int DoctorCommand::Run(const std::vector<std::string>& program) {
   const doctor::Machine machine = AskMachine(asking);
   doctor::Report report;
   JudgeFacts(machine, &report);
+  JudgeSurroundings(machine, &report);
+  if (!LookAtProgram(program, machine, &report)) return kExitUsage;
   return Print(report);
 }
 

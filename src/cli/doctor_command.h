@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "doctor/facts.h"
 #include "doctor/finding.h"
 
 namespace rochound::cli {
@@ -22,9 +23,13 @@ class DoctorCommand : public Command {
  private:
   int Usage(const std::string& problem) const;
   int ExplainFault() const;
+  // Looks at what stood behind --, or at --python; false: wrong usage, and it was said.
+  bool LookAtProgram(const std::vector<std::string>& program, const doctor::Machine& machine,
+                     doctor::Report* report) const;
   int Print(const doctor::Report& report) const;
 
   std::string root_ = "/";
+  std::string python_;
   std::string fault_;
   double limit_ = 20;
   bool json_ = false;

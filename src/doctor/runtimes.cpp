@@ -84,6 +84,7 @@ void ReadAnswer(const Json& json, bool is_hip, Runtime* runtime) {
   runtime->error = Text(json, "error");
   runtime->library = Text(json, "library");
   runtime->version = Text(json, "version");
+  std::erase(runtime->version, '"');  // some builds of HSA say it in quotes
   runtime->svm = Truth(json, "svm");
   runtime->xnack = Truth(json, "xnack");
   const auto gpus = json.find("gpus");

@@ -10,6 +10,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "sysroot"))
 
+from broken import SYSTEM
 from machines import MACHINES
 from sysroot import Sysroot
 
@@ -40,7 +41,7 @@ def facts_of(report):
 def check_copy(rochound, name):
     machine = MACHINES[name]
     with tempfile.TemporaryDirectory() as folder:
-        Sysroot(folder).machine(machine)
+        Sysroot(folder).machine({**machine, "files": {**SYSTEM, **machine.get("files", {})}})
         done = run([rochound, "doctor", "--json", "--root", folder])
         text = run([rochound, "doctor", "--root", folder]).stdout
     report = json.loads(done.stdout)

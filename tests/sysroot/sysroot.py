@@ -40,7 +40,7 @@ class Sysroot:
         model.update(gpu)
         node, bus, function = index + 1, model.get("bus", 3 + index), model.get("function", 0)
         shares_drm = model.get("shares_drm", False)
-        minor = self.minor if not shares_drm else self.minor - 1 + 0
+        minor = self.minor - 1 if shares_drm else self.minor
         folder = f"{TOPOLOGY}/{node}"
         self.write(f"{folder}/gpu_id", f"{4711 + node}\n")
         self.write(f"{folder}/name", model["kfd_name"] + "\n")
@@ -104,8 +104,10 @@ class Sysroot:
         if "gpus" in machine:
             self.write("sys/module/amdgpu/initstate", "live\n")
             self.write("proc/modules", "amdgpu 16777216 0 - Live 0x0000000000000000\n")
-            devices = ["/dev/kfd"] + [f"/dev/dri/renderD{minor}" for minor in range(128, self.minor)]
+            minors = range(128, 128 + max(self.minor - 128, len(machine["gpus"])))
+            devices = ["/dev/kfd"] + [f"/dev/dri/renderD{minor}" for minor in minors]
             self.write("devices", "".join(f"{path} 660 0 993 open\n" for path in devices))
+        self.write("usr/share/libdrm/amdgpu.ids", "1.0.0\n73BF,\tC1,\tAMD Radeon RX 6800 XT\n")
         self.write("proc/sys/kernel/osrelease", "6.12.38-amd64\n")
         self.write("proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz root=/dev/sda1 ro quiet\n")
         self.write("etc/group", "root:x:0:\nvideo:x:44:user\nrender:x:993:user\nuser:x:1000:\n")
@@ -121,7 +123,7 @@ class Sysroot:
                     for gpu in self.hip]
             self.write("probe-without-wgp.jsonl", json.dumps({**hip, "gpus": bare}) + "\n")
         for path, content in machine.get("files", {}).items():
-            if content is None:
-                (self.folder / path.lstrip("/")).unlink()
+            if isinstance(content, tuple):
+                (self.folder / path).symlink_to(content[1])
             else:
                 self.write(path, content)
