@@ -117,8 +117,9 @@ class Packer {
          const std::function<void(uint64_t, uint64_t)>& progress)
       : from_(from),
         options_(options),
-        threads_(std::clamp(
-            options.threads != 0 ? options.threads : std::thread::hardware_concurrency(), 1u, 128u)),
+        threads_(
+            std::clamp(options.threads != 0 ? options.threads : std::thread::hardware_concurrency(),
+                       1u, 128u)),
         progress_(progress) {
     for (const Phase phase : {Phase::kBefore, Phase::kAfter}) {
       for (const Extent& extent : from.extents(phase)) {
