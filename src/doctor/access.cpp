@@ -31,7 +31,7 @@ std::map<unsigned, std::string> GroupNames(const Sysroot& root) {
 std::string Container(const Machine& machine) {
   if (machine.root.Exists("/.dockerenv")) return "Docker";
   if (machine.root.Exists("/run/.containerenv")) return "podman";
-  const std::string named = Variable(machine.environment, "container");
+  std::string named = Variable(machine.environment, "container");
   if (!named.empty()) return named;
   const std::string groups = machine.root.Read("/proc/1/cgroup").value_or("");
   for (const char* kind : {"docker", "kubepods", "lxc", "containerd"})

@@ -119,13 +119,13 @@ void Loader::ReadCache() {
     uint32_t key, value, os_version;
     uint64_t hwcap;
   };
-  constexpr int32_t kX86_64Library = 0x0303;
+  constexpr int32_t kX8664Library = 0x0303;
   if (table.size() < sizeof(Header)) return;
   const auto header = codeobj::ReadAt<Header>(table, 0);
   const std::string_view entries = table.substr(sizeof(Header));
   for (size_t i = 0; i < header.count && (i + 1) * sizeof(Entry) <= entries.size(); ++i) {
     const auto entry = codeobj::ReadAt<Entry>(entries, i);
-    if (entry.flags != kX86_64Library) continue;
+    if (entry.flags != kX8664Library) continue;
     cache_.emplace_back(codeobj::TextAt(table, entry.key), codeobj::TextAt(table, entry.value));
     const std::string folder = Folder(cache_.back().second);
     if (std::find(folders_.begin(), folders_.end(), folder) == folders_.end())
