@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/progress_bar.h"
 #include "cli/show_kernel.h"
 #include "cli/show_text.h"
 #include "codeobj/code_object.h"
@@ -41,7 +42,9 @@ Result<std::vector<Object>> Find(std::string_view bytes, const ShowOptions& opti
   }
   std::vector<Object> objects;
   size_t kernels = 0;
+  ProgressBar progress("reading code objects");
   for (const codeobj::EmbeddedObject& found : all) {
+    progress.Show(static_cast<double>(&found - all.data()) / static_cast<double>(all.size()));
     if (!options.target.empty() && !codeobj::RunsOn(found.target, target)) continue;
     auto parsed = codeobj::CodeObject::Parse(found.bytes);
     if (!parsed.ok()) return parsed.error().In("the part for " + Plain(found.triple));
