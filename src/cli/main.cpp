@@ -18,6 +18,7 @@
 #include "cli/log_command.h"
 #include "cli/replay_command.h"
 #include "cli/run_command.h"
+#include "cli/selftest_command.h"
 #include "cli/show_command.h"
 #include "cli/softgpu_command.h"
 #include "cli/trace_commands.h"
@@ -40,6 +41,7 @@ rochound::cli::Commands AllCommands(CLI::App& app) {
   commands.push_back(std::make_unique<ShowCommand>(app));
   commands.push_back(std::make_unique<ReplayCommand>(app));
   commands.push_back(std::make_unique<DoctorCommand>(app));
+  commands.push_back(std::make_unique<SelftestCommand>(app));
   commands.push_back(std::make_unique<LogCommand>(app));
   commands.push_back(std::make_unique<SoftgpuCommand>(app));
   return commands;

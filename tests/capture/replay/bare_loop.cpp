@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What replay's loop is measured against: Scale of kernels.hip launched again and again, with no more
-// than that takes. usage: bare_loop CODE_OBJECT ITERATIONS. Prints nanoseconds per launch.
+// What replay's loop is measured against: Scale of kernels.hip launched again and again, with no
+// more than that takes. usage: bare_loop CODE_OBJECT ITERATIONS. Prints nanoseconds per launch.
 
 #include <chrono>
 #include <cstdio>
@@ -71,14 +71,13 @@ int main(int argc, char** argv) {
     packet.kernel_object = kernel.object;
     packet.kernarg_address = kernarg;
     packet.completion_signal = done;
-    const uint32_t header =
-        HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER |
-        HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
-        HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE | 1 << 16;
+    const uint32_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER |
+                            HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                            HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE |
+                            1 << 16;
     __atomic_store_n(reinterpret_cast<uint32_t*>(&packet), header, __ATOMIC_RELEASE);
     hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
-    hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
-                              HSA_WAIT_STATE_BLOCKED);
+    hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
   };
   launch();
   const int iterations = atoi(argv[2]);

@@ -53,10 +53,9 @@ int main(int argc, char** argv) {
 
   std::vector<double> bare, loop, startup;
   for (int turn = 0; turn < kTurns; ++turn) {
-    bare.push_back(
-        atof(Output(fmt::format("{}{} {} {}", on_gpu, (bin / "bare_loop").string(), object,
-                                kIterations))
-                 .c_str()));
+    bare.push_back(atof(
+        Output(fmt::format("{}{} {} {}", on_gpu, (bin / "bare_loop").string(), object, kIterations))
+            .c_str()));
     const auto answer = nlohmann::json::parse(
         Output(fmt::format("{} replay run {} --no-restore --iterations {} --softgpu mi300x --json",
                            rochound, bundle, kIterations + 1)),
