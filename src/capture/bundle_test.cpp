@@ -2,6 +2,8 @@
 #include "capture/bundle.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -192,6 +194,61 @@ TEST_F(BundleTest, WriterRefusesWhatTheReaderWould) {
            }),
            "does not fit region 0");
   EXPECT_TRUE(fs::is_empty(Path("")));
+}
+
+// Memory that changes while it is taken, by a process that shares it: some state of it is kept, and
+// the bundle agrees with itself.
+TEST_F(BundleTest, MemoryMayChangeMeanwhile) {
+  constexpr size_t kBytes = kChunkBytes + 3 * kPageBytes;
+  auto* const memory = static_cast<std::byte*>(
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (unsigned value = 1;; ++value) {
+      for (size_t at = 0; at < kBytes; at += 512) memory[at] = static_cast<std::byte>(value % 3);
+    }
+  }
+  TestLaunch launch = SmallLaunch();
+  launch.manifest.regions = {TestRegion(0x10000000, kBytes, true)};
+  for (int i = 0; i < 10; ++i) {
+    const std::string path = Path("bundle" + std::to_string(i)).string();
+    std::string error;
+    const auto writer = BundleWriter::Create(path, &error);
+    ASSERT_NE(writer, nullptr) << error;
+    EXPECT_TRUE(writer->AddRegionBytes(Phase::kBefore, 0, 0, {memory, kBytes}));
+    EXPECT_TRUE(writer->AddRegionBytes(Phase::kAfter, 0, 0, {memory, kBytes}));
+    EXPECT_TRUE(writer->Finish(launch.manifest, launch.kernarg, launch.code_object));
+    const auto bundle = Bundle::Open(path);
+    ASSERT_TRUE(bundle.ok()) << bundle.error().message;
+    const auto read = bundle.value().Verify();
+    EXPECT_TRUE(read.ok()) << read.error().message;
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  munmap(memory, kBytes);
+}
+
+TEST_F(BundleTest, AKilledWriterLeavesNoBundle) {
+  const Bytes bytes = RandomBytes(1 << 20, 50);
+  for (int i = 0; i < 20; ++i) {
+    const std::string path = Path("bundle" + std::to_string(i)).string();
+    const pid_t child = fork();
+    if (child == 0) {
+      std::string error;
+      const auto writer = BundleWriter::Create(path, &error);
+      for (uint64_t at = 0;; at += bytes.size()) {
+        if (!writer->AddRegionBytes(Phase::kBefore, 0, at % (64 << 20), bytes)) _exit(1);
+        if (at % (64 << 20) == (63 << 20)) _exit(2);  // nobody kills us
+      }
+    }
+    usleep(500 * static_cast<useconds_t>(i));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    EXPECT_FALSE(fs::exists(path));
+    EXPECT_FALSE(Bundle::Open(path + ".partial").ok());
+    fs::remove_all(path + ".partial");
+  }
 }
 
 // A limit on files' sizes stands for a full disk: the write fails, the program lives on.
