@@ -130,7 +130,7 @@ class Captured {
     if (!reader_.Ready()) return Refuse("the runtime gave no memory to copy through");
     LoadedCode code;
     if (!FindLoadedCode(manifest_.launch.kernel_object, &code) || code.object == nullptr)
-      return Refuse("the kernel's code object was not seen when it was loaded");
+      return Refuse("the kernel's code object is not in memory any more");
     manifest_.code_object = {{code.base, code.size}, code.delta, code.uri};
     code_ = code.object;
     const std::string disk = choice_.directory.substr(0, choice_.directory.rfind('/') + 1);
@@ -147,6 +147,10 @@ class Captured {
       Refuse(memory_->problem());
       return;
     }
+    Finish();
+  }
+
+  void Finish() {
     manifest_.regions = memory_->regions();
     if (!writer_->Finish(manifest_, memory_->kernarg(), *code_)) Refuse(writer_->error());
   }
@@ -228,6 +232,21 @@ LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFun
   });
   internal::capture_asked.store(false);
   return outcome;
+}
+
+std::string CaptureFailedLaunch(const Queue& queue, hsa_kernel_dispatch_packet_t packet,
+                                const std::string& symbol, uint64_t kernarg_bytes,
+                                const std::string& directory) {
+  // The GPU may have taken the type away already.
+  packet.header = static_cast<uint16_t>((packet.header & 0xff00) | HSA_PACKET_TYPE_KERNEL_DISPATCH
+                                                                       << HSA_PACKET_HEADER_TYPE);
+  CaptureChoice choice;
+  choice.directory = directory;
+  const Kernel kernel{symbol, kernarg_bytes, true};
+  Captured captured(choice, kernel, 0, 0, queue, packet);
+  captured.Remark("captured after it failed: memory is as the failed launch left it");
+  if (captured.Before()) captured.Finish();
+  return captured.problem();
 }
 
 void ExplainMissingCapture() {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "agent/launch_alone.h"
@@ -38,6 +39,12 @@ bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet);
 // The chosen one, everything before it having been rung for. `note` notes the dispatch in the log.
 LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
                       const std::function<void(uint16_t header)>& note);
+
+// A launch that failed, as far as its memory can still be read: a bundle without an "after". Empty:
+// it is there; otherwise why not.
+std::string CaptureFailedLaunch(const Queue& queue, hsa_kernel_dispatch_packet_t packet,
+                                const std::string& symbol, uint64_t kernarg_bytes,
+                                const std::string& directory);
 
 // The process ends, and nothing was captured: leaves word why.
 void ExplainMissingCapture();

@@ -2,6 +2,8 @@
 #include "agent/code_objects.h"
 
 #include <hsa/hsa_ven_amd_loader.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <map>
 #include <mutex>
@@ -71,6 +73,16 @@ hsa_status_t Load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_objec
   return status;
 }
 
+// Memory of the program that may not be there any more; usually it is, as part of its file.
+Bytes ReadOwn(uint64_t address, uint64_t size) {
+  auto bytes = std::make_shared<std::vector<std::byte>>(size);
+  const iovec to{bytes->data(), size};
+  const iovec from{reinterpret_cast<void*>(address), size};
+  const bool read =
+      size != 0 && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(size);
+  return read ? Bytes(std::move(bytes)) : nullptr;
+}
+
 struct Search {
   const Loader* loader;
   uint64_t address;
@@ -100,7 +112,10 @@ void Look(Search* search, hsa_loaded_code_object_t object) {
   found.storage_size = StorageSize(loader, object);
   const std::lock_guard lock(changing);
   const auto bytes = Kept().find(object.handle);
-  if (bytes != Kept().end()) found.object = bytes->second;
+  if (bytes != Kept().end())
+    found.object = bytes->second;
+  else
+    found.object = ReadOwn(found.storage, found.storage_size);
   search->done = true;
 }
 

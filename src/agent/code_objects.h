@@ -16,12 +16,12 @@
 namespace rochound::agent {
 
 struct LoadedCode {
-  std::shared_ptr<const std::vector<std::byte>> object;  // null: we never saw it
+  std::shared_ptr<const std::vector<std::byte>> object;  // null: it is not in memory any more
   uint64_t base = 0;                                     // of the loaded image
   uint64_t size = 0;
   uint64_t delta = 0;  // loaded address - ELF address
   std::string uri;
-  uint64_t storage = 0;  // where the runtime read the object; it may be gone
+  uint64_t storage = 0;  // where the runtime read the object
   uint64_t storage_size = 0;
 };
 

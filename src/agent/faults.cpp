@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "agent/agent_facts.h"
 #include "agent/allocations.h"
+#include "agent/capture.h"
 #include "agent/code_objects.h"
 #include "agent/queue.h"
 #include "agent/runtime.h"
@@ -103,11 +105,8 @@ class CodeFiles {
     *delta = code.delta;
     const auto known = names_.find(code.base);
     if (known != names_.end()) return known->second;
-    std::vector<std::byte> bytes;
-    if (code.object != nullptr) bytes = *code.object;
-    // The program usually still has it: it is part of its file.
-    if (bytes.empty() && code.storage != 0) bytes = ReadOwn(code.storage, code.storage_size);
-    if (bytes.empty()) return {};
+    if (code.object == nullptr) return {};
+    const std::vector<std::byte>& bytes = *code.object;
     const std::string name = "fault-code-" + std::to_string(names_.size()) + ".elf";
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (!Log()->WriteText(name.c_str(), text)) return {};
@@ -239,15 +238,42 @@ void Write(Json record, const hsa_queue_t* failed) {
   record["memory"] = DescribeMemory();
   if (const auto maps = rochound::base::ReadFile("/proc/self/maps"); maps.ok())
     Log()->WriteText("fault-maps", maps.value());
-  // Last: whoever finds it finds the rest.
+  // Behind what it names: whoever finds it finds the rest.
   Log()->WriteText("fault.json", record.dump(1, ' ', false, Json::error_handler_t::replace));
+}
+
+// The launch itself, if that was asked for: the oldest one under way on the queue that failed, or
+// else on any. It may take a while, and comes when everything else is safe.
+void CaptureSuspect(const hsa_queue_t* failed, int agent) {
+  const char* const wanted = getenv("ROCHOUND_FAULT_BUNDLE");
+  if (wanted == nullptr || *wanted == '\0') return;
+  bool done = false;
+  ForEachQueue([&](Queue& queue) {
+    if (done || queue.doorbell == 0 || (failed != nullptr && queue.queue != failed) ||
+        (agent >= 0 && queue.agent != agent))
+      return;
+    for (uint64_t at = queue.pending_head; at != queue.pending_tail && !done; ++at) {
+      const Pending& one = queue.pending[at & queue.pending_mask];
+      if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting) continue;
+      const hsa_kernel_dispatch_packet_t packet = *queue.Packet(one.id & ((1ull << 48) - 1));
+      const Symbol symbol = FindKernel(packet.kernel_object, queue.agent);
+      const std::string problem =
+          CaptureFailedLaunch(queue, packet, symbol.name, symbol.kernarg_bytes, wanted);
+      if (!problem.empty()) Log()->WriteText("fault-bundle-problem", problem);
+      done = true;
+    }
+  });
 }
 
 // The first is what matters: what comes after is often its consequence. A hang that was noted may
 // still turn out to be something else.
 void Note(Json record, const hsa_queue_t* failed) {
   if (Log() == nullptr || written.exchange(true)) return;
-  Guarded("no memory to describe a fault", [&] { Write(std::move(record), failed); });
+  const int agent = record.value("agent", -1);
+  Guarded("no memory to describe a fault", [&] {
+    Write(std::move(record), failed);
+    CaptureSuspect(failed, agent);
+  });
 }
 
 hsa_status_t OnSystemEvent(const hsa_amd_event_t* event, void*) {

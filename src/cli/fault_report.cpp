@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "capture/pack.h"
 #include "doctor/fault/explain.h"
 
 namespace rochound::cli {
@@ -27,6 +28,18 @@ bool Keep(const fs::path& record, const fs::path& folder) {
   return !error;
 }
 
+// The launch that failed, if it was asked for and could be had.
+void KeepBundle(const fs::path& raw, const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(raw, error)) return;
+  const fs::path bundle = folder / "launch.bundle";
+  const auto packed = capture::Pack(raw, bundle);
+  if (packed.ok())
+    base::LogInfo(fmt::format("The launch itself: rochound replay run '{}'", bundle.string()));
+  else
+    base::LogWarning(packed.error().message);
+}
+
 }  // namespace
 
 void ReportFaults(const fs::path& log, const fs::path& output) {
@@ -41,7 +54,9 @@ void ReportFaults(const fs::path& log, const fs::path& output) {
     fmt::print(stderr, "rochound: a GPU failed. {}", doctor::FaultText(explained.value()));
     const fs::path folder =
         output.string() + (number == 1 ? ".fault" : fmt::format(".fault-{}", number));
-    if (Keep(record, folder))
+    const bool kept = Keep(record, folder);
+    if (number == 1) KeepBundle(log / "fault.bundle", folder);
+    if (kept)
       base::LogInfo(fmt::format("The evidence is in '{}': rochound doctor --fault '{}'",
                                 folder.string(), folder.string()));
   }

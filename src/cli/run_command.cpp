@@ -98,6 +98,8 @@ RunCommand::RunCommand(CLI::App& app)
   text("--delay", recording_.delay, "5s", "Start recording so long after the program");
   text("--duration", recording_.duration, "10s", "Stop recording after this time");
   text("--range", recording_.range, "NAME", "Record only inside roctx ranges of this name");
+  subcommand_->add_flag("--fault-bundle", recording_.fault_bundle,
+                        "If a GPU fails, capture the launch, as far as its memory can be read");
   text("--override", recording_.overrides, "cu=72,...",
        "Correct what HIP and HSA say about GPUs: cu, clock (MHz), memory (GiB), name");
   text("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");

@@ -88,6 +88,8 @@ void SetRecording(const Recording& recording, Environment* environment) {
   set("ROCHOUND_DURATION", recording.duration);
   set("ROCHOUND_RANGE", recording.range);
   set("ROCHOUND_OVERRIDE", recording.overrides);
+  set("ROCHOUND_FAULT_BUNDLE",
+      recording.fault_bundle ? (recording.log_directory / "fault.bundle").string() : "");
 
   const char* const preload = variables.count("LD_PRELOAD") ? variables["LD_PRELOAD"].c_str() : "";
   const std::string with_runtime = WithSanitizerRuntime(preload);

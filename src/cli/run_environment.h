@@ -26,11 +26,12 @@ struct Recording {
   bool hsa = false;
   bool stacks = false;
   bool start_off = false;
-  std::string last;       // "30s" or "64MiB"; empty: keep all
-  std::string delay;      // "5s"; empty: at once
-  std::string duration;   // "10s"; empty: to the end
-  std::string overrides;  // "cu=72"; empty: answers as they are
-  std::string range;      // a roctx range's name; empty: everywhere
+  std::string last;           // "30s" or "64MiB"; empty: keep all
+  std::string delay;          // "5s"; empty: at once
+  std::string duration;       // "10s"; empty: to the end
+  bool fault_bundle = false;  // capture the launch that a GPU failed at
+  std::string overrides;      // "cu=72"; empty: answers as they are
+  std::string range;          // a roctx range's name; empty: everywhere
 };
 
 // Adds what the recording needs.

@@ -22,6 +22,13 @@ using Counts = std::map<std::string, int64_t>;
 
 constexpr int kSkipped = 77;  // the test programs' exit code for "not on this device"
 
+// Launches that a replay cannot have, on any GPU.
+const char* WhyNotReplayed(const std::string& program) {
+  if (program == "device_printf") return "a kernel that prints needs the program's own threads";
+  if (program == "hsa_dmabuf") return "the same memory at two addresses is two in a replay";
+  return nullptr;
+}
+
 class Steps {
  public:
   Steps(const fs::path& program, const SelftestSettings& settings)
@@ -132,6 +139,8 @@ class Steps {
   bool Replayed() {
     const Counts launched = Launched();
     if (launched.empty() || launched.count("Thrust") != 0) return true;
+    if (const char* why = WhyNotReplayed(program_.filename().string()))
+      return Add("replayed", Outcome::kNotPossible, why);
     settings_.progress("replayed");
     const fs::path bundle = settings_.scratch / "launch.bundle";
     std::error_code ignored;

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Runs a program that fails on the GPU, without and with the recorder, and looks at the explanation.
 
-usage: faults.py --rochound PATH --gpu GPU --cause CAUSE --kernel NAME [--argument N] [--doubt] [--environment NAME=VALUE...]
+usage: faults.py --rochound PATH --gpu GPU --cause CAUSE --kernel NAME [--argument N] [--doubt] [--bundle] [--environment NAME=VALUE...]
                  -- PROGRAM...
 
-The program's exit code and output are what they are without us; cause, kernel and argument are named correctly.
+The program's exit code and output are what they are without us; cause, kernel and argument are named correctly. With --bundle
+the launch is captured where it failed, and fails again when it is replayed.
 """
 
 import argparse
@@ -34,6 +35,7 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--argument", type=int, default=-1)
     parser.add_argument("--doubt", action="store_true")
+    parser.add_argument("--bundle", action="append_const", const="--fault-bundle", default=[])
     parser.add_argument("--environment", action="append", default=[])
     parser.add_argument("program", nargs="+")
     options = parser.parse_args()
@@ -43,11 +45,16 @@ def main():
         # What HIP's own threads print while the program ends comes or does not come; three pairs are enough.
         for _ in range(3):
             bare = run([options.rochound, "softgpu", "--gpu", options.gpu, "--", *options.program], environment)
-            recorded = run([options.rochound, "run", "-q", "-o", str(trace), "--softgpu", options.gpu, "--", *options.program],
+            recorded = run([options.rochound, "run", "-q", *options.bundle, "-o", str(trace), "--softgpu", options.gpu, "--", *options.program],
                            environment)
             if steady(recorded.stdout) == steady(bare.stdout):
                 break
         problems = []
+        if options.bundle:
+            replayed = run([options.rochound, "replay", "run", "--json", "--softgpu", options.gpu,
+                            f"{trace}.fault/launch.bundle"], {})
+            if '"verdict": "fault"' not in replayed.stdout or options.kernel not in replayed.stdout:
+                problems.append(f"the captured launch does not fail again: {replayed.stdout}{replayed.stderr}")
         if recorded.returncode != bare.returncode:
             problems.append(f"exit code {recorded.returncode} instead of {bare.returncode}")
         if steady(recorded.stdout) != steady(bare.stdout):
