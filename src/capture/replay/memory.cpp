@@ -66,27 +66,44 @@ Result<void> Memory::FillAll(const Progress& progress) {
   return copier_.Flush();
 }
 
+Result<void> Memory::ImageBytes(const Image& image, const ImagePart& part,
+                                std::vector<std::byte>* bytes) const {
+  const Region& region = regions()[image_region_];
+  if (part.captured < region.base || part.captured + part.size > region.base + region.size) {
+    return base::Error{
+        fmt::format("the code object's data at {:#x} is outside of its image", part.captured)};
+  }
+  bytes->resize(part.size);
+  ROCHOUND_CHECK(Read(static_cast<uint32_t>(image_region_), part.captured - region.base, *bytes,
+                      Phase::kBefore));
+  image.map.MoveHere(*bytes, part.captured);
+  return {};
+}
+
 Result<void> Memory::FillImage(Image* image) {
   if (image_region_ < 0) return {};
-  const Region& region = regions()[image_region_];
   image->changes = !bundle_.after(static_cast<uint32_t>(image_region_)).empty();
-  uint64_t total = 0;
-  for (const ImagePart& part : image->map.data()) total += part.size;
-  if (total == 0) return {};
-  ROCHOUND_TRY(std::byte * copy, runtime_.AllocateDevice(gpu_, total));
-  uint64_t place = AddressOf(copy);
   std::vector<std::byte> bytes;
   for (const ImagePart& part : image->map.data()) {
-    if (part.captured < region.base || part.captured + part.size > region.base + region.size)
-      return base::Error{
-          fmt::format("the code object's data at {:#x} is outside of its image", part.captured)};
-    bytes.resize(part.size);
-    ROCHOUND_CHECK(Read(static_cast<uint32_t>(image_region_), part.captured - region.base, bytes,
-                        Phase::kBefore));
-    image->map.MoveHere(bytes, part.captured);
-    ROCHOUND_CHECK(copier_.Write(place, bytes));
-    image->restore.push_back({part.here, place, part.size});
-    place += part.size;
+    ROCHOUND_CHECK(ImageBytes(*image, part, &bytes));
+    ROCHOUND_CHECK(copier_.Write(part.here, bytes));
+  }
+  return {};
+}
+
+Result<void> Memory::RestoreImage(Image* image) {
+  if (image->restore.empty()) {
+    uint64_t total = 0;
+    for (const ImagePart& part : image->map.data()) total += part.size;
+    ROCHOUND_TRY(std::byte * copy, runtime_.AllocateDevice(gpu_, std::max<uint64_t>(total, 1)));
+    uint64_t place = AddressOf(copy);
+    std::vector<std::byte> bytes;
+    for (const ImagePart& part : image->map.data()) {
+      ROCHOUND_CHECK(ImageBytes(*image, part, &bytes));
+      ROCHOUND_CHECK(copier_.Write(place, bytes));
+      image->restore.push_back({part.here, place, part.size});
+      place += part.size;
+    }
   }
   return copier_.Move(image->restore);
 }
@@ -243,8 +260,8 @@ Result<void> Memory::PrepareRestore() {
   return {};
 }
 
-Result<void> Memory::Restore(const Image& image) {
-  if (image.changes) ROCHOUND_CHECK(copier_.Move(image.restore));
+Result<void> Memory::Restore(Image* image) {
+  if (image->changes) ROCHOUND_CHECK(RestoreImage(image));
   if (restores_on_gpu()) return copier_.Move(restore_);
   for (const Range& run : changed_.runs()) {
     const auto region = static_cast<uint32_t>(RegionAt(regions(), run.base));

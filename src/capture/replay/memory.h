@@ -31,7 +31,7 @@ struct Patch {
 struct Image {
   ImageMap map;
   bool changes = false;                // launches change its variables, as far as is known
-  std::vector<Copier::Piece> restore;  // from a copy on the GPU
+  std::vector<Copier::Piece> restore;  // from a copy on the GPU, made when it is first needed
 };
 
 class Memory {
@@ -53,7 +53,7 @@ class Memory {
 
   // Before the first Restore, and whenever a verification may have found more.
   base::Result<void> PrepareRestore();
-  base::Result<void> Restore(const Image& image);
+  base::Result<void> Restore(Image* image);
 
   uint64_t changed_bytes() const { return changed_.bytes(); }
   bool restores_on_gpu() const { return backup_ != nullptr || changed_.bytes() == 0; }
@@ -70,6 +70,10 @@ class Memory {
   base::Result<void> Expected(uint32_t region, uint64_t offset, std::span<std::byte> into,
                               Phase phase) const;
   bool Comparable(uint32_t region) const;
+  // The bytes of a data part before the launch, with addresses as they are here.
+  base::Result<void> ImageBytes(const Image& image, const ImagePart& part,
+                                std::vector<std::byte>* bytes) const;
+  base::Result<void> RestoreImage(Image* image);
   base::Result<void> VerifyImage(Image* image, Differences* differences);
 
   const Bundle& bundle_;

@@ -14,6 +14,9 @@ using Clock = std::chrono::steady_clock;
 // Up to here every iteration is verified; beyond, the first and the last.
 constexpr uint64_t kVerifyEachBytes = uint64_t{64} << 20;
 
+// How often a result that is not the expected one is asked for again.
+constexpr size_t kRepeats = 3;
+
 nlohmann::ordered_json TimesJson(const std::vector<double>& times) {
   const Summary summary = Summarize(times);
   return {{"count", summary.count},   {"min", summary.min},   {"median", summary.median},
@@ -28,11 +31,15 @@ nlohmann::ordered_json LaunchJson(const Packet& packet) {
           {"private_bytes", packet.private_bytes}};
 }
 
-// After a launch whose result was not the expected one: is it at least always the same?
-bool Repeats(Session& session, Candidate& candidate, const Differences& first) {
-  session.Restore(candidate);
-  session.Launch(candidate);
-  return session.Verify(candidate, true).fingerprint() == first.fingerprint();
+// After a launch whose result was not the expected one: is it at least always the same? A busy
+// machine may do the same twice by chance.
+bool Repeats(Session& session, Candidate& candidate, const Differences& first, size_t times) {
+  for (size_t i = 0; i < times; ++i) {
+    session.Restore(candidate);
+    session.Launch(candidate);
+    if (session.Verify(candidate, i == 0).fingerprint() != first.fingerprint()) return false;
+  }
+  return true;
 }
 
 void Prepare(Session& session) {
@@ -72,7 +79,7 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
   if (options.verify) {
     const Differences first = session.Verify(candidate, true);
     judge(first);
-    if (verdict == Verdict::kDifferent && !Repeats(session, candidate, first))
+    if (verdict == Verdict::kDifferent && !Repeats(session, candidate, first, kRepeats))
       verdict = Verdict::kNotDeterministic;
   }
   const bool each = session.memory().changed_bytes() <= kVerifyEachBytes;
@@ -132,7 +139,9 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
       entry.differences = session.DifferencesJson(result);
     }
     if (&entry == &entries.front() || !result.equal()) {
-      if (!Repeats(session, *entry.candidate, result)) entry.verdict = Verdict::kNotDeterministic;
+      const size_t times = result.equal() ? 1 : kRepeats;
+      if (!Repeats(session, *entry.candidate, result, times))
+        entry.verdict = Verdict::kNotDeterministic;
     }
   }
 

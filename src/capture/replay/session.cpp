@@ -485,7 +485,7 @@ void Session::EndWith(const Candidate& candidate, const LaunchResult& result) {
   answer_.End(Verdict::kFault, message);
 }
 
-void Session::Restore(Candidate& candidate) { Must(memory_->Restore(candidate.image)); }
+void Session::Restore(Candidate& candidate) { Must(memory_->Restore(&candidate.image)); }
 
 Differences Session::Verify(Candidate& candidate, bool everything) {
   Differences differences(rules_);

@@ -97,10 +97,13 @@ __global__ void DynamicLds(int* out) {
 
 __global__ void Clock(unsigned long long* out) { out[threadIdx.x] = wall_clock64(); }
 
-// The order in which workgroups add is the machine's.
+// The order in which things are added is another one each time: that of the workgroups is the
+// machine's, and that within a workgroup is the clock's, since a busy machine may always do the
+// same.
 __global__ void FloatAtomics(float* sum, const float* values, int count) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  for (int spin = 0; spin < static_cast<int>(blockIdx.x % 7) * 10; ++spin)
-    __builtin_amdgcn_s_sleep(1);
+  __shared__ unsigned start;
+  if (threadIdx.x == 0) start = static_cast<unsigned>(wall_clock64());
+  __syncthreads();
+  const int i = blockIdx.x * blockDim.x + (threadIdx.x + start) % blockDim.x;
   if (i < count) atomicAdd(sum, values[i]);
 }
