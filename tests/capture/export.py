@@ -5,7 +5,7 @@
 
 usage: export.py --rochound PATH --hipcc PATH --gpu GPU --kernel REGEX [--capture OPTIONS] [--cmake PATH] -- PROGRAM...
 
-Then one byte of the expected memory is changed, and the project has to say which. With --cmake the project is built by its
+It must refuse another GPU. Then one byte of the expected memory is changed, and the project has to say which. With --cmake the project is built by its
 CMakeLists.txt, too.
 """
 
@@ -75,6 +75,9 @@ def export(options, folder):
         run([options.cmake, "--build", "build"], project)
         if "\nPASS: " not in run([*on_gpu, "build/replay", "."], project):
             raise Failed("built by CMake it does not pass")
+
+    other = "mi300x" if options.gpu.startswith("rx") else "rx6800xt"
+    run([options.rochound, "softgpu", "--gpu", other, "--", "./replay"], project, expect=2)  # refused, not wrong
 
     expected = project / "expected.bin"
     if expected.stat().st_size == 0:
