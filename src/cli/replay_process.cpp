@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,8 @@ constexpr int kAnswer = 3;  // the descriptor that the answer comes on
   // Where that is forbidden, replay finds its way without.
   if (const int now = personality(0xffffffff); now >= 0)
     personality(static_cast<unsigned>(now) | ADDR_COMPAT_LAYOUT);
+  // A kernel that hangs must not outlive whoever waited for it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (answer == kAnswer || dup2(answer, kAnswer) == kAnswer) {
     std::vector<char*> argv;
     for (std::string& argument : command) argv.push_back(argument.data());

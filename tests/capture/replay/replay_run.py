@@ -231,6 +231,18 @@ def case_other_gpu(bench):
     bench.options.gpu = gpu
     answer = bench.replay(REFUSED, "run", bundle)
     require("gfx942" in answer["message"] and "gfx1030" in answer["message"], answer["message"])
+    answer = bench.replay(REFUSED, "run", bundle, environment={"HSA_OVERRIDE_GFX_VERSION": "10.3.0"})
+    require("HSA_OVERRIDE_GFX_VERSION=10.3.0" in answer["message"], answer["message"])
+
+
+def case_usage(bench):
+    """What makes no sense is said before anything is started."""
+    bundle = bench.bundle("scale")
+    for arguments in (["run"], ["walk", bundle], ["compare", bundle], ["run", bundle, bundle], ["check", bundle, "--hsaco", "x"],
+                      ["run", bundle, "--verify", "tol=lots"], ["run", bundle, "--verify", "tol=-1"], ["run", bundle, "--as", "int"],
+                      ["run", bundle, "--iterations", "0"], ["run", bundle, "-o", "x"]):
+        require(bench.replay(2, *arguments) == {}, f"{arguments}: an answer")
+    require("No such file" in bench.replay(BAD_BUNDLE, "run", bench.folder / "nothing")["message"], "no reason")
 
 
 def case_in_the_way(bench):
