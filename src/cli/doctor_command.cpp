@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "cli/exit_codes.h"
 #include "cli/limited_run.h"
 #include "cli/run_environment.h"
+#include "cli/terminal.h"
 #include "cli/usage_formatter.h"
 #include "doctor/access.h"
 #include "doctor/fault/explain.h"
@@ -29,12 +29,6 @@ namespace {
 // Severity as an exit code; 2 stays what it is everywhere, wrong usage.
 constexpr int kExitWarnings = 1;
 constexpr int kExitErrors = 3;
-
-size_t TerminalWidth() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return size.ws_col;
-  return 100;
-}
 
 // As the shell finds it; empty: nowhere.
 std::string FindProgram(const std::string& name) {
@@ -96,6 +90,7 @@ Examples:
   rochound softgpu --gpu rx6800xt -- rochound doctor
   rochound doctor -- ./vector_add           does this program fit this machine?
   rochound doctor --python python3          and this Python's PyTorch?
+  rochound doctor ab -- ./train             which setting makes it work?
   rochound doctor --root ./copy             a copy of another machine's /sys, /proc, ...
   rochound doctor --fault trace.rpd.fault   why a GPU failed in a run that was recorded
 
@@ -109,11 +104,19 @@ that its kernels were compiled for. docs/guides/doctor.md says more.
 Exit codes: 0 nothing wrong (notes at most), 1 warnings, 2 wrong usage, 3 errors.
 )";
 
-const char* DoctorCommand::examples() const { return kExamples; }
+const char* DoctorCommand::examples() const {
+  if (ab_.Chosen()) return ab_.examples();
+  return profile_.Chosen() ? profile_.examples() : kExamples;
+}
 
 DoctorCommand::DoctorCommand(CLI::App& app)
-    : Command(app.add_subcommand("doctor", "Say what is wrong with this machine's GPU set-up")) {
-  UsageFormatter::Set(*subcommand_, "rochound doctor [OPTIONS] [-- PROGRAM]");
+    : Command(app.add_subcommand("doctor", "Say what is wrong with this machine's GPU set-up")),
+      ab_(*subcommand_),
+      profile_(*subcommand_) {
+  UsageFormatter::Set(*subcommand_,
+                      "rochound doctor [OPTIONS] [-- PROGRAM]\n"
+                      "       rochound doctor ab|apply|undo [OPTIONS] ...");
+  subcommand_->require_subcommand(0, 1);
   subcommand_->add_flag("--json", json_, "Everything, as JSON");
   subcommand_->add_flag("--all", all_, "Show all facts, also those that agree");
   subcommand_->add_option("--root", root_, "Look at a copy of a machine's files in this folder")
@@ -146,8 +149,7 @@ int DoctorCommand::Print(const doctor::Report& report) const {
     using Json = nlohmann::ordered_json;
     fmt::print("{}\n", ToJson(report).dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
-    const bool colour = isatty(STDOUT_FILENO) != 0 && getenv("NO_COLOR") == nullptr;
-    fmt::print("{}", ToText(report, colour, TerminalWidth(), all_));
+    fmt::print("{}", ToText(report, ColourOnStdout(), TerminalWidth(), all_));
   }
   return ExitCode(report.Worst());
 }
@@ -202,6 +204,8 @@ bool DoctorCommand::LookAtProgram(const std::vector<std::string>& program,
 }
 
 int DoctorCommand::Run(const std::vector<std::string>& program) {
+  if (ab_.Chosen()) return ab_.Run(program);
+  if (profile_.Chosen()) return profile_.Run();
   if (!stray_.empty())
     return Usage(fmt::format("put -- before the program: rochound doctor -- {}", stray_[0]));
   if (!fault_.empty()) return ExplainFault();

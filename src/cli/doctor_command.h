@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/doctor_ab.h"
 #include "doctor/facts.h"
 #include "doctor/finding.h"
 
@@ -28,6 +29,8 @@ class DoctorCommand : public Command {
                      doctor::Report* report) const;
   int Print(const doctor::Report& report) const;
 
+  DoctorAb ab_;
+  DoctorProfile profile_;
   std::string root_ = "/";
   std::string python_;
   std::string fault_;
