@@ -70,6 +70,8 @@ __global__ void Globals(int* out, int* passed) {
   if (i == 0) {
     counter += 10;
     *passed += 100;  // points at counter, too
+    *pointer += 1000;
+    out[100] = counter;
     reinterpret_cast<int**>(out)[128] = pointer;
   }
 }

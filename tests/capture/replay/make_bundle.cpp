@@ -250,8 +250,10 @@ std::vector<float> Ramp(size_t count, float step) {
 void Scale(const std::string& object, const std::string& path, const std::string& wrong) {
   Maker maker(object, "Scale");
   constexpr int kCount = 5000;
-  const uint64_t add = maker.Buffer(Ramp(kCount, 0.25F));
-  maker.Argument(0, maker.Buffer(Ramp(kCount, 1.5F)));
+  // More than a few of the pieces that memory is moved in.
+  const size_t size = wrong == "large" ? 6'300'000 : kCount;
+  const uint64_t add = maker.Buffer(Ramp(size, 0.25F));
+  maker.Argument(0, maker.Buffer(Ramp(size, 1.5F)));
   maker.Argument(1, add);
   maker.Argument(2, 2.0F);
   maker.Argument(3, kCount);
@@ -344,7 +346,7 @@ int main(int argc, char** argv) {
       {"float_atomics", FloatAtomics},
   };
   for (const char* scale :
-       {"scale", "left_out", "false_memory", "false_kernel", "false_kernarg", "false_code"}) {
+       {"scale", "large", "left_out", "false_memory", "false_kernel", "false_kernarg", "false_code"}) {
     scenarios[scale] = [scale](const auto& object, const auto& path) {
       Scale(object, path, scale);
     };

@@ -68,7 +68,7 @@ def ranges(regions):
 # --- what must be equal
 
 def case_equal(bench):
-    for scenario in ("scale", "plain", "globals", "chase", "dynamic_lds", "beside_arguments"):
+    for scenario in ("scale", "plain", "globals", "chase", "dynamic_lds", "beside_arguments", "large"):
         bundle = bench.bundle(scenario)
         bench.replay(EQUAL, "check", bundle)
         answer = bench.replay(EQUAL, "run", bundle, "--iterations", 4)
