@@ -49,8 +49,9 @@ void AskProbe(const Asking& asking, const Environment& environment,
 }
 
 void AskSmi(const Asking& asking, const Environment& environment, Runtime* smi) {
-  const auto run = RunLimited({"amd-smi", "static", "--asic", "--json"}, Lines(environment),
-                              std::min(asking.limit, std::chrono::milliseconds(10000)));
+  const auto run =
+      RunLimited({"amd-smi", "static", "--asic", "--bus", "--json"}, Lines(environment),
+                 std::min(asking.limit, std::chrono::milliseconds(10000)));
   if (!run.ok()) return;  // not installed
   if (run.value().ok()) {
     *smi = doctor::ReadSmi(run.value().out);

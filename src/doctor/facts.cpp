@@ -93,6 +93,10 @@ void Drivers(const Machine& machine, Report* report) {
   const auto& runtimes = machine.runtimes;
   add("HSA runtime", "HSA", runtimes.hsa.version);
   add("HIP runtime", "HIP", runtimes.hip.version);
+  add("amd-smi", "amd-smi",
+      !runtimes.smi.asked           ? "not installed"
+      : !runtimes.smi.error.empty() ? runtimes.smi.error
+                                    : fmt::format("{} GPUs", runtimes.smi.gpus.size()));
 }
 
 }  // namespace

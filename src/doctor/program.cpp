@@ -212,20 +212,29 @@ void JudgeTorch(const Machine& machine, const Loader& loader, const std::string&
     if (auto found = TargetsOf(root.Place(path)); !found.empty()) targets[path] = std::move(found);
   }
   JudgeTargets(machine, what, targets, true, report);
-  const std::string own = torch.folder + "/lib/libamdhip64.so";
-  if (!root.Exists(own)) return;
-  const auto facts = ReadLoaderFacts(root, own);
-  const std::string soname = facts && !facts->soname.empty() ? facts->soname : "libamdhip64.so";
-  const std::string system = loader.Find(soname);
-  if (system.empty() || root.Resolve(system) == root.Resolve(own)) return;
-  report->findings.push_back(
-      {Severity::kNote,
-       "torch-own-hip",
-       fmt::format("{} brings its own HIP runtime; the system's {} is another one", what,
-                   root.Resolve(system)),
-       "extensions must be built against the wheel's ROCm version, and LD_LIBRARY_PATH must not "
-       "point to the system's",
-       {root.Resolve(own), root.Resolve(system)}});
+  // Inside torch's wheel, or in the one of ROCm itself that newer wheels of torch depend on.
+  const std::string packages = torch.folder.substr(0, torch.folder.rfind('/'));
+  std::set<std::string> seen;
+  for (const std::string& folder : {torch.folder + "/lib", packages + "/_rocm_sdk_core/lib"}) {
+    for (const std::string& name : root.List(folder)) {
+      if (name.rfind("libamdhip64.so", 0) != 0) continue;
+      const std::string own = root.Resolve(folder + "/" + name);
+      const auto facts = ReadLoaderFacts(root, own);
+      if (!facts || !seen.insert(own).second) continue;
+      const std::string system =
+          loader.Find(facts->soname.empty() ? "libamdhip64.so" : facts->soname);
+      if (system.empty() || root.Resolve(system) == own) continue;
+      report->findings.push_back(
+          {Severity::kNote,
+           "torch-own-hip",
+           fmt::format("{} brings its own HIP runtime; the system's {} is another one", what,
+                       root.Resolve(system)),
+           "extensions must be built against the wheel's ROCm version, and LD_LIBRARY_PATH must "
+           "not "
+           "point to the system's",
+           {own, root.Resolve(system)}});
+    }
+  }
 }
 
 }  // namespace rochound::doctor

@@ -139,6 +139,9 @@ BROKEN = {
     "torch-own-hip": dict(gpus=CARD, files={**SYSTEM, f"{TORCH}/version.py": version_py(hip="6.4.43482"),
                                             f"{TORCH}/lib/libamdhip64.so": library("libamdhip64.so.7")}, python=f"/{TORCH}",
                           finding="torch-own-hip", severity="note", what="brings its own HIP", remedy="LD_LIBRARY_PATH"),
+    "rocm-wheel": dict(gpus=CARD, files={**SYSTEM, f"{TORCH}/version.py": version_py(hip="7.2.53211"),
+                                         f"{TORCH}/../_rocm_sdk_core/lib/libamdhip64.so.7": library("libamdhip64.so.7")},
+                       python=f"/{TORCH}", finding="torch-own-hip", severity="note", what="_rocm_sdk_core", remedy="LD_LIBRARY_PATH"),
     # The next three get the program that the test compiles for gfx942 and gfx1030.
     "wrong-isa": dict(gpus=[gpu("rx7900xtx")], files=SYSTEM, compiled="/opt/app/kernels.so", finding="wrong-isa",
                       severity="error", what="gfx1030", remedy="--offload-arch=gfx1100"),

@@ -5,6 +5,8 @@ Figures of what src/softgpu/devices does not have are those of docs/hardware.md.
 its reason must hold); exit: the exit code; words: what must stand in the text, in this order; findings: ids.
 """
 
+import json
+
 GIB = 1 << 30
 
 
@@ -97,6 +99,11 @@ MACHINES = {
                          expect={"large BAR": ALL_AGREE}),
     "lost-memory": dict(gpus=[gpu("mi300x", vram_bytes=150 * GIB)], exit=1, findings=["memory-size"],
                         expect={"memory": ("wrong", "150.0 GiB")}),
+    "amd-smi": dict(
+        gpus=[gpu("mi300x")], files={"amd-smi.json": json.dumps([{"gpu": 0, "asic": {
+            "market_name": "AMD Instinct MI300X", "target_graphics_version": "gfx942", "num_compute_units": 304},
+            "bus": {"bdf": "0000:03:00.0"}}])},
+        expect={"compute units": ALL_AGREE, "ISA": ALL_AGREE, "amd-smi": ALL_AGREE}, words=["amd-smi", "304", "amd-smi: 1 GPUs"]),
     "unknown-card": dict(gpus=[gpu("rx7900xtx", device_id=0x7fff, marketing_name="AMD Radeon Future")],
                          expect={"compute units": ("explained", "48 x 2 = 96"), "memory": ALL_AGREE}),
 }

@@ -30,6 +30,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kOwnHip = "libamdhip64.so." ROCHOUND_TEXT(HIP_VERSION_MAJOR);
 
+// By number, since the headers of ROCm 5 lack the names; its runtime says that it does not know
+// them.
+constexpr unsigned kSdmaFirmware = 0xA109;  // HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION
+constexpr unsigned kXnackEnabled = 0x206;   // HSA_AMD_SYSTEM_INFO_XNACK_ENABLED
+
 class Library {
  public:
   // The first of these names that can be loaded.
@@ -171,8 +176,7 @@ hsa_status_t VisitAgent(hsa_agent_t agent, void* data) {
   AddAgentValue<uint32_t>(hsa, agent, HSA_AMD_AGENT_INFO_MEMORY_WIDTH, "memory_width", &json);
   AddAgentValue<uint32_t>(hsa, agent, HSA_AGENT_INFO_WAVEFRONT_SIZE, "wavefront", &json);
   AddAgentValue<uint32_t>(hsa, agent, HSA_AMD_AGENT_INFO_UCODE_VERSION, "firmware", &json);
-  AddAgentValue<uint32_t>(hsa, agent, HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION, "sdma_firmware",
-                          &json);
+  AddAgentValue<uint32_t>(hsa, agent, kSdmaFirmware, "sdma_firmware", &json);
   AddAgentValue<bool>(hsa, agent, HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS, "direct_host_access",
                       &json);
   uint32_t caches[4] = {};
@@ -217,7 +221,7 @@ void AskHsa(const std::string& chosen) {
   bool yes = false;
   if (hsa.system_info(HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED, &yes) == HSA_STATUS_SUCCESS)
     answer["svm"] = yes;
-  if (hsa.system_info(HSA_AMD_SYSTEM_INFO_XNACK_ENABLED, &yes) == HSA_STATUS_SUCCESS)
+  if (hsa.system_info(static_cast<hsa_system_info_t>(kXnackEnabled), &yes) == HSA_STATUS_SUCCESS)
     answer["xnack"] = yes;
   answer["gpus"] = Json::array();
   AgentVisit visit{hsa, answer["gpus"]};
