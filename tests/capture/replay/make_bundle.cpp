@@ -345,8 +345,8 @@ int main(int argc, char** argv) {
       {"clock", Clock},
       {"float_atomics", FloatAtomics},
   };
-  for (const char* scale :
-       {"scale", "large", "left_out", "false_memory", "false_kernel", "false_kernarg", "false_code"}) {
+  for (const char* scale : {"scale", "large", "left_out", "false_memory", "false_kernel",
+                            "false_kernarg", "false_code"}) {
     scenarios[scale] = [scale](const auto& object, const auto& path) {
       Scale(object, path, scale);
     };
