@@ -10,17 +10,20 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "cli/ask_machine.h"
 #include "cli/exit_codes.h"
 #include "cli/limited_run.h"
 #include "cli/run_environment.h"
 #include "cli/terminal.h"
+#include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
 #include "doctor/access.h"
 #include "doctor/fault/explain.h"
 #include "doctor/libraries.h"
 #include "doctor/program.h"
+#include "doctor/run/judge.h"
 #include "doctor/variables.h"
 
 namespace rochound::cli {
@@ -93,6 +96,8 @@ Examples:
   rochound doctor ab -- ./train             which setting makes it work?
   rochound doctor --root ./copy             a copy of another machine's /sys, /proc, ...
   rochound doctor --fault trace.rpd.fault   why a GPU failed in a run that was recorded
+  rochound run -- ./app && rochound doctor --ran trace.rpd
+                                            did it run on the GPU, or fall back to CPU?
 
 Each fact is shown as every source tells it: KFD and DRM (the kernel driver's
 files), HSA and HIP (asked in a process of their own, so that a broken runtime
@@ -135,6 +140,10 @@ DoctorCommand::DoctorCommand(CLI::App& app)
   subcommand_
       ->add_option("--fault", fault_, "Explain why a GPU failed, from what rochound run kept")
       ->type_name("FOLDER");
+  subcommand_
+      ->add_option("--ran", ran_,
+                   "Say whether a run that was recorded used the GPU, from its trace")
+      ->type_name("TRACE.rpd");
   subcommand_->add_option("stray", stray_)->group("");  // only to say what is wrong with it
 }
 
@@ -162,6 +171,30 @@ int DoctorCommand::ExplainFault() const {
   }
   fmt::print("{}", json_ ? FaultJson(explained.value()) : FaultText(explained.value()));
   return kExitSuccess;
+}
+
+int DoctorCommand::JudgeRecordedRun() const {
+  const auto run = [&]() -> base::Result<doctor::RunFacts> {
+    if (!IsLogFolder(ran_)) return doctor::ReadRun(ran_);
+    ROCHOUND_TRY(const base::TempDir folder,
+                 base::TempDir::Create(std::filesystem::temp_directory_path(), "rochound-ran-"));
+    TraceOutput output;
+    output.rpd = folder.path() / "trace.rpd";
+    ROCHOUND_TRY(const store::Summary summary, MakeOutput(ran_, output, ""));
+    (void)summary;
+    return doctor::ReadRun(output.rpd);
+  }();
+  if (!run.ok()) {
+    base::LogError(run.error().message);
+    return kExitSetup;
+  }
+  const doctor::Report report = JudgeRun(run.value());
+  if (!json_) return Print(report);
+  using Json = nlohmann::ordered_json;
+  Json json = {{"severity", Name(report.Worst())}, {"findings", ToJson(report)["findings"]}};
+  json["run"] = RunJson(run.value());
+  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  return ExitCode(report.Worst());
 }
 
 bool DoctorCommand::LookAtProgram(const std::vector<std::string>& program,
@@ -209,6 +242,7 @@ int DoctorCommand::Run(const std::vector<std::string>& program) {
   if (!stray_.empty())
     return Usage(fmt::format("put -- before the program: rochound doctor -- {}", stray_[0]));
   if (!fault_.empty()) return ExplainFault();
+  if (!ran_.empty()) return JudgeRecordedRun();
   std::error_code error;
   if (!std::filesystem::is_directory(root_, error))
     return Usage(fmt::format("--root: there is no folder '{}'", root_));

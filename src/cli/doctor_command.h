@@ -24,6 +24,7 @@ class DoctorCommand : public Command {
  private:
   int Usage(const std::string& problem) const;
   int ExplainFault() const;
+  int JudgeRecordedRun() const;
   // Looks at what stood behind --, or at --python; false: wrong usage, and it was said.
   bool LookAtProgram(const std::vector<std::string>& program, const doctor::Machine& machine,
                      doctor::Report* report) const;
@@ -34,6 +35,7 @@ class DoctorCommand : public Command {
   std::string root_ = "/";
   std::string python_;
   std::string fault_;
+  std::string ran_;
   double limit_ = 20;
   bool json_ = false;
   bool all_ = false;

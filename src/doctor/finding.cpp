@@ -186,7 +186,7 @@ Json ToJson(const Report& report) {
 
 std::string ToText(const Report& report, bool colour, size_t width, bool all_facts) {
   Page page(colour, width);
-  if (report.gpus.empty()) page.Line("No AMD GPU is visible here.");
+  if (report.gpus.empty() && report.of_machine) page.Line("No AMD GPU is visible here.");
   for (size_t i = 0; i < report.gpus.size(); ++i) {
     const GpuReport& gpu = report.gpus[i];
     page.Line(page.Paint("1", fmt::format("GPU {}: {}, {}, {}", i, gpu.name, gpu.target, gpu.pci)));

@@ -49,6 +49,7 @@ struct GpuReport {
 };
 
 struct Report {
+  bool of_machine = true;  // false: of a run that was recorded; then there are no GPUs in it
   std::vector<GpuReport> gpus;
   std::vector<Fact> machine;
   std::vector<Finding> findings;
