@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "agent/session.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,6 +12,7 @@
 
 #include <atomic>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -42,6 +45,7 @@ constinit std::mutex info_lock;
 constinit std::atomic<uint32_t> wake_count{0};
 constinit std::atomic<bool> drain_running{false};
 uint64_t set_up_ns = 0;
+uint64_t set_up_cpu_ns = 0;
 
 std::string& Info() {  // with info_lock held
   static auto* const text = new std::string;
@@ -189,6 +193,46 @@ void DescribeProcess() {
   AddInfo("host", host);
 }
 
+int NoteLibrary(dl_phdr_info* info, size_t, void* text) {
+  if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/')
+    static_cast<std::string*>(text)->append("library=").append(info->dlpi_name).append("\n");
+  return 0;
+}
+
+// CPU time of each thread that is there: user and system ticks stand behind the name.
+void NoteThreads(std::string* text) {
+  DIR* const tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return;
+  const uint64_t tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  while (const dirent* task = readdir(tasks)) {
+    if (task->d_name[0] == '.') continue;
+    const auto stat = base::ReadFile(std::string("/proc/self/task/") + task->d_name + "/stat");
+    if (!stat.ok()) continue;
+    const size_t open = stat.value().find('('), close = stat.value().rfind(')');
+    if (open == std::string::npos || close == std::string::npos) continue;
+    unsigned long long user = 0, system = 0;
+    if (sscanf(stat.value().c_str() + close + 1,
+               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+      continue;
+    text->append("thread=").append(task->d_name).append(",");
+    text->append(std::to_string((user + system) * tick_ns)).append(",");
+    text->append(stat.value(), open + 1, close - open - 1).append("\n");
+  }
+  closedir(tasks);
+}
+
+// For those who ask afterwards whether this ran on a GPU at all, and through which layers.
+void NoteFacts() {
+  std::string text;
+  dl_iterate_phdr(NoteLibrary, &text);
+  text += "start_ns=" + std::to_string(set_up_ns) + "\n";
+  text += "end_ns=" + std::to_string(base::ClockNs(CLOCK_MONOTONIC)) + "\n";
+  text += "cpu_start_ns=" + std::to_string(set_up_cpu_ns) + "\n";
+  text += "cpu_ns=" + std::to_string(base::ClockNs(CLOCK_PROCESS_CPUTIME_ID)) + "\n";
+  NoteThreads(&text);
+  if (trace::Writer* log = the_log.load()) log->WriteText("facts", text);
+}
+
 bool Open() {
   if (settings().log_directory.empty()) {
     Disable("ROCHOUND_LOG_DIR is not set; start the program with `rochound run`");
@@ -211,6 +255,7 @@ bool Open() {
   the_log.store(log);
   set_up_in.store(getpid());
   set_up_ns = base::ClockNs(CLOCK_MONOTONIC);
+  set_up_cpu_ns = base::ClockNs(CLOCK_PROCESS_CPUTIME_ID);
   DescribeProcess();
   WriteInfo();
   log->WriteText("functions", FunctionsText());
@@ -278,6 +323,7 @@ void Flush() {
          DrainOnce(&under_way))
       usleep(200);
     NoteAnchors();
+    NoteFacts();
     if (const auto maps = base::ReadFile("/proc/self/maps"); maps.ok() && settings().stacks)
       Log()->WriteText("maps", maps.value());
   });

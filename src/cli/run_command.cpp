@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,27 @@ void WriteRunFile(const fs::path& folder, const std::vector<std::string>& progra
   const auto written = base::WriteFile(
       folder / "run.json",
       json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  if (!written.ok()) base::LogWarning(written.error().message);
+}
+
+// How it ended, and what CPU time it and all that it waited for used.
+void NoteEnd(const fs::path& folder, int status) {
+  const auto text = base::ReadFile(folder / "run.json");
+  if (!text.ok()) return;
+  using Json = nlohmann::ordered_json;
+  Json json = Json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return;
+  json["status"] = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                       : fmt::format("exit {}", WEXITSTATUS(status));
+  rusage used{};
+  if (getrusage(RUSAGE_CHILDREN, &used) == 0) {
+    const auto ns = [](const timeval& time) {
+      return int64_t{time.tv_sec} * 1'000'000'000 + int64_t{time.tv_usec} * 1000;
+    };
+    json["cpu_ns"] = ns(used.ru_utime) + ns(used.ru_stime);
+  }
+  const auto written = base::WriteFile(
+      folder / "run.json", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!written.ok()) base::LogWarning(written.error().message);
 }
 
@@ -191,6 +213,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   }
   const int status = child.value().Wait();
   if (!prepared.ok()) ChildProcess::EndLike(status);
+  NoteEnd(recording.log_directory, status);
 
   const bool empty = !IsLogFolder(recording.log_directory);
   const std::string why = empty ? WhyNothing(program, status) : "";

@@ -97,11 +97,21 @@ bool IsLogFolder(const std::filesystem::path& folder) {
   return false;
 }
 
-std::string CommandOf(const std::filesystem::path& log_directory) {
+namespace {
+
+// What `rochound run` wrote beside the log; an empty object: nothing that can be read.
+nlohmann::json RunFile(const std::filesystem::path& log_directory) {
   const auto text = base::ReadFile(log_directory / "run.json");
-  if (!text.ok()) return {};
-  const auto json = nlohmann::json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("command") || !json["command"].is_array()) return {};
+  if (!text.ok()) return nlohmann::json::object();
+  auto json = nlohmann::json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  return json.is_object() ? json : nlohmann::json::object();
+}
+
+}  // namespace
+
+std::string CommandOf(const std::filesystem::path& log_directory) {
+  const nlohmann::json json = RunFile(log_directory);
+  if (!json.contains("command") || !json["command"].is_array()) return {};
   std::string command;
   for (const auto& word : json["command"])
     if (word.is_string()) command += (command.empty() ? "" : " ") + word.get<std::string>();
@@ -113,6 +123,11 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
   store::ConversionOptions options;
   options.rpd = output.rpd;
   options.command = CommandOf(log_directory);
+  const nlohmann::json run_file = RunFile(log_directory);
+  if (run_file.contains("status") && run_file["status"].is_string())
+    options.status = run_file["status"].get<std::string>();
+  if (run_file.contains("cpu_ns") && run_file["cpu_ns"].is_number_integer())
+    options.cpu_ns = run_file["cpu_ns"].get<int64_t>();
   ROCHOUND_TRY(std::optional<store::TextOutput> jsonl, OpenText(output.jsonl));
   ROCHOUND_TRY(std::optional<store::TextOutput> durations, OpenText(output.durations.value_or("")));
   options.jsonl = jsonl ? &*jsonl : nullptr;

@@ -51,6 +51,8 @@ void Lost(const std::string& what, const std::string& note, RpdWriter* rpd, Summ
 base::Result<void> FinishOutputs(const ConversionOptions& options, RpdWriter* rpd) {
   if (rpd != nullptr) {
     rpd->AddMetadata("rochound_command", options.command);
+    if (!options.status.empty()) rpd->AddMetadata("rochound_status", options.status);
+    if (options.cpu_ns >= 0) rpd->AddMetadata("rochound_cpu_ns", std::to_string(options.cpu_ns));
     ROCHOUND_CHECK(rpd->Finish());
   }
   if (options.jsonl != nullptr) ROCHOUND_CHECK(options.jsonl->Finish());

@@ -26,6 +26,8 @@ struct ConversionOptions {
   // Called now and then with the records done and the records there are. False: stop.
   std::function<bool(uint64_t done, uint64_t records)> progress{};
   std::string command{};  // of the run, for the trace's metadata
+  std::string status{};   // how it ended: "exit 0", "signal 9"; empty: not known
+  int64_t cpu_ns = -1;    // of all its processes; -1: not known
 };
 
 base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptions& options);

@@ -408,6 +408,31 @@ TEST_F(Conversion, WritesJsonLines) {
   EXPECT_EQ(lines[2]["arguments"]["value"], -1);
 }
 
+TEST_F(Conversion, KeepsWhatFailedAndWhatTheProcessSaidOfItself) {
+  TestLog log(run());
+  log.writer()->WriteText("functions",
+                          std::string(TestLog::kFunctions) + "9\thip\thipInit\t-\tflags:u32\n");
+  log.writer()->WriteText("facts", "library=/lib/a.so\nlibrary=/lib/b.so\ncpu_ns=12\nnonsense\n");
+  auto* thread = log.NewThread();
+  log.Call(thread, 9, 2'000'000, 2'000'010, thread->NextCorrelation(), {0});
+  log.Call(thread, TestLog::kSetDevice, 2'000'020, 2'000'030, thread->NextCorrelation(), {1});
+  log.Call(thread, TestLog::kMalloc, 2'000'100, 2'000'350, thread->NextCorrelation(),
+           {0x7ffd, 0, 1ull << 40}, 2);
+  log.Call(thread, TestLog::kStoreSignal, 2'000'400, 2'000'410, thread->NextCorrelation(),
+           {0xabc, 1}, 7);
+  log.Finish();
+  log.SetClocks();
+  Convert({.rpd = rpd(), .status = "exit 0", .cpu_ns = 34});
+  EXPECT_EQ(Ask("SELECT apiName, ifnull(result, 'unknown') FROM rochound_failure JOIN api ON "
+                "api.id = api_id ORDER BY api_id"),
+            (Rows{"hipInit|unknown", "hipMalloc|2"}));
+  EXPECT_EQ(Ask("SELECT session, name, value FROM rochound_fact ORDER BY name, value"),
+            (Rows{"0|cpu_ns|12", "0|library|/lib/a.so", "0|library|/lib/b.so"}));
+  EXPECT_EQ(Ask("SELECT value FROM rocpd_metadata WHERE tag IN ('rochound_status', "
+                "'rochound_cpu_ns') ORDER BY tag"),
+            (Rows{"34", "exit 0"}));
+}
+
 TEST_F(Conversion, WritesDurationLines) {
   TestLog log(run());
   log.Queue(1, 1);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <sstream>
 
 #include "base/files.h"
 #include "store/lines.h"
@@ -83,7 +84,9 @@ struct ProcessConverter::FunctionFacts {
   int64_t name, category, domain;  // strings
   CopyCall copy;
   bool sets_device;
-  int stream;  // argument
+  bool gives_status;  // zero: success
+  bool hides_status;  // HIP reported the call without its result
+  int stream;         // argument
   Summary::Total* total;
 };
 
@@ -197,7 +200,10 @@ const ProcessConverter::FunctionFacts& ProcessConverter::FunctionOf(uint16_t id)
   if (id >= functions_.size()) functions_.resize(id + size_t{1});
   if (functions_[id] != nullptr) return *functions_[id];
   auto facts = std::make_unique<FunctionFacts>();
+  bool gives_enum = false, gives_nothing = false;
   if (const trace::Function* const known = log_.FindFunction(id)) {
+    gives_enum = known->result == "enum";
+    gives_nothing = known->result == "-";
     facts->function = Function(known->domain, known->name, known->result, known->arguments);
   } else {
     facts->function = Function("unknown", "function " + std::to_string(id), "", "");
@@ -209,6 +215,8 @@ const ProcessConverter::FunctionFacts& ProcessConverter::FunctionOf(uint16_t id)
   facts->domain = String(function.domain);
   facts->copy = CopyCallOf(function);
   facts->sets_device = function.domain == "hip" && function.name == "hipSetDevice";
+  facts->gives_status = gives_enum && (function.domain == "hip" || function.domain == "hsa");
+  facts->hides_status = gives_nothing && function.domain == "hip";
   facts->stream = std::max(function.Find("stream"), function.Find("hStream"));
   facts->total = &summary_->calls_by_name[function.name];
   functions_[id] = std::move(facts);
@@ -273,6 +281,9 @@ void ProcessConverter::WriteCall(const trace::CallEvent& event, bool returned) {
                                 .category = facts.category,
                                 .domain = facts.domain,
                                 .args = text_});
+    if (returned && event.result != 0 && facts.gives_status)
+      outputs_.rpd->AddFailure(api, event.result);
+    if (returned && facts.hides_status) outputs_.rpd->AddFailure(api, std::nullopt);
     if (call != nullptr && call->has_launch) {
       stream_.clear();
       if (facts.stream >= 0) AppendHex(&stream_, WordOf(function, arguments, facts.stream));
@@ -351,6 +362,16 @@ void ProcessConverter::WriteCopyApi(int64_t api, const Thread& thread, const Cop
   row.destination = destination;
   row.source = source;
   outputs_.rpd->AddCopyApi(row);
+}
+
+// What the process noted of itself at its end, lines name=value.
+void ProcessConverter::WriteFacts() {
+  const auto text = base::ReadFile(log_.folder() / "facts");
+  if (!text.ok()) return;
+  std::istringstream lines(text.value());
+  for (std::string line; std::getline(lines, line);)
+    if (const size_t sign = line.find('='); sign != std::string::npos)
+      outputs_.rpd->AddFact({line.substr(0, sign), line.substr(sign + 1)});
 }
 
 void ProcessConverter::WriteFrames(int64_t api, std::span<const uint64_t> frames) {
@@ -751,6 +772,7 @@ void ProcessConverter::Finish() {
   summary_->records += log_.records();
   if (first_seen_ != UINT64_MAX) summary_->Seen(Signed(first_seen_), Signed(last_seen_));
   if (outputs_.rpd == nullptr) return;
+  WriteFacts();
   std::string note = log_.finished() ? "" : log_.running() ? "still running" : "killed";
   int64_t ppid = 0;
   for (const char digit : log_.Info("ppid"))

@@ -96,6 +96,7 @@ class ProcessConverter : public trace::Visitor {
   void WriteCopyApi(int64_t api, const Thread& thread, const CopyCall& copy,
                     const Function& function, const CallArguments& arguments,
                     const trace::Copy* first);
+  void WriteFacts();
   void WriteFrames(int64_t api, std::span<const uint64_t> frames);
   void WriteAllocation(const AllocationPairs::Allocation& allocation, uint64_t end);
   void WriteRange(const OpenRange& range, uint64_t end, std::string_view name,

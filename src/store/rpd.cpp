@@ -27,6 +27,7 @@ base::Result<std::unique_ptr<RpdWriter>> RpdWriter::Create(const std::filesystem
       {"rochound_dispatch", &writer->dispatch_},
       {"rochound_copy", &writer->copy_},
       {"rochound_allocation", &writer->allocation_},
+      {"rochound_failure", &writer->failure_},
   };
   for (const auto& [name, table] : places) table->rows = writer->file_->Find(name);
   writer->String("");  // id 1, as in RPD
@@ -124,6 +125,13 @@ void RpdWriter::AddStackFrame(int64_t api, int64_t depth, int64_t name) {
   Put(stack_frame_, Id(stack_frame_));
 }
 
+void RpdWriter::AddFailure(int64_t api, std::optional<int64_t> result) {
+  record_.Clear();
+  record_.Null();
+  result ? record_.Int(*result) : record_.Null();
+  Put(failure_, api);
+}
+
 void RpdWriter::AddDispatch(const DispatchRow& row) {
   record_.Clear();
   record_.Null();
@@ -195,6 +203,8 @@ base::Result<void> RpdWriter::AddSmallTables(Database& database) {
                database.Prepare("INSERT INTO rochound_agent VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
   ROCHOUND_TRY(Statement queue,
                database.Prepare("INSERT INTO rochound_queue VALUES (?, ?, ?, ?, ?, ?)"));
+  ROCHOUND_TRY(Statement fact,
+               database.Prepare("INSERT OR IGNORE INTO rochound_fact VALUES (?, ?, ?)"));
   int64_t number = 0;
   for (const Session& session : sessions_) {
     const ProcessRow& row = session.process;
@@ -213,6 +223,10 @@ base::Result<void> RpdWriter::AddSmallTables(Database& database) {
     for (const QueueRow& one : session.queues) {
       queue.BindAll(number, one.queue, one.agent, one.hsa_id, one.packets, one.created);
       ROCHOUND_CHECK(queue.Run());
+    }
+    for (const FactRow& one : session.facts) {
+      fact.BindAll(number, std::string_view(one.name), ToUtf8(one.value, &scratch_));
+      ROCHOUND_CHECK(fact.Run());
     }
     ++number;
   }

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -95,6 +96,11 @@ struct QueueRow {
   int64_t queue, agent, hsa_id, packets, created;
 };
 
+// Of a process, as it said itself: library, cpu_ns, ...
+struct FactRow {
+  std::string name, value;
+};
+
 struct LostRow {
   int64_t pid;
   std::string what;
@@ -123,6 +129,8 @@ class RpdWriter {
   void AddKernelApi(const KernelApiRow& row);
   void AddCopyApi(const CopyApiRow& row);
   void AddStackFrame(int64_t api, int64_t depth, int64_t name);
+  // Calls in ascending order. No result: it is not known.
+  void AddFailure(int64_t api, std::optional<int64_t> result);
   void AddDispatch(const DispatchRow& row);  // in the order of op
   void AddCopy(const CopyRow& row);          // in the order of op
   int64_t AddAllocation(const AllocationRow& row);
@@ -131,6 +139,7 @@ class RpdWriter {
   int64_t AddKernel(const KernelRow& row);
   void AddAgent(const AgentRow& row);
   void AddQueue(const QueueRow& row);
+  void AddFact(FactRow row) { sessions_.back().facts.push_back(std::move(row)); }
   void AddLost(LostRow row) { lost_.push_back(std::move(row)); }
   void AddMetadata(std::string tag, std::string value);
   // Ends the session.
@@ -153,6 +162,7 @@ class RpdWriter {
     ProcessRow process;
     std::vector<AgentRow> agents;
     std::vector<QueueRow> queues;
+    std::vector<FactRow> facts;
   };
 
   RpdWriter() = default;
@@ -162,7 +172,7 @@ class RpdWriter {
 
   std::unique_ptr<RpdFile> file_;
   Table api_, ustring_, op_, api_ops_, kernel_api_, copy_api_, stack_frame_, dispatch_, copy_,
-      allocation_;
+      allocation_, failure_;
   Record record_;
   std::string scratch_;
   int64_t session_ = -1;

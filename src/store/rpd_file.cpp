@@ -21,10 +21,10 @@ constexpr size_t kTextBytes = 4096;
 constexpr const char* kFastAndAlone =
     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;";
 
-constexpr const char* kBigTables[] = {"rocpd_api",          "rocpd_ustring",     "rocpd_op",
-                                      "rocpd_api_ops",      "rocpd_kernelapi",   "rocpd_copyapi",
-                                      "rocpd_stackframe",   "rochound_dispatch", "rochound_copy",
-                                      "rochound_allocation"};
+constexpr const char* kBigTables[] = {"rocpd_api",           "rocpd_ustring",     "rocpd_op",
+                                      "rocpd_api_ops",       "rocpd_kernelapi",   "rocpd_copyapi",
+                                      "rocpd_stackframe",    "rochound_dispatch", "rochound_copy",
+                                      "rochound_allocation", "rochound_failure"};
 
 // Those whose next id SQLite keeps in a table of its own.
 constexpr std::string_view kCounted[] = {"rocpd_api", "rocpd_ustring", "rocpd_op", "rocpd_api_ops",

@@ -68,6 +68,11 @@ const char* const kRochoundTables =
     // end is NULL while the memory was never given back.
     TABLE("rochound_allocation") "id INTEGER PRIMARY KEY, pid INTEGER, agent INTEGER, "
         "address INTEGER, size INTEGER, flags INTEGER, start INTEGER, end INTEGER);"
+    // Calls of HIP and HSA that gave an error back. NULL: what a call of HIP gave is not known.
+    TABLE("rochound_failure") "api_id INTEGER PRIMARY KEY, result INTEGER);"
+    // What a process said of itself at its end: the libraries it had loaded, its CPU time.
+    TABLE("rochound_fact") "session INTEGER, name TEXT, value TEXT, "
+        "PRIMARY KEY (session, name, value));"
     // What is not in this file although it happened. An empty table means that nothing is missing.
     TABLE("rochound_lost") "id INTEGER PRIMARY KEY, pid INTEGER, what TEXT, count INTEGER, note TEXT);";
 

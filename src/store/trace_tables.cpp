@@ -126,6 +126,9 @@ constexpr TraceColumn kAllocation[] = {{"id", kInt, Role::kId},
                                        {"flags", kInt},
                                        {"start", kInt, Role::kTime},
                                        {"end", kInt, Role::kTime}};
+constexpr TraceColumn kFailure[] = {{"api_id", kInt, Role::kId}, {"result", kInt}};
+constexpr TraceColumn kFact[] = {
+    {"session", kInt, Role::kSession}, {"name", kText}, {"value", kText}};
 constexpr TraceColumn kLost[] = {{"id", kInt, Role::kId},
                                  {"pid", kInt, Role::kPid},
                                  {"what", kText},
@@ -151,6 +154,8 @@ constexpr TraceTable kTables[] = {
     {"rochound_dispatch", kDispatch, "op_id", "op_id"},
     {"rochound_copy", kCopy, "op_id", "op_id"},
     {"rochound_allocation", kAllocation, "id", "id"},
+    {"rochound_failure", kFailure, "api_id", "api_id"},
+    {"rochound_fact", kFact, "session, name, value", nullptr},
     {"rochound_lost", kLost, "id", nullptr},
 };
 

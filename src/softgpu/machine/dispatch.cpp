@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "softgpu/machine/dispatch.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 
@@ -296,7 +297,10 @@ void HelperThreads::Offer(const std::shared_ptr<Dispatch>& dispatch) {
     sigfillset(&all);
     sigdelset(&all, SIGSEGV);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    std::thread([this] { Main(); }).detach();
+    std::thread([this] {
+      pthread_setname_np(pthread_self(), "softgpu");
+      Main();
+    }).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   offers_.push_back(dispatch);

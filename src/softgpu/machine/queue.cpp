@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "softgpu/machine/queue.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "softgpu/machine/lost_pages.h"
@@ -19,7 +20,10 @@ void Queue::Start() {
   sigfillset(&all);
   sigdelset(&all, SIGSEGV);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  thread_ = std::thread([this] { Main(); });
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "softgpu");
+    Main();
+  });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
