@@ -71,7 +71,7 @@ bool Drain(int fd, std::string* text) {
 }  // namespace
 
 std::string LimitedRun::End() const {
-  if (timed_out) return fmt::format("did not end within {:.0f} s", seconds);
+  if (timed_out) return fmt::format("did not end within {:.3g} s", seconds);
   if (signal != 0) return fmt::format("was killed by signal {} ({})", signal, strsignal(signal));
   return fmt::format("ended with exit code {}", exit_code);
 }

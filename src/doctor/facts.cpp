@@ -65,9 +65,12 @@ void CountGpus(const Machine& machine, Report* report) {
     fact.verdict = Verdict::kWrong;
     const auto& hsa = machine.runtimes.hsa;
     const auto& hip = machine.runtimes.hip;
-    fact.why = fmt::format("the driver shows {} GPUs, but not every runtime sees them.{}{}",
-                           machine.kfd.size(), hsa.error.empty() ? "" : " HSA: " + hsa.error + ".",
-                           hip.error.empty() ? "" : " HIP: " + hip.error + ".");
+    fact.why =
+        fmt::format("the driver shows {}, but not every runtime sees {}.{}{}",
+                    machine.kfd.size() == 1 ? "1 GPU" : fmt::format("{} GPUs", machine.kfd.size()),
+                    machine.kfd.size() == 1 ? "it" : "them",
+                    hsa.error.empty() ? "" : " HSA: " + hsa.error + ".",
+                    hip.error.empty() ? "" : " HIP: " + hip.error + ".");
     report->findings.push_back(
         {Severity::kError,
          "gpus-not-seen",
@@ -96,7 +99,8 @@ void Drivers(const Machine& machine, Report* report) {
   add("amd-smi", "amd-smi",
       !runtimes.smi.asked           ? "not installed"
       : !runtimes.smi.error.empty() ? runtimes.smi.error
-                                    : fmt::format("{} GPUs", runtimes.smi.gpus.size()));
+                                    : fmt::format("{} GPU{}", runtimes.smi.gpus.size(),
+                                                  runtimes.smi.gpus.size() == 1 ? "" : "s"));
 }
 
 }  // namespace

@@ -245,9 +245,12 @@ std::string ToText(const Report& report, bool colour, size_t width, bool all_fac
     return std::count_if(findings.begin(), findings.end(),
                          [&](const Finding& one) { return one.severity == severity; });
   };
-  page.Line(fmt::format("{}{} errors, {} warnings, {} notes{}",
-                        findings.size() == hidden ? "" : "\n", count(Severity::kError),
-                        count(Severity::kWarning), count(Severity::kNote),
+  const auto some = [&](Severity severity) {
+    const auto number = count(severity);
+    return fmt::format("{} {}{}", number, Name(severity), number == 1 ? "" : "s");
+  };
+  page.Line(fmt::format("{}{}, {}, {}{}", findings.size() == hidden ? "" : "\n",
+                        some(Severity::kError), some(Severity::kWarning), some(Severity::kNote),
                         all_facts ? "" : "; --all shows everything"));
   return std::move(page.out());
 }

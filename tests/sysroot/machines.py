@@ -103,7 +103,7 @@ MACHINES = {
         gpus=[gpu("mi300x")], files={"amd-smi.json": json.dumps([{"gpu": 0, "asic": {
             "market_name": "AMD Instinct MI300X", "target_graphics_version": "gfx942", "num_compute_units": 304},
             "bus": {"bdf": "0000:03:00.0"}}])},
-        expect={"compute units": ALL_AGREE, "ISA": ALL_AGREE, "amd-smi": ALL_AGREE}, words=["amd-smi", "304", "amd-smi: 1 GPUs"]),
+        expect={"compute units": ALL_AGREE, "ISA": ALL_AGREE, "amd-smi": ALL_AGREE}, words=["amd-smi", "304", "amd-smi: 1 GPU"]),
     "unknown-card": dict(gpus=[gpu("rx7900xtx", device_id=0x7fff, marketing_name="AMD Radeon Future")],
                          expect={"compute units": ("explained", "48 x 2 = 96"), "memory": ALL_AGREE}),
 }
