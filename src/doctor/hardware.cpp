@@ -52,12 +52,12 @@ constexpr KnownGpu kGpus[] = {
     {"Radeon RX 6650 XT", "gfx1032", 0x73ef, 0xc1, 32, 1, 1, 8, 2048, 32, 2635},
     {"Radeon RX 6600 XT", "gfx1032", 0x73ff, 0xc1, 32, 1, 1, 8, 2048, 32, 2589},
     {"Radeon RX 6600", "gfx1032", 0x73ff, 0xc7, 28, 1, 1, 8, 2048, 32, 2491},
-    {"Radeon RX 5700 XT", "gfx1010", 0x731f, 0xc1, 40, 1, 1, 8, 4096, 0, 1905},
-    {"Radeon RX 5700", "gfx1010", 0x731f, 0xc4, 36, 1, 1, 8, 4096, 0, 1725},
-    {"Radeon RX 5500 XT", "gfx1012", 0x7340, 0xc5, 22, 1, 1, 0, 2048, 0, 1845},
-    {"Radeon 780M", "gfx1103", 0x15bf, kAnyRevision, 12, 1, 1, 0, 2048, 0, 2800},
-    {"Radeon 890M / 880M", "gfx1150", 0x150e, kAnyRevision, 0, 1, 1, 0, 2048, 0, 2900},
-    {"Radeon 8060S / 8050S", "gfx1151", 0x1586, kAnyRevision, 0, 1, 1, 0, 2048, 32, 2900},
+    {"Radeon RX 5700 XT", "gfx1010", 0x731f, 0xc1, 40, 1, 1, 8, 0, 0, 1905},
+    {"Radeon RX 5700", "gfx1010", 0x731f, 0xc4, 36, 1, 1, 8, 0, 0, 1725},
+    {"Radeon RX 5500 XT", "gfx1012", 0x7340, 0xc5, 22, 1, 1, 0, 0, 0, 1845},
+    {"Radeon 780M", "gfx1103", 0x15bf, kAnyRevision, 12, 1, 1, 0, 0, 0, 2800},
+    {"Radeon 890M / 880M", "gfx1150", 0x150e, kAnyRevision, 0, 1, 1, 0, 0, 0, 2900},
+    {"Radeon 8060S / 8050S", "gfx1151", 0x1586, kAnyRevision, 0, 1, 1, 0, 0, 0, 2900},
 };
 
 constexpr KnownTarget kTargets[] = {
