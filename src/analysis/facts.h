@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "store/trace_database.h"
@@ -16,6 +18,10 @@ struct Facts {
   int64_t length = 0;  // ns
   int64_t calls = 0, operations = 0;
   int64_t processes = 0, gpus = 0;
+  // File names of the libraries through which the program reached the GPU, itself first and KFD
+  // last: app, libcuda.so.1, libamdhip64.so.7, ... Empty: not known. Of the first process that has
+  // a CUDA layer, or else of the first one.
+  std::vector<std::string> layers;
 };
 
 base::Result<Facts> ReadFacts(store::TraceDatabase& trace);

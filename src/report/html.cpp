@@ -143,7 +143,8 @@ std::string Json(const HtmlContent& content) {
                             {"calls", timeline.facts.calls},
                             {"ops", timeline.facts.operations},
                             {"processes", timeline.facts.processes},
-                            {"gpus", timeline.facts.gpus}}},
+                            {"gpus", timeline.facts.gpus},
+                            {"layers", timeline.facts.layers}}},
                           {"answers", std::move(answers)},
                           {"timeline", JsonTimeline(timeline)},
                           {"flame", JsonFlame(content.flame)}};

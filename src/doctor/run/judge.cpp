@@ -182,8 +182,19 @@ class Judge {
                       run_.runtime_kernels));
     if (const int64_t work = HostWork(run_); work >= 0)
       evidence.push_back(fmt::format("{} of CPU time outside of HIP", Time(work)));
-    for (const FailedCall& call : run_.failures)
-      if (!IsNoFailure(call) && !IsProbe(call)) evidence.push_back(Described(call));
+    bool failed = false;
+    for (const FailedCall& call : run_.failures) {
+      if (IsNoFailure(call) || IsProbe(call)) continue;
+      failed = true;
+      evidence.push_back(Described(call));
+    }
+    // A program may be there to copy and for nothing else.
+    if (run_.runtime_kernels + run_.copies > 0 && !failed && HostWork(run_) < kSecond / 10) {
+      Find(Severity::kWarning, "copies-only",
+           "The GPU copied and filled memory, and ran no kernel of the program", "",
+           std::move(evidence));
+      return;
+    }
     Find(
         Severity::kError, "no-dispatch",
         "Nothing ran on the GPU: the program started the runtime and launched no kernel",

@@ -90,6 +90,12 @@ def retry(case):
     case.found("handled-error", "hipMalloc", "size=1125899906842624")
 
 
+def quit_at_once(case):
+    case.expect(case.code == FINE, f"exit code {case.code}")
+    case.only()
+    case.expect(len(case.run["processes"][0]["chain"]) == 4, f"chain: {case.run['processes']}")
+
+
 def no_gpu(case):
     case.expect(case.code == ERROR, f"exit code {case.code}")
     case.only("gpu-not-used")
@@ -109,7 +115,8 @@ def cuda(case, what):
 
 
 CASES = {"malloc": malloc, "late": late, "ranges": ranges, "healthy": healthy, "retry": retry, "no_gpu": no_gpu,
-         "cuda_unknown": lambda case: cuda(case, "unknown CUDA layer"), "cuda_zluda": lambda case: cuda(case, "ZLUDA")}
+         "quit": quit_at_once,
+         "cuda_unnamed": lambda case: cuda(case, "unknown CUDA layer"), "cuda_named": lambda case: cuda(case, "ZLUDA")}
 
 
 def main():
@@ -130,6 +137,12 @@ def main():
         case = Case(said.returncode, json.loads(said.stdout), text.stdout)
         case.expect(text.returncode == said.returncode, f"text and JSON end with {text.returncode} and {said.returncode}")
         CASES[options.case](case)
+        if options.case.startswith("cuda"):  # the report draws the same chain; a build without DuckDB has none
+            page = pathlib.Path(folder) / "report.html"
+            made = run([options.rochound, "report", str(trace), "-o", str(page)], folder)
+            names = [layer["name"] for layer in case.run["processes"][0]["chain"]]
+            case.expect(made.returncode == 2 or json.dumps({"layers": names}, separators=(",", ":"))[1:-1]
+                        in (page.read_text(encoding="utf-8") if page.exists() else ""), f"no {names} in the report: {made.stderr}")
         if options.case == "malloc":  # a log that was not converted says the same
             of_log = run([options.rochound, "doctor", "--json", "--ran", str(log)], folder)
             case.expect(json.loads(of_log.stdout or "{}").get("findings") == json.loads(said.stdout)["findings"],

@@ -8,6 +8,7 @@
 //   late     a few kernels, then the same
 //   ranges   operators in roctx ranges: matmul on the GPU, gelu on the CPU, softmax half and half
 //   healthy  the same operators, all on the GPU
+//   quit     uses the GPU and leaves at once, without a chance for anybody to tidy up
 //   retry    asks for too much, then for less, and uses the GPU
 
 #include <dlfcn.h>
@@ -119,8 +120,12 @@ int main(int argc, char** argv) {
       check(Operator("softmax", in, healthy || step % 2 == 0));
       pop();
     }
+  } else if (mode == "quit") {
+    check(OnGpu(in));
+    check(OnCpu(in, 0.8));
+    if (sum == wanted) _exit(0);
   } else {
-    Fail("malloc, late, ranges, healthy or retry?");
+    Fail("malloc, late, ranges, healthy, quit or retry?");
   }
   if (sum != wanted) Fail("wrong sum");
   printf("PASS fallback %s: %u\n", mode.c_str(), sum);

@@ -57,7 +57,7 @@ export interface Report {
   title: string;
   sources: string[];
   health: string[];  // what is not clean, in words
-  facts: {length: number; calls: number; ops: number; processes: number; gpus: number};
+  facts: {length: number; calls: number; ops: number; processes: number; gpus: number; layers: string[]};
   answers: Answer[];
   timeline: TimelineHeader;
   flame: FlameNodes;

@@ -258,6 +258,16 @@ function pathColor(kind: string): string {
 
 // --- pages
 
+// Program, CUDA layer if there is one, HIP, HSA, driver: what a call passes on its way to the GPU.
+function layerChain(layers: string[]): HTMLElement[] {
+  if (layers.length < 2) return [];
+  const parts = layers.flatMap((layer, i) => {
+    const box = h('span', {class: /^lib(nv)?cu/.test(layer) ? 'layer cuda' : 'layer', text: layer});
+    return i === 0 ? [box] : [h('span', {class: 'arrow', text: '\u2192'}), box];
+  });
+  return [h('section', {class: 'card layers', 'aria-label': 'Layers'}, h('span', {class: 'label', text: 'To the GPU through'}), ...parts)];
+}
+
 export function overviewPage(frame: Frame): HTMLElement {
   const {report} = frame;
   const {facts} = report;
@@ -290,7 +300,7 @@ export function overviewPage(frame: Frame): HTMLElement {
   const busyOver = h('div', {class: 'plot', style: {'min-height': '190px'}});
   void busyPlot(frame).then((plot) => plot !== null && busyOver.replaceChildren(plot));
   return h('div', {class: 'page'}, h('h1', {text: 'Overview'}), healthBox(report),
-      h('section', {class: 'card tiles', 'aria-label': 'In short'}, ...tiles),
+      h('section', {class: 'card tiles', 'aria-label': 'In short'}, ...tiles), ...layerChain(facts.layers),
       h('div', {class: 'columns'},
           ...[
             h('div', {class: 'span-7 side'},
