@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "agent/session.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +10,6 @@
 
 #include <atomic>
 #include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -25,6 +22,7 @@
 #include "agent/faults.h"
 #include "agent/launch_alone.h"
 #include "agent/override.h"
+#include "agent/process_facts.h"
 #include "agent/queues.h"
 #include "agent/range_switch.h"
 #include "agent/runtime.h"
@@ -42,11 +40,9 @@ constinit std::atomic<trace::Writer*> the_log{nullptr};
 constinit std::atomic<pid_t> set_up_in{0};  // the process that the log belongs to
 constinit std::mutex setting_up;
 constinit std::mutex info_lock;
-constinit std::mutex facts_lock;  // the file of that name
 constinit std::atomic<uint32_t> wake_count{0};
 constinit std::atomic<bool> drain_running{false};
 uint64_t set_up_ns = 0;
-uint64_t set_up_cpu_ns = 0;
 
 std::string& Info() {  // with info_lock held
   static auto* const text = new std::string;
@@ -59,69 +55,6 @@ constexpr uint64_t kIdleNs = 20'000'000;
 // Clock anchors are dense at first, so that a short program has enough of them however it ends.
 constexpr uint64_t kFirstAnchorNs = 10'000'000;
 constexpr uint64_t kAnchorEveryNs = 500'000'000;
-constexpr uint64_t kFirstFactsNs = 500'000'000;
-constexpr uint64_t kFactsEveryNs = 5'000'000'000;
-
-int NoteLibrary(dl_phdr_info* info, size_t, void* text) {
-  if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/')
-    static_cast<std::string*>(text)->append("library=").append(info->dlpi_name).append("\n");
-  return 0;
-}
-
-// CPU time of each thread that is there: user and system ticks stand behind the name.
-void NoteThreads(std::string* text) {
-  DIR* const tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return;
-  const uint64_t tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
-  while (const dirent* task = readdir(tasks)) {
-    if (task->d_name[0] == '.') continue;
-    const auto stat = base::ReadFile(std::string("/proc/self/task/") + task->d_name + "/stat");
-    if (!stat.ok()) continue;
-    const size_t open = stat.value().find('('), close = stat.value().rfind(')');
-    if (open == std::string::npos || close == std::string::npos) continue;
-    unsigned long long user = 0, system = 0;
-    if (sscanf(stat.value().c_str() + close + 1,
-               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
-      continue;
-    text->append("thread=").append(task->d_name).append(",");
-    text->append(std::to_string((user + system) * tick_ns)).append(",");
-    text->append(stat.value(), open + 1, close - open - 1).append("\n");
-  }
-  closedir(tasks);
-}
-
-// For those who ask afterwards whether this ran on a GPU at all, and through which layers.
-void NoteFacts() {
-  std::string text;
-  dl_iterate_phdr(NoteLibrary, &text);
-  text += "start_ns=" + std::to_string(set_up_ns) + "\n";
-  text += "end_ns=" + std::to_string(base::ClockNs(CLOCK_MONOTONIC)) + "\n";
-  text += "cpu_start_ns=" + std::to_string(set_up_cpu_ns) + "\n";
-  text += "cpu_ns=" + std::to_string(base::ClockNs(CLOCK_PROCESS_CPUTIME_ID)) + "\n";
-  NoteThreads(&text);
-  if (trace::Writer* log = the_log.load()) log->WriteText("facts", text);
-}
-
-// By the drain thread now and then, since a process may be killed.
-void NoteFactsNow(uint64_t now_ns) {
-  static uint64_t noted_ns = 0;
-  if (noted_ns == 0) noted_ns = set_up_ns - kFactsEveryNs + kFirstFactsNs;
-  if (now_ns < noted_ns + kFactsEveryNs || !facts_lock.try_lock()) return;
-  noted_ns = now_ns;
-  NoteFacts();
-  facts_lock.unlock();
-}
-
-// At the end, when the drain thread may be at it; it does not take long.
-void NoteFactsLast() {
-  int patience = 100;
-  while (!facts_lock.try_lock()) {
-    if (--patience == 0) return;
-    usleep(200);
-  }
-  NoteFacts();
-  facts_lock.unlock();
-}
 
 void DrainOnce(size_t* under_way) {
   *under_way = 0;
@@ -190,7 +123,7 @@ void DrainLoop() {
       NoteAnchors();
     }
     RepeatDescriptions(now_ns);
-    NoteFactsNow(now_ns);
+    NoteProcessFacts(now_ns);
     if (trace::Writer* log = Log()) log->Maintain();
     uint64_t pause_ns = under_way != 0 ? kBusyNs : Recording() ? kIdleNs / 4 : kIdleNs;
     pause_ns = std::min(pause_ns, NextSwitchNs(now_ns));
@@ -217,7 +150,7 @@ void InForkedChild() {
   internal::thread_slot = {nullptr, false};
   new (&setting_up) std::mutex;
   new (&info_lock) std::mutex;
-  new (&facts_lock) std::mutex;
+  ForgetProcessFactsAfterFork();
   ForgetRangesAfterFork();
   ForgetControlAfterFork();
 }
@@ -281,7 +214,7 @@ bool Open() {
   the_log.store(log);
   set_up_in.store(getpid());
   set_up_ns = base::ClockNs(CLOCK_MONOTONIC);
-  set_up_cpu_ns = base::ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+  ProcessFactsBegin();
   DescribeProcess();
   WriteInfo();
   log->WriteText("functions", FunctionsText());
@@ -349,7 +282,7 @@ void Flush() {
          DrainOnce(&under_way))
       usleep(200);
     NoteAnchors();
-    NoteFactsLast();
+    NoteLastProcessFacts();
     if (const auto maps = base::ReadFile("/proc/self/maps"); maps.ok() && settings().stacks)
       Log()->WriteText("maps", maps.value());
   });

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "agent/process_facts.h"
+
+#include <dirent.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <mutex>
+#include <string>
+
+#include "agent/session.h"
+#include "base/clock.h"
+#include "base/files.h"
+
+namespace rochound::agent {
+namespace {
+
+constexpr uint64_t kFirstFactsNs = 500'000'000;
+constexpr uint64_t kFactsEveryNs = 5'000'000'000;
+
+constinit std::mutex facts_lock;  // the file
+uint64_t set_up_ns = 0;
+uint64_t set_up_cpu_ns = 0;
+
+int NoteLibrary(dl_phdr_info* info, size_t, void* text) {
+  if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/')
+    static_cast<std::string*>(text)->append("library=").append(info->dlpi_name).append("\n");
+  return 0;
+}
+
+// CPU time of each thread that is there: user and system ticks stand behind the name.
+void NoteThreads(std::string* text) {
+  DIR* const tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return;
+  const uint64_t tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  while (const dirent* task = readdir(tasks)) {
+    if (task->d_name[0] == '.') continue;
+    const auto stat = base::ReadFile(std::string("/proc/self/task/") + task->d_name + "/stat");
+    if (!stat.ok()) continue;
+    const size_t open = stat.value().find('('), close = stat.value().rfind(')');
+    if (open == std::string::npos || close == std::string::npos) continue;
+    unsigned long long user = 0, system = 0;
+    if (sscanf(stat.value().c_str() + close + 1,
+               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+      continue;
+    text->append("thread=").append(task->d_name).append(",");
+    text->append(std::to_string((user + system) * tick_ns)).append(",");
+    text->append(stat.value(), open + 1, close - open - 1).append("\n");
+  }
+  closedir(tasks);
+}
+
+// For those who ask afterwards whether this ran on a GPU at all, and through which layers.
+void NoteFacts() {
+  std::string text;
+  dl_iterate_phdr(NoteLibrary, &text);
+  text += "start_ns=" + std::to_string(set_up_ns) + "\n";
+  text += "end_ns=" + std::to_string(base::ClockNs(CLOCK_MONOTONIC)) + "\n";
+  text += "cpu_start_ns=" + std::to_string(set_up_cpu_ns) + "\n";
+  text += "cpu_ns=" + std::to_string(base::ClockNs(CLOCK_PROCESS_CPUTIME_ID)) + "\n";
+  NoteThreads(&text);
+  if (trace::Writer* log = Log()) log->WriteText("facts", text);
+}
+
+}  // namespace
+
+void ProcessFactsBegin() {
+  set_up_ns = base::ClockNs(CLOCK_MONOTONIC);
+  set_up_cpu_ns = base::ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void NoteProcessFacts(uint64_t now_ns) {
+  static uint64_t noted_ns = 0;
+  if (noted_ns == 0) noted_ns = set_up_ns - kFactsEveryNs + kFirstFactsNs;
+  if (now_ns < noted_ns + kFactsEveryNs || !facts_lock.try_lock()) return;
+  noted_ns = now_ns;
+  NoteFacts();
+  facts_lock.unlock();
+}
+
+void NoteLastProcessFacts() {
+  int patience = 100;
+  while (!facts_lock.try_lock()) {
+    if (--patience == 0) return;
+    usleep(200);
+  }
+  NoteFacts();
+  facts_lock.unlock();
+}
+
+void ForgetProcessFactsAfterFork() { new (&facts_lock) std::mutex; }
+
+}  // namespace rochound::agent
