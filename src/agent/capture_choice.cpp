@@ -73,8 +73,10 @@ std::unique_ptr<const CaptureChoice> CaptureChoice::FromEnvironment(std::string*
   };
   choice.kernel = Variable("ROCHOUND_CAPTURE_KERNEL");
   if (!choice.kernel.empty()) {
-    if (regcomp(&choice.pattern_.emplace(), choice.kernel.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
+    auto pattern = std::make_unique<regex_t>();
+    if (regcomp(pattern.get(), choice.kernel.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
       return refuse("ROCHOUND_CAPTURE_KERNEL", "a regular expression");
+    choice.pattern_.reset(pattern.release());
   }
   const std::string nth = Variable("ROCHOUND_CAPTURE_NTH");
   if (!nth.empty() && (!ReadNumber(nth, &choice.nth) || choice.nth == 0))
@@ -90,8 +92,8 @@ std::unique_ptr<const CaptureChoice> CaptureChoice::FromEnvironment(std::string*
 
 bool CaptureChoice::NameMatches(const std::string& symbol) const {
   if (!pattern_) return true;
-  return regexec(&*pattern_, symbol.c_str(), 0, nullptr, 0) == 0 ||
-         regexec(&*pattern_, ReadableName(symbol).c_str(), 0, nullptr, 0) == 0;
+  return regexec(pattern_.get(), symbol.c_str(), 0, nullptr, 0) == 0 ||
+         regexec(pattern_.get(), ReadableName(symbol).c_str(), 0, nullptr, 0) == 0;
 }
 
 bool CaptureChoice::ShapeMatches(const hsa_kernel_dispatch_packet_t& packet) const {

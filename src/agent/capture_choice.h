@@ -18,7 +18,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace rochound::agent {
@@ -41,7 +40,13 @@ class CaptureChoice {
   using Sizes = std::array<uint32_t, 3>;  // 0: any
   bool ReadShape(const std::string& text);
 
-  std::optional<regex_t> pattern_;  // never freed: one per process
+  struct Free {
+    void operator()(regex_t* pattern) const {
+      regfree(pattern);
+      delete pattern;
+    }
+  };
+  std::unique_ptr<regex_t, Free> pattern_;  // null: any name
   Sizes grid_{};
   Sizes workgroup_{};
 };

@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <vector>
 
 #include "agent/anchors.h"
@@ -218,11 +217,23 @@ hsa_status_t SignalDestroy(hsa_signal_t signal) {
   return Real().core.hsa_signal_destroy_fn(signal);
 }
 
+// Kept for ever: the runtime may call back as long as it lives.
+QueueListener* KeepListener(const QueueListener& listener) {
+  static auto* const kept = new std::vector<std::unique_ptr<QueueListener>>;
+  QueueListener* added = nullptr;
+  Guarded("no memory for a queue", [&] {
+    auto fresh = std::make_unique<QueueListener>(listener);
+    const std::lock_guard lock(changing);
+    kept->push_back(std::move(fresh));
+    added = kept->back().get();
+  });
+  return added;
+}
+
 hsa_status_t QueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                          void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
                          uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
-  // Kept for ever: the runtime may call back as long as it lives.
-  auto* const listener = new (std::nothrow) QueueListener{callback, data};
+  QueueListener* const listener = KeepListener({callback, data});
   const bool listen = listener != nullptr && CurrentState() != State::kDisabled;
   const hsa_status_t status =
       Real().core.hsa_queue_create_fn(agent, size, type, listen ? OnQueueError : callback,
