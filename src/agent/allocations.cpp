@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <new>
 
 #include "agent/runtime.h"
 #include "agent/session.h"
@@ -21,7 +23,8 @@ Freed freed[kMostFreed];  // a ring; with `changing` held
 size_t freed_count = 0;
 
 Reservations& Reserved() {  // with `changing` held
-  static auto* const reserved = new Reservations;
+  alignas(Reservations) static std::byte place[sizeof(Reservations)];
+  static auto* const reserved = new (place) Reservations;
   return *reserved;
 }
 
@@ -34,8 +37,11 @@ void NoteReservation(const void* base, uint64_t size) {
 
 uint32_t ThreadId() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
+// Neither of the two takes memory before it has something to hold, or is ever destroyed: they are
+// looked into where no failure of ours may pass, and after the program's own destructors.
 Allocations& All() {  // with `changing` held
-  static auto* const allocations = new Allocations;
+  alignas(Allocations) static std::byte place[sizeof(Allocations)];
+  static auto* const allocations = new (place) Allocations;
   return *allocations;
 }
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string_view>
 
@@ -21,7 +23,8 @@ namespace rochound::agent {
 namespace {
 
 Overrides& Mutable() {
-  static auto* const overrides = new Overrides;
+  alignas(Overrides) static std::byte place[sizeof(Overrides)];
+  static auto* const overrides = new (place) Overrides;  // takes no memory
   return *overrides;
 }
 

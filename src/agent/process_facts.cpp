@@ -23,9 +23,13 @@ constinit std::mutex facts_lock;  // the file
 uint64_t set_up_ns = 0;
 uint64_t set_up_cpu_ns = 0;
 
-int NoteLibrary(dl_phdr_info* info, size_t, void* text) {
-  if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/')
-    static_cast<std::string*>(text)->append("library=").append(info->dlpi_name).append("\n");
+// Called by the C library, which an exception of ours must not pass through.
+int NoteLibrary(dl_phdr_info* info, size_t, void* data) {
+  Guarded("no memory for the list of libraries", [&] {
+    auto* const text = static_cast<std::string*>(data);
+    if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/')
+      text->append("library=").append(info->dlpi_name).append("\n");
+  });
   return 0;
 }
 

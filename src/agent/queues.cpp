@@ -219,9 +219,9 @@ hsa_status_t SignalDestroy(hsa_signal_t signal) {
 
 // Kept for ever: the runtime may call back as long as it lives.
 QueueListener* KeepListener(const QueueListener& listener) {
-  static auto* const kept = new std::vector<std::unique_ptr<QueueListener>>;
   QueueListener* added = nullptr;
   Guarded("no memory for a queue", [&] {
+    static auto* const kept = new std::vector<std::unique_ptr<QueueListener>>;
     auto fresh = std::make_unique<QueueListener>(listener);
     const std::lock_guard lock(changing);
     kept->push_back(std::move(fresh));
