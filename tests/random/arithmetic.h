@@ -381,13 +381,6 @@ INTEGER CopySign(T a, T b) {
   else
     return T(__builtin_copysignf(a, One(b)));
 }
-INTEGER Scale(T a, i32 power) {
-  const int n = power % 300;
-  if constexpr (std::is_same_v<T, f64>)
-    return __builtin_ldexp(a, n * 4);
-  else
-    return T(__builtin_ldexpf(a, n));
-}
 // Bits that integer arithmetic left, about to be floats. clang 22 reads a short or a byte of them
 // by SDWA and forgets that it was sign-extended, unless it cannot see where they come from.
 HD u64 Unseen(u64 bits) {
@@ -399,6 +392,16 @@ HD u64 Unseen(u64 bits) {
 #else
   return bits;
 #endif
+}
+INTEGER Scale(T a, i32 power) {
+  const int n = power % 300;
+  if constexpr (std::is_same_v<T, f64>)
+    return __builtin_ldexp(a, n * 4);
+  else if constexpr (std::is_same_v<T, f32>)
+    return __builtin_ldexpf(a, n);
+  // By way of its bits: clang 22 makes one fma_mix of a product that is rounded to half, adds +0,
+  // and loses the sign of -0.
+  return T(OfBits<f32>(Unseen(ToBits(__builtin_ldexpf(f32(a), n)))));
 }
 template <typename To, typename From>
 HD To Floats(From bits) {
