@@ -5,9 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
-#include <new>
+#include <unordered_map>
 
 #include "agent/runtime.h"
 #include "agent/session.h"
@@ -22,10 +21,18 @@ constexpr size_t kMostFreed = 512;
 Freed freed[kMostFreed];  // a ring; with `changing` held
 size_t freed_count = 0;
 
+// For a map that takes no memory before it has something to hold: never destroyed, since it is
+// looked into after the program's own destructors, and made where no failure of ours may pass.
+template <typename Map>
+union ForEver {
+  ForEver() : map() {}
+  ~ForEver() {}
+  Map map;
+};
+
 Reservations& Reserved() {  // with `changing` held
-  alignas(Reservations) static std::byte place[sizeof(Reservations)];
-  static auto* const reserved = new (place) Reservations;
-  return *reserved;
+  static ForEver<Reservations> reserved;
+  return reserved.map;
 }
 
 void NoteReservation(const void* base, uint64_t size) {
@@ -37,12 +44,16 @@ void NoteReservation(const void* base, uint64_t size) {
 
 uint32_t ThreadId() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
-// Neither of the two takes memory before it has something to hold, or is ever destroyed: they are
-// looked into where no failure of ours may pass, and after the program's own destructors.
 Allocations& All() {  // with `changing` held
-  alignas(Allocations) static std::byte place[sizeof(Allocations)];
-  static auto* const allocations = new (place) Allocations;
-  return *allocations;
+  static ForEver<Allocations> allocations;
+  return allocations.map;
+}
+
+// Locked memory by the program's address, which is all that unlocking tells: HIP locks and unlocks
+// for each copy of pageable memory.
+std::unordered_map<uint64_t, uint64_t>& Locked() {  // with `changing` held
+  static ForEver<std::unordered_map<uint64_t, uint64_t>> locked;
+  return locked.map;
 }
 
 hsa_status_t Lock(void* host, size_t size, hsa_agent_t* agents, int count, void** seen) {
@@ -63,9 +74,11 @@ hsa_status_t Unlock(void* host) {
   uint64_t seen = 0;
   {
     const std::lock_guard lock(changing);
-    for (const auto& [base, one] : All())
-      if (one.kind == MemoryKind::kLocked && one.host_base == reinterpret_cast<uint64_t>(host))
-        seen = base;
+    const auto locked = Locked().find(reinterpret_cast<uint64_t>(host));
+    if (locked != Locked().end()) {
+      seen = locked->second;
+      Locked().erase(locked);
+    }
   }
   if (seen != 0) MemoryGoes(reinterpret_cast<const void*>(seen));
   return Real().amd.hsa_amd_memory_unlock_fn(host);
@@ -170,6 +183,11 @@ struct Later {
 
 }  // namespace
 
+const char* KindName(MemoryKind kind) {
+  constexpr const char* kNames[] = {"pool", "vmem", "locked", "managed", "ipc"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
 void HookAllocations(AmdExtTable* amd) {
   amd->hsa_amd_memory_lock_fn = Lock;
   amd->hsa_amd_memory_unlock_fn = Unlock;
@@ -193,6 +211,7 @@ void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void*
       const auto& [there, one] = *std::prev(after);
       if (start + size <= there + one.size) return;
     }
+    if (kind == MemoryKind::kLocked) Locked()[reinterpret_cast<uint64_t>(host_base)] = start;
     All()[start] = {size, kind, reinterpret_cast<uint64_t>(host_base), ThreadId(),
                     rochound::base::ClockNs(CLOCK_REALTIME)};
   });

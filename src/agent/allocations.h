@@ -18,6 +18,8 @@ namespace rochound::agent {
 
 enum class MemoryKind : uint8_t { kPool, kVmem, kLocked, kManaged, kIpc };
 
+const char* KindName(MemoryKind kind);
+
 struct Allocation {
   uint64_t size = 0;
   MemoryKind kind = MemoryKind::kPool;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "agent/runtime.h"
 
@@ -14,22 +15,6 @@ namespace rochound::agent {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-
-const char* KindName(MemoryKind kind, const MemoryReader::Place& place) {
-  switch (kind) {
-    case MemoryKind::kPool:
-      return place.host ? "host" : "pool";
-    case MemoryKind::kVmem:
-      return "vmem";
-    case MemoryKind::kLocked:
-      return "locked";
-    case MemoryKind::kManaged:
-      return "managed";
-    case MemoryKind::kIpc:
-      return "ipc";
-  }
-  return "pool";
-}
 
 bool Mapped(uint64_t base, uint64_t size) {
   const uint64_t start = base & ~(kPage - 1);
@@ -61,7 +46,8 @@ CaptureMemory::CaptureMemory(const HeldAllocations& held, const LoadedCode& code
       place.host = true;
       place.host_base = one.host_base;
     }
-    Add(base, one.size, KindName(one.kind, place), place);
+    Add(base, one.size, one.kind == MemoryKind::kPool && place.host ? "host" : KindName(one.kind),
+        place);
     if (!regions_.empty() && regions_.back().base == base)
       regions_.back().host_base = one.host_base;
   }
@@ -111,28 +97,26 @@ bool CaptureMemory::ReadKernarg(uint64_t address, uint64_t size) {
 void CaptureMemory::SplitOutKernarg(uint64_t address, uint64_t size) {
   uint64_t start = address & ~(kPage - 1);
   uint64_t end = (address + size + kPage - 1) & ~(kPage - 1);
-  MemoryReader::Place place = reader_.Find(address);
-  for (size_t i = 0; i < regions_.size(); ++i) {
-    const capture::Region whole = regions_[i];
-    const uint64_t whole_end = whole.base + whole.size;
-    if (address < whole.base || address >= whole_end) continue;
-    start = std::max(start, whole.base);
-    end = std::min(end, whole_end);
-    place = places_[i];
-    const MemoryReader::Place left = places_[i];
-    regions_.erase(regions_.begin() + static_cast<ptrdiff_t>(i));
-    places_.erase(places_.begin() + static_cast<ptrdiff_t>(i));
-    MemoryReader::Place right = left;
-    right.host_base += end - whole.base;
-    place.host_base += start - whole.base;
-    if (start > whole.base) Add(whole.base, start - whole.base, whole.kind.c_str(), left);
-    if (whole_end > end) Add(end, whole_end - end, whole.kind.c_str(), right);
-    break;
-  }
-  if (place.host && place.host_base == 0) return;
-  if (place.known && place.host && reader_.Find(start).known)
-    place.host_base = reader_.Find(start).host_base;
-  Add(start, end - start, "kernarg", place);
+  const auto whole = std::find_if(
+      regions_.begin(), regions_.end(),
+      [&](const capture::Region& region) { return address - region.base < region.size; });
+  if (whole == regions_.end()) return Add(start, end - start, "kernarg", reader_.Find(start));
+  const capture::Region region = std::move(*whole);
+  const auto index = whole - regions_.begin();
+  const MemoryReader::Place place = places_[static_cast<size_t>(index)];
+  regions_.erase(whole);
+  places_.erase(places_.begin() + index);
+  const uint64_t region_end = region.base + region.size;
+  start = std::max(start, region.base);
+  end = std::min(end, region_end);
+  const auto add = [&](uint64_t from, uint64_t to, const char* kind) {
+    MemoryReader::Place part = place;
+    part.host_base += from - region.base;
+    if (from < to) Add(from, to - from, kind, part);
+  };
+  add(region.base, start, region.kind.c_str());
+  add(start, end, "kernarg");
+  add(end, region_end, region.kind.c_str());
 }
 
 void CaptureMemory::Follow(std::span<const std::byte> bytes, uint64_t address,

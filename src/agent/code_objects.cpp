@@ -2,13 +2,12 @@
 #include "agent/code_objects.h"
 
 #include <hsa/hsa_ven_amd_loader.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <map>
 #include <mutex>
 
 #include "agent/capture.h"
+#include "agent/own_memory.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 
@@ -73,13 +72,10 @@ hsa_status_t Load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_objec
   return status;
 }
 
-// Memory of the program that may not be there any more; usually it is, as part of its file.
-Bytes ReadOwn(uint64_t address, uint64_t size) {
+// The object as the program has it; it may not be there any more, but usually is part of its file.
+Bytes ReadObject(uint64_t address, uint64_t size) {
   auto bytes = std::make_shared<std::vector<std::byte>>(size);
-  const iovec to{bytes->data(), size};
-  const iovec from{reinterpret_cast<void*>(address), size};
-  const bool read =
-      size != 0 && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(size);
+  const bool read = size != 0 && ReadOwnMemory(address, bytes->data(), size);
   return read ? Bytes(std::move(bytes)) : nullptr;
 }
 
@@ -115,7 +111,7 @@ void Look(Search* search, hsa_loaded_code_object_t object) {
   if (bytes != Kept().end())
     found.object = bytes->second;
   else
-    found.object = ReadOwn(found.storage, found.storage_size);
+    found.object = ReadObject(found.storage, found.storage_size);
   search->done = true;
 }
 

@@ -2,7 +2,6 @@
 #include "agent/faults.h"
 
 #include <hsa/hsa_ven_amd_loader.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +16,7 @@
 #include "agent/allocations.h"
 #include "agent/capture.h"
 #include "agent/code_objects.h"
+#include "agent/own_memory.h"
 #include "agent/queue.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
@@ -34,12 +34,10 @@ constinit std::atomic<bool> written{false};
 
 std::string Address(uint64_t address) { return "0x" + base::Hex64(address); }
 
-// Memory of ours that may not be there.
-std::vector<std::byte> ReadOwn(uint64_t address, size_t size) {
+// Empty: it is not there.
+std::vector<std::byte> ReadBytes(uint64_t address, size_t size) {
   std::vector<std::byte> bytes(size);
-  const iovec to{bytes.data(), size};
-  const iovec from{reinterpret_cast<void*>(address), size};
-  if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(size)) bytes.clear();
+  if (!ReadOwnMemory(address, bytes.data(), size)) bytes.clear();
   return bytes;
 }
 
@@ -51,11 +49,6 @@ std::string HexBytes(const std::vector<std::byte>& bytes) {
     text.push_back(kDigits[static_cast<uint8_t>(byte) & 15]);
   }
   return text;
-}
-
-const char* KindName(MemoryKind kind) {
-  constexpr const char* kNames[] = {"pool", "vmem", "locked", "managed", "ipc"};
-  return kNames[static_cast<size_t>(kind)];
 }
 
 Json Describe(uint64_t base, const Allocation& one) {
@@ -172,20 +165,19 @@ Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, CodeFiles*
       {"group_bytes", packet.group_segment_size},
       {"private_bytes", packet.private_segment_size},
       {"kernarg", Address(kernarg)},
-      {"kernarg_bytes", HexBytes(ReadOwn(kernarg, symbol.kernarg_bytes))}};
+      {"kernarg_bytes", HexBytes(ReadBytes(kernarg, symbol.kernarg_bytes))}};
 }
 
 // Dispatches that have not been seen to finish.
 Json DescribeQueue(Queue& queue, bool failed, CodeFiles* files) {
   constexpr size_t kMost = 16;
-  constexpr uint64_t kPacket = (1ull << 48) - 1;
   const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
   const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
   HarvestQueue(queue);
   Json dispatches = Json::array();
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     const Pending& one = queue.pending[at & queue.pending_mask];
-    const uint64_t packet = one.id & kPacket;
+    const uint64_t packet = PacketIndex(one);
     // A packet's place in the ring is written anew a round later.
     if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting ||
         write - packet > queue.queue->size)
@@ -255,7 +247,7 @@ void CaptureSuspect(const hsa_queue_t* failed, int agent) {
     for (uint64_t at = queue.pending_head; at != queue.pending_tail && !done; ++at) {
       const Pending& one = queue.pending[at & queue.pending_mask];
       if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting) continue;
-      const hsa_kernel_dispatch_packet_t packet = *queue.Packet(one.id & ((1ull << 48) - 1));
+      const hsa_kernel_dispatch_packet_t packet = *queue.Packet(PacketIndex(one));
       const Symbol symbol = FindKernel(packet.kernel_object, queue.agent);
       const std::string problem =
           CaptureFailedLaunch(queue, packet, symbol.name, symbol.kernarg_bytes, wanted);
@@ -328,9 +320,13 @@ void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* data) {
 void WatchProgress(uint64_t now_ns, size_t under_way) {
   static uint64_t finished = 0;
   static uint64_t since_ns = 0;
+  if (under_way == 0) {
+    since_ns = 0;
+    return;
+  }
   uint64_t heads = 0;
   ForEachQueue([&](Queue& queue) { heads += queue.pending_head + queue.pending_tail; });
-  if (under_way == 0 || heads != finished || since_ns == 0) {
+  if (heads != finished || since_ns == 0) {
     finished = heads;
     since_ns = now_ns;
     return;

@@ -49,8 +49,7 @@ bool StandsAtBarrier(Queue& queue) {
   HarvestQueue(queue, true);
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     const Pending& one = queue.pending[at & queue.pending_mask];
-    constexpr uint64_t kPacket = (1ull << 48) - 1;
-    if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && (one.id & kPacket) < read)
+    if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && PacketIndex(one) < read)
       return false;
   }
   return true;

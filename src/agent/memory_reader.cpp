@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "agent/memory_reader.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <vector>
 
+#include "agent/own_memory.h"
 #include "agent/runtime.h"
 #include "base/clock.h"
 
@@ -126,10 +124,9 @@ bool MemoryReader::Read(uint64_t address, uint64_t size, const Place& place, con
     for (uint64_t offset = 0; offset < size; offset += kPiece) {
       // A copy, because the program may be writing; and by the kernel, which can tell us of
       // memory that is not there (managed memory is unmapped without telling the runtime).
-      const iovec to{pieces_[0], length(offset)};
-      const iovec from{reinterpret_cast<void*>(place.host_base + offset), to.iov_len};
-      if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(to.iov_len) ||
-          !take(offset, {pieces_[0], to.iov_len}))
+      const size_t bytes = length(offset);
+      if (!ReadOwnMemory(place.host_base + offset, pieces_[0], bytes) ||
+          !take(offset, {pieces_[0], bytes}))
         return false;
     }
     return true;

@@ -59,6 +59,12 @@ struct Queue {
   }
 };
 
+// A dispatch's number in the log is made of its queue and its place there.
+inline uint64_t DispatchNumber(const Queue& queue, uint64_t packet) {
+  return static_cast<uint64_t>(queue.index) << 48 | packet;
+}
+inline uint64_t PacketIndex(const Pending& dispatch) { return dispatch.id & ((1ull << 48) - 1); }
+
 // Writes the times of what has finished; returns how many dispatches are left. `wait`: also if
 // another thread is at it.
 size_t HarvestQueue(Queue& queue, bool wait = false);

@@ -92,7 +92,7 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
 // Notes one dispatch packet, which the GPU cannot have seen yet. With the queue's lock held.
 void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
                   uint16_t header, uint64_t index, uint64_t now_tsc) {
-  const uint64_t dispatch = static_cast<uint64_t>(queue.index) << 48 | index;
+  const uint64_t dispatch = DispatchNumber(queue, index);
   const uint32_t kernel =
       KernelId(packet->kernel_object, queue.agent);  // may write a record itself
   auto* record = thread->log->Reserve<trace::KernelDispatch>();

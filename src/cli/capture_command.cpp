@@ -113,12 +113,6 @@ CaptureCommand::CaptureCommand(CLI::App& app)
   subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
 }
 
-int CaptureCommand::Usage(const std::string& problem) const {
-  base::LogError(problem);
-  base::LogInfo("See rochound capture --help.");
-  return kExitUsage;
-}
-
 std::string CaptureCommand::Problem(const std::vector<std::string>& program) const {
   if (!stray_.empty())
     return fmt::format("put -- before the program: rochound capture [OPTIONS] -- {}", stray_[0]);
@@ -136,7 +130,7 @@ std::string CaptureCommand::Problem(const std::vector<std::string>& program) con
     regfree(&pattern);
   }
   std::error_code error;
-  const fs::path output = fs::absolute(output_.empty() ? "kernel.bundle" : output_, error);
+  const fs::path output = fs::absolute(output_, error);
   if (fs::exists(output, error))
     return fmt::format("'{}' is there already; remove it, or choose another place with -o",
                        output.string());
@@ -147,7 +141,7 @@ std::string CaptureCommand::Problem(const std::vector<std::string>& program) con
 }
 
 Result<void> CaptureCommand::Pack(const fs::path& raw) const {
-  const fs::path output = output_.empty() ? "kernel.bundle" : output_;
+  const fs::path output = output_;
   if (raw_) {
     std::error_code error;
     fs::rename(raw, output, error);
@@ -181,7 +175,7 @@ Result<void> CaptureCommand::Pack(const fs::path& raw) const {
 
 int CaptureCommand::Run(const std::vector<std::string>& program) {
   if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
-  const fs::path output = output_.empty() ? "kernel.bundle" : output_;
+  const fs::path output = output_;
   Environment environment = CurrentEnvironment();
   Recording recording;
   recording.hip = false;

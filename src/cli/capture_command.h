@@ -23,7 +23,6 @@ class CaptureCommand final : public Command {
   int Run(const std::vector<std::string>& program) override;
 
  private:
-  int Usage(const std::string& problem) const;
   std::string Problem(const std::vector<std::string>& program) const;  // empty: none
   base::Result<void> Pack(const std::filesystem::path& raw) const;
 
@@ -32,7 +31,7 @@ class CaptureCommand final : public Command {
   uint64_t dispatch_ = 0;
   std::string shape_;
   std::string memory_ = "reachable";
-  std::string output_;
+  std::string output_ = "kernel.bundle";
   std::string softgpu_;
   bool raw_ = false;
   bool quiet_ = false;

@@ -27,6 +27,9 @@ class Command {
  protected:
   explicit Command(CLI::App* subcommand) : subcommand_(subcommand) {}
 
+  // Says what is wrong with the command line; the exit code for it.
+  int Usage(const std::string& problem) const;
+
   CLI::App* subcommand_;
 };
 

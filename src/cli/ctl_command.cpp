@@ -105,12 +105,6 @@ CtlCommand::CtlCommand(CLI::App& app)
   subcommand_->add_flag("--json", json_, "Answer as JSON: an array with one object per process");
 }
 
-int CtlCommand::Usage(const std::string& problem) const {
-  base::LogError(problem);
-  base::LogInfo("See rochound ctl --help.");
-  return kExitUsage;
-}
-
 std::string CtlCommand::Problem() const {
   if (action_.empty()) return "what is to be done? For example: rochound ctl list";
   if (std::find(std::begin(kActions), std::end(kActions), action_) == std::end(kActions))

@@ -36,7 +36,6 @@ class CtlCommand final : public Command {
     std::map<std::string, uint64_t> kinds = {};  // of record -> how many
   };
 
-  int Usage(const std::string& problem) const;
   std::string Problem() const;  // with the command line; empty: none
   std::vector<Row> Targets() const;
   static void ReadLog(Row* row);

@@ -147,12 +147,6 @@ DoctorCommand::DoctorCommand(CLI::App& app)
   subcommand_->add_option("stray", stray_)->group("");  // only to say what is wrong with it
 }
 
-int DoctorCommand::Usage(const std::string& problem) const {
-  base::LogError(problem);
-  base::LogInfo("See rochound doctor --help.");
-  return kExitUsage;
-}
-
 int DoctorCommand::Print(const doctor::Report& report) const {
   if (json_) {
     using Json = nlohmann::ordered_json;

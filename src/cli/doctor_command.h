@@ -22,7 +22,6 @@ class DoctorCommand : public Command {
   int Run(const std::vector<std::string>& program) override;
 
  private:
-  int Usage(const std::string& problem) const;
   int ExplainFault() const;
   int JudgeRecordedRun() const;
   // Looks at what stood behind --, or at --python; false: wrong usage, and it was said.

@@ -203,12 +203,6 @@ LogCommand::LogCommand(CLI::App& app)
   subcommand_->add_flag("--json", json_, "As JSON; dump: one object per line");
 }
 
-int LogCommand::Usage(const std::string& problem) const {
-  base::LogError(problem);
-  base::LogInfo("See rochound log --help.");
-  return kExitUsage;
-}
-
 int LogCommand::Dump(const trace::RunLog& run) const {
   for (const std::string& problem : run.problems()) base::LogWarning(problem);
   for (const auto& log : run.processes()) {

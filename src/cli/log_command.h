@@ -24,7 +24,6 @@ class LogCommand final : public Command {
   int Run(const std::vector<std::string>& program) override;
 
  private:
-  int Usage(const std::string& problem) const;
   int Dump(const trace::RunLog& run) const;
   int Stat(const trace::RunLog& run) const;
   int Recover() const;

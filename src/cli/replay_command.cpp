@@ -108,12 +108,6 @@ ReplayCommand::ReplayCommand(CLI::App& app)
   subcommand_->add_flag("--json", json_, "Print the answer as JSON");
 }
 
-int ReplayCommand::Usage(const std::string& problem) const {
-  base::LogError(problem);
-  base::LogInfo("See rochound replay --help.");
-  return kExitUsage;
-}
-
 std::string ReplayCommand::Problem(const std::vector<std::string>& program) const {
   if (!program.empty()) return "replay starts no program: leave out what stands behind --";
   if (std::find(std::begin(kActions), std::end(kActions), action_) == std::end(kActions))

@@ -23,7 +23,6 @@ class ReplayCommand final : public Command {
   int Run(const std::vector<std::string>& program) override;
 
  private:
-  int Usage(const std::string& problem) const;
   std::string Problem(const std::vector<std::string>& program) const;  // empty: none
   // For rochound-replay, from the mode on. False: --verify does not make sense.
   bool Arguments(std::vector<std::string>* arguments) const;

@@ -130,12 +130,6 @@ RunCommand::RunCommand(CLI::App& app)
   subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
 }
 
-int RunCommand::Usage(const std::string& problem) const {
-  base::LogError(problem);
-  base::LogInfo("See rochound run --help.");
-  return kExitUsage;
-}
-
 std::string RunCommand::Problem(const std::vector<std::string>& program) const {
   if (!stray_.empty())
     return fmt::format("put -- before the program: rochound run [OPTIONS] -- {}", stray_[0]);

@@ -27,7 +27,6 @@ class RunCommand final : public Command {
   int Run(const std::vector<std::string>& program) override;
 
  private:
-  int Usage(const std::string& problem) const;
   std::string Problem(const std::vector<std::string>& program) const;  // empty: none
   TraceOutput Output() const;
 

@@ -139,12 +139,6 @@ SoftgpuCommand::SoftgpuCommand(CLI::App& app)
   subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
 }
 
-int SoftgpuCommand::Usage(const std::string& problem) const {
-  base::LogError(problem);
-  base::LogInfo("See rochound softgpu --help.");
-  return kExitUsage;
-}
-
 int SoftgpuCommand::List() const {
   const auto known = KnownGpus();
   if (!known.ok()) {

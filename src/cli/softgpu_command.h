@@ -25,7 +25,6 @@ class SoftgpuCommand final : public Command {
   int Run(const std::vector<std::string>& program) override;
 
  private:
-  int Usage(const std::string& problem) const;
   int List() const;
 
   std::vector<std::string> gpus_ = {"mi300x"};

@@ -23,6 +23,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
+import process  # noqa: E402
+
 
 class Failed(Exception):
     pass
@@ -32,11 +35,6 @@ def run(command, environment=None, seconds=300):
     done = subprocess.run(command, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL, timeout=seconds,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
     return done
-
-
-def untimed(text):
-    """Without the lines in which a program tells how long something took."""
-    return [line for line in text.split("\n") if not line.startswith("elapsed")]
 
 
 def capture(options, folder):
@@ -62,7 +60,7 @@ def harmless(options, folder):
     _, manifest, done = capture(options, folder)
     if done.returncode != bare.returncode:
         raise Failed(f"exit code {done.returncode} instead of {bare.returncode}\n{done.stderr[-2000:]}")
-    if untimed(done.stdout) != untimed(bare.stdout):
+    if process.untimed(done.stdout) != process.untimed(bare.stdout):
         raise Failed(f"other output:\n--- bare\n{bare.stdout[-1500:]}\n--- captured\n{done.stdout[-1500:]}")
     print(f"{manifest['kernel']}: {sum(r['taken'] for r in manifest['regions'])} regions taken")
 

@@ -9,6 +9,11 @@ import tempfile
 import time
 
 
+def untimed(text):
+    """Without the lines in which a program tells how long something took."""
+    return [line for line in text.split("\n") if not line.startswith("elapsed")]
+
+
 class Outcome:
     """How a run ended: exit code or signal name or hang, both outputs, and seconds."""
 

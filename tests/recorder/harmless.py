@@ -23,14 +23,10 @@ import sys
 import tempfile
 import time
 
-
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
+import process  # noqa: E402
 
 FREE_SECONDS = 0.5
-
-
-def untimed(text):
-    """Without the lines in which a program tells how long something took."""
-    return [line for line in text.split("\n") if not line.startswith("elapsed")]
 
 
 class Run:
@@ -50,7 +46,7 @@ class Run:
     def difference(self, bare):
         if self.code != bare.code:
             return f"exit code {self.code} instead of {bare.code}\n{self.err[-1500:]}"
-        if untimed(self.out) != untimed(bare.out):
+        if process.untimed(self.out) != process.untimed(bare.out):
             return f"other output:\n--- bare\n{bare.out[-1500:]}\n--- recorded\n{self.out[-1500:]}"
         return None
 

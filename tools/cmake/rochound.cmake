@@ -7,6 +7,8 @@
 #       binary is one entry, which suits thousands of tiny cases (such a binary must not skip any).
 #   rochound_skipped_test(NAME LABEL REASON)
 #       A test that only says why it is none, and is counted as skipped.
+#   rochound_hip_release(VARIABLE)
+#       The major version of the HIP whose headers are installed.
 #   rochound_fuzzer(NAME SOURCES a.cpp... [LIBS lib...])
 #       A libFuzzer binary bin/fuzz_NAME for `./dev fuzz`; does nothing unless ROCHOUND_FUZZ is on.
 #   rochound_bench(NAME SOURCES a.cpp... [LIBS lib...])
@@ -44,6 +46,12 @@ endfunction()
 function(rochound_skipped_test name label reason)
   add_test(NAME ${name} COMMAND sh -c "echo \"SKIP $0\"; exit 77" "${name}: ${reason}")
   set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77)
+endfunction()
+
+function(rochound_hip_release variable)
+  file(STRINGS "${ROCHOUND_ROCM_INCLUDE}/hip/hip_version.h" release REGEX "#define HIP_VERSION_MAJOR +[0-9]+")
+  string(REGEX REPLACE ".* " "" release "${release}")
+  set(${variable} ${release} PARENT_SCOPE)
 endfunction()
 
 function(rochound_fuzzer name)

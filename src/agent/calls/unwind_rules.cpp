@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "agent/calls/unwind_rules.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <memory>
+
+#include "agent/own_memory.h"
 
 namespace rochound::agent {
 
@@ -40,15 +39,9 @@ const CodeRange* RangeOf(uint64_t address) {
 
 // --- reading what may not be there
 
-bool ReadMemory(uint64_t address, void* out, size_t bytes) {
-  const iovec to{out, bytes};
-  const iovec from{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr)
-  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(bytes);
-}
-
 template <typename T>
 bool ReadMemory(uint64_t address, T* out) {
-  return ReadMemory(address, out, sizeof(T));
+  return ReadOwnMemory(address, out, sizeof(T));
 }
 
 // A few bytes of the tables, read one after the other; past the end it yields zeros and is bad.
@@ -193,7 +186,7 @@ struct Entry {
     if (!ReadMemory(at, &length) || length < 4 || length > sizeof(content)) return false;
     address = at + 4;
     bytes = length;
-    return ReadMemory(address, content, bytes);
+    return ReadOwnMemory(address, content, bytes);
   }
   Cursor Start() const { return {content, bytes, address}; }
 };
