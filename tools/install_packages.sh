@@ -2,15 +2,21 @@
 # SPDX-License-Identifier: MIT
 #
 # Installs what rochound is built and tested with into the Debian system it runs in: a root that tools/root.sh
-# makes, or a container. Can be repeated after an interruption.
+# makes, or a container. Can be repeated after an interruption. Afterwards the system's manually installed packages
+# are those of the list and those it had before the first run.
 #
-#   install_packages.sh 7|6|5           install everything for that ROCm release
-#   install_packages.sh --suite 7|6|5   print the Debian suite that has the release
-#   install_packages.sh --recipe 7|6|5  print what decides the result; a root is brought up to date when it changes
+#   install_packages.sh 7|6|5 [--libraries]             install everything for that ROCm release
+#   install_packages.sh --suite 7|6|5                   print the Debian suite that has the release
+#   install_packages.sh --recipe 7|6|5 [--libraries]    print what decides the result; a root is updated when it changes
+#   install_packages.sh --packages 7|6|5 [--libraries]  print the list's packages by their Debian names
+#
+# --libraries adds the rows of the list that are marked so. Exit code 75: the archive did not deliver.
+# ROCHOUND_KEEP_DOWNLOADS=1 keeps downloaded packages in apt's cache. ROCHOUND_PACKAGES names another list.
 set -euo pipefail
 
 tools=$(cd "$(dirname "$0")" && pwd)
-versions_file=/etc/rochound/versions
+record=/etc/rochound
+list=${ROCHOUND_PACKAGES:-$tools/packages.txt}
 
 suite_of() {
   case $1 in
@@ -22,9 +28,16 @@ suite_of() {
 }
 
 packages_of() {
-  awk -v release="$1" '{ sub(/#.*/, "") } NF == 0 { next }
-    { wanted = NF == 1; for (i = 2; i <= NF; i++) if ($i == release) wanted = 1; if (wanted) print $1 }' \
-    "$tools/packages.txt"
+  awk -v release="$1" -v libraries="${2:-}" '{ sub(/#.*/, "") } NF == 0 { next }
+    { named = wanted = 0
+      for (i = 2; i <= NF; i++) {
+        if ($i == "libraries") { if (libraries == "") next } else { named = 1; if ($i == release) wanted = 1 } }
+      if (wanted || !named) print $1 }' "$list"
+}
+
+# The LLVM version that this release's hipcc depends on.
+llvm_version() {
+  apt-cache show --no-all-versions hipcc | grep -oE '\bclang-[0-9]+' | head -n 1 | grep -oE '[0-9]+'
 }
 
 # Taking everything from experimental breaks the system, so its packages are refused except ROCm's own, by name.
@@ -36,7 +49,7 @@ Package: *
 Pin: release a=experimental
 Pin-Priority: 1
 
-Package: hipcc rocminfo rocm-device-libs-* libamd-comgr* libamdhip64-* libhiprtc* libhsa-runtime* libroctx* librocprofiler-register-* librocprim-dev librocthrust-dev librocblas-dev librocblas5 rocm-opencl-icd
+Package: hipcc rocminfo rocm-device-libs-* libamd-comgr* libamdhip64-* libhiprtc* libhsa-runtime* libroctx* librocprofiler-register-* librocprim-dev librocthrust-dev librocblas-dev librocblas5 librccl1 librccl-dev rocm-opencl-icd
 Pin: release a=experimental
 Pin-Priority: 500
 END
@@ -44,14 +57,19 @@ END
 
 case ${1:-} in
   --suite) suite_of "$2"; exit ;;
-  --recipe) suite_of "$2"; packages_of "$2"; preferences_of "$2"; exit ;;
+  --recipe) suite_of "$2"; packages_of "$2" "${3:-}"; preferences_of "$2"; exit ;;
+  --packages) packages_of "$2" "${3:-}" | sed "s/@LLVM@/$(llvm_version)/"; exit ;;
 esac
-release=${1:?usage: install_packages.sh 7|6|5}
+release=${1:?usage: install_packages.sh 7|6|5 [--libraries]}
+libraries=${2:-}
 suite_of "$release" >/dev/null
 
 export DEBIAN_FRONTEND=noninteractive
 # Debian's testing suites are sometimes signed for too short a time.
 apt=(apt-get -q -o Acquire::Retries=3 -o Acquire::Check-Valid-Until=false -o Dpkg::Use-Pty=0)
+
+mkdir -p "$record"
+[[ -e $record/base-packages ]] || apt-mark showmanual >"$record/base-packages"
 
 if [[ $release == 7 ]]; then
   echo "deb $("$tools/apt_mirror.sh") experimental main" >/etc/apt/sources.list.d/rochound-experimental.list
@@ -59,13 +77,25 @@ fi
 preferences_of "$release" >/etc/apt/preferences.d/rochound
 
 dpkg --configure -a
-"${apt[@]}" update
-llvm=$(apt-cache show --no-all-versions hipcc | grep -oE '\bclang-[0-9]+' | head -n 1 | grep -oE '[0-9]+')
-mapfile -t packages < <(packages_of "$release" | sed "s/@LLVM@/$llvm/")
+# An archive that is being updated answers with lists and packages that do not fit: ask it again for both.
+for attempt in 1 2 3; do
+  if "${apt[@]}" update; then
+    llvm=$(llvm_version)
+    mapfile -t packages < <(packages_of "$release" "$libraries" | sed "s/@LLVM@/$llvm/")
+    ! "${apt[@]}" install -y --no-install-recommends --download-only "${packages[@]}" || break
+  fi
+  ((attempt < 3)) || { echo "the archive did not deliver the packages in 3 attempts" >&2; exit 75; }
+  sleep 10
+done
 "${apt[@]}" install -y --no-install-recommends "${packages[@]}"
-apt-get clean
+# What an older list named and this one does not.
+apt-mark showmanual |
+  { grep -vxF -f "$record/base-packages" -f <(printf "%s\n" "${packages[@]}") || true; } | xargs -r apt-mark auto
+apt-mark manual "${packages[@]}" >/dev/null
+"${apt[@]}" autoremove -y
+if [[ -n ${ROCHOUND_KEEP_DOWNLOADS:-} ]]; then apt-get autoclean; else apt-get clean; fi
 
+[[ -z $libraries ]] || touch "$record/libraries"
 # The compilers that the build cache depends on; also what `./dev root` reports.
-mkdir -p "$(dirname "$versions_file")"
 dpkg-query -W -f '${Status} ${Package} ${Version}\n' 'libhsa-runtime64-1' "libamdhip64-$release" hipcc 'rocm-device-libs*' \
-  "clang-$llvm" g++ | sed -n 's/^install ok installed //p' >"$versions_file"
+  "clang-$llvm" g++ | sed -n 's/^install ok installed //p' >"$record/versions"

@@ -3,9 +3,13 @@
 #
 # Makes the development roots: Debian systems in a folder, each with one ROCm release.
 #
-#   root.sh 7|6|5 [--fresh]   make or bring up to date; --fresh: from nothing
-#   root.sh --path 7|6|5      print where the root is or would be
-#   root.sh --state 7|6|5     print missing, outdated or ready
+#   root.sh 7|6|5 [--libraries] [--fresh]  make or bring up to date; --fresh: from nothing
+#   root.sh --path 7|6|5                   print where the root is or would be
+#   root.sh --state 7|6|5                  print missing, outdated or ready
+#   root.sh --cache                        print the folder where downloads and compiled objects are kept
+#
+# --libraries adds the libraries that tests/libraries runs. A root that has them keeps them. Exit code 75: the archive
+# did not deliver; everything else that can fail is 1.
 #
 # Two stages, base system and packages. A root is made as NAME.partial and gets its name when it is complete; an
 # interrupted run goes on with the first stage that is not finished. The recipe (suite, packages, preferences) is
@@ -14,7 +18,8 @@
 set -euo pipefail
 
 tools=$(cd "$(dirname "$0")" && pwd)
-roots=${ROCHOUND_ROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/rochound/roots}
+cache=${ROCHOUND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rochound}
+roots=${ROCHOUND_ROOTS:-$cache/roots}
 
 say() { echo "root: $*" >&2; }
 die() { say "$*"; exit 1; }
@@ -22,18 +27,22 @@ die() { say "$*"; exit 1; }
 mode=make
 fresh=
 release=
+libraries=
 for argument; do
   case $argument in
     --path) mode=path ;;
     --state) mode=state ;;
     --fresh) fresh=1 ;;
+    --libraries) libraries=--libraries ;;
+    --cache) echo "$cache"; exit ;;
     *) release=$argument ;;
   esac
 done
 suite=$("$tools/install_packages.sh" --suite "$release")
-recipe=$("$tools/install_packages.sh" --recipe "$release" | sha256sum | cut -c 1-16)
 root=$roots/rocm$release
 partial=$root.partial
+[[ -n $fresh || ! -e $root/etc/rochound/libraries ]] || libraries=--libraries
+recipe=$("$tools/install_packages.sh" --recipe "$release" $libraries | sha256sum | cut -c 1-16)
 
 state() {
   if [[ ! -d $root ]]; then
@@ -64,7 +73,9 @@ stage() {
   set -e
   if ((status != 0)); then
     tail -n 25 "$log" >&2
-    die "$name failed after $((SECONDS - start)) s; running the same command again goes on from here"
+    say "$name failed after $((SECONDS - start)) s; running the same command again goes on from here"
+    ((status == 75)) || status=1
+    exit $status
   fi
   say "$name took $((SECONDS - start)) s"
 }
@@ -78,7 +89,7 @@ base() {
     --dpkgopt='force-unsafe-io' \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
-    --include=ca-certificates "$suite" "$partial" "deb $("$tools/apt_mirror.sh") $suite main"
+    --include=ca-certificates "$suite" "$partial" "deb $("$tools/apt_mirror.sh") $suite main" || return 75
   mkdir -p "$partial/etc/rochound"
   # No service is ever started in a root.
   printf '#!/bin/sh\nexit 101\n' >"$partial/usr/sbin/policy-rc.d"
@@ -88,7 +99,9 @@ base() {
 
 packages() {
   rm -f "$1/etc/rochound/recipe"
-  "$tools/enter_root.sh" "$1" --bind "$tools" -- "$tools/install_packages.sh" "$release"
+  mkdir -p "$cache/packages/$suite"
+  ROCHOUND_KEEP_DOWNLOADS=1 "$tools/enter_root.sh" "$1" --bind "$tools" \
+    --bind "$cache/packages/$suite:/var/cache/apt/archives" -- "$tools/install_packages.sh" "$release" $libraries
   echo "$recipe" >"$1/etc/rochound/recipe"
 }
 
@@ -123,7 +136,7 @@ case $(state) in
     stage packages packages "$root"
     ;;
   missing)
-    say "making rocm$release from Debian $suite in $root (about 3 GB)"
+    say "making rocm$release from Debian $suite in $root (about $([[ -n $libraries ]] && echo 10 || echo 3) GB)"
     command -v mmdebstrap >/dev/null || stage mmdebstrap install_mmdebstrap
     if [[ -e $partial/etc/rochound/base-complete ]]; then
       say "going on with the unfinished $partial"

@@ -76,6 +76,10 @@ class RecipeTest(unittest.TestCase):
         self.assertIn("Pin: release a=experimental", self.recipe("7"))
         self.assertNotIn("Pin: release a=experimental", self.recipe("6"))
 
+    def test_libraries_only_when_asked_for(self):
+        self.assertNotIn("librocblas-dev", self.recipe("7"))
+        self.assertIn("librocblas-dev", run(TOOLS / "install_packages.sh", "--recipe", "7", "--libraries").stdout.split("\n"))
+
     def test_unknown_release(self):
         self.assertNotEqual(run(TOOLS / "install_packages.sh", "4").returncode, 0)
         self.assertIn("7, 6 or 5", run(DEV, "shell", "--rocm", "4", ROCHOUND_INSIDE="").stderr)

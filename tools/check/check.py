@@ -15,12 +15,13 @@ import docs
 import format as format_check
 import includes
 import licence
+import packages
 import symbols
 import tidy
 import words
 from project import Project
 
-CHECKS = {module.NAME: module for module in (format_check, licence, includes, symbols, docs, words, tidy)}
+CHECKS = {module.NAME: module for module in (format_check, licence, includes, symbols, docs, words, packages, tidy)}
 
 
 def main():

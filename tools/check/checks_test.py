@@ -13,6 +13,7 @@ import docs
 import format as format_check
 import includes
 import licence
+import packages
 import symbols
 import tidy
 import words
@@ -125,6 +126,52 @@ class IncludesTest(CheckTest):
 
     def test_folder_without_a_row(self):
         self.assert_one(self.findings("src/attic/x.cpp", "#include <vector>"), "src/attic")
+
+
+class PackagesTest(CheckTest):
+    """A root as tools/install_packages.sh leaves it, and the list that is in the checkout now."""
+
+    def setUp(self):
+        super().setUp()
+        self.place = os.environ.get("ROCHOUND_INSIDE", "")
+        os.environ["ROCHOUND_INSIDE"] = "rocm5"
+        self.addCleanup(os.environ.update, ROCHOUND_INSIDE=self.place)
+        tools = self.folder / "tools"
+        tools.mkdir()
+        shutil.copy(pathlib.Path(__file__).parents[1] / "install_packages.sh", tools)
+        self.record = self.folder / "record"
+        self.record.mkdir()
+        (self.record / "base-packages").write_text("apt\nca-certificates\n")
+
+    def findings(self, listed, manual, installed):
+        project = self.project({"tools/packages.txt": listed})
+        return packages.run(project, self.record, set(manual), set(installed))
+
+    def test_the_list_and_nothing_else(self):
+        self.assertEqual(self.findings("cmake\nrocm  7\n", ["apt", "cmake"], ["apt", "cmake", "libfoo"]), [])
+
+    def test_taken_out_of_the_list(self):
+        self.assert_one(self.findings("cmake\n", ["cmake", "duckdb"], ["cmake", "duckdb"]), "duckdb: installed by hand")
+
+    def test_added_to_the_list(self):
+        self.assert_one(self.findings("cmake\nduckdb\n", ["cmake"], ["cmake"]), "duckdb: in tools/packages.txt")
+
+    def test_libraries_are_wanted_where_they_were_asked_for(self):
+        listed = "cmake\nlibrocblas-dev  5 libraries\n"
+        self.assertEqual(self.findings(listed, ["cmake"], ["cmake"]), [])
+        (self.record / "libraries").touch()
+        self.assert_one(self.findings(listed, ["cmake"], ["cmake"]), "librocblas-dev: in tools/packages.txt")
+
+    def test_this_root_without_one_of_its_packages(self):
+        """The real list and the real root, with one row taken out."""
+        if not self.place or not (packages.RECORD / "base-packages").exists():
+            self.skipTest("this is no root that ./dev root made")
+        os.environ["ROCHOUND_INSIDE"] = self.place
+        tools = pathlib.Path(__file__).parents[1]
+        listed = (tools / "packages.txt").read_text()
+        self.assertEqual(packages.run(self.project({"tools/packages.txt": listed})), [])
+        shorter = "".join(line for line in listed.splitlines(keepends=True) if not line.startswith("libsqlite3-dev"))
+        self.assert_one(packages.run(self.project({"tools/packages.txt": shorter})), "libsqlite3-dev: installed by hand")
 
 
 class SymbolsTest(CheckTest):
