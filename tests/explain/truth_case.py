@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""What the checks of label explain-truth share: a case records a program of truth/ on the software GPU and compares
+what rochound says with what the program says about itself.
+
+A check is a file truth*.py beside this one:
+
+    from truth_case import Case, main
+
+    def sleeps_in_range(case):
+        run = case.record("host_sleep", "range")                 # program and arguments
+        idle = run.ask("idle")                                   # tables by name, each a list of rows
+        case.near("idle outside HIP", run.truth["sleep_ms"], idle["causes"][0]["total_ns"] / 1e6)
+
+    if __name__ == "__main__":
+        main({"sleeps_in_range": sleeps_in_range})
+
+Case names are unique among all checks. `truth_path.py --list` lists them; `truth_path.py --rochound PATH --programs FOLDER
+CASE...` runs some, or all without a name.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+TIMEOUT_S = 60
+
+
+class Recording:
+    """A recorded run: the trace, what the program printed, the truth it told."""
+
+    def __init__(self, case, path, outcome):
+        self.case = case
+        self.path = path
+        self.code, self.out, self.err = outcome
+        self.truth = {}
+        for line in self.out.split("\n"):
+            if line.startswith("TRUTH "):
+                self.truth.update(json.loads(line[len("TRUTH "):]))
+
+    def answer(self, question, *options):
+        """The whole answer to a question as --json prints it."""
+        return self.json("explain", question, self.path, *options)
+
+    def ask(self, question, *options):
+        """The answer's tables by name, each a list of rows."""
+        tables = self.answer(question, *options)["tables"]
+        return {name: table["rows"] for name, table in tables.items()}
+
+    def text(self, *arguments):
+        """What a command prints, e.g. text("top", run.path)."""
+        code, out, err = self.case.rochound(*arguments)
+        if code != 0:
+            raise RuntimeError(f"rochound {' '.join(map(str, arguments))}: exit code {code}\n{err}")
+        return out
+
+    def json(self, *arguments):
+        return json.loads(self.text(*arguments, "--json"))
+
+    def rows(self, sql):
+        """Plain SQLite over the trace."""
+        database = sqlite3.connect(self.path)
+        try:
+            return database.execute(sql).fetchall()
+        finally:
+            database.close()
+
+
+class Case:
+    def __init__(self, name, options, folder):
+        self.name = name
+        self.options = options
+        self.folder = pathlib.Path(folder)
+        self.found = []
+        self.recordings = 0
+
+    # --- running
+    def program(self, name):
+        return pathlib.Path(self.options.programs, name)
+
+    def rochound(self, *arguments, timeout=TIMEOUT_S, interrupt_after=None):
+        return self.execute([self.options.rochound, *arguments], timeout, interrupt_after)
+
+    def execute(self, command, timeout=TIMEOUT_S, interrupt_after=None):
+        """(exit code, stdout, stderr). interrupt_after: seconds after which its group gets Ctrl-C."""
+        child = subprocess.Popen(list(map(str, command)), cwd=self.folder, start_new_session=True, text=True,
+                                 errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+        try:
+            if interrupt_after is not None:
+                time.sleep(interrupt_after)
+                os.killpg(child.pid, signal.SIGINT)
+            out, err = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            out, err = child.communicate()
+            raise RuntimeError(f"{command}: no end within {timeout} s\n{out}{err}")
+        return child.returncode, out, err
+
+    def record(self, program, *arguments, gpu="rx6800xt", run=(), code=0, interrupt_after=None):
+        """Records a program. run: options of `rochound run`; code: the exit code to expect, None for any."""
+        self.recordings += 1
+        trace = self.folder / f"{self.name}-{self.recordings}.rpd"
+        outcome = self.rochound("softgpu", "--gpu", gpu, "--", self.options.rochound, "run", *run, "-o", trace, "--",
+                                self.program(program), *arguments, interrupt_after=interrupt_after)
+        if code is not None and outcome[0] != code:
+            raise RuntimeError(f"{program} {arguments}: exit code {outcome[0]}\n{outcome[1]}{outcome[2]}")
+        return Recording(self, trace, outcome)
+
+    # --- judging
+    def expect(self, what, holds):
+        if not holds:
+            self.found.append(what)
+
+    def equal(self, what, expected, answer):
+        self.expect(f"{what}: {answer!r} instead of {expected!r}", expected == answer)
+
+    def near(self, what, expected, answer, part=0.1, least=0.0):
+        """Within a part of what is expected, or within `least`, whichever is more."""
+        room = max(abs(expected) * part, least)
+        self.expect(f"{what}: {answer:.2f} is not within {room:.2f} of {expected:.2f}", abs(answer - expected) <= room)
+
+
+def main(cases):
+    parser = argparse.ArgumentParser(description="Compare what rochound says with what programs know of themselves.")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases")
+    parser.add_argument("--rochound", default="rochound")
+    parser.add_argument("--programs", help="the folder with the built programs")
+    parser.add_argument("--keep", help="leave the traces in this folder")
+    parser.add_argument("cases", nargs="*", metavar="CASE")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(cases))
+        sys.exit(0)
+    if not options.programs:
+        parser.error("--programs is needed")
+    unknown = [name for name in options.cases if name not in cases]
+    if unknown:
+        parser.error(f"no such case: {', '.join(unknown)}")
+    failed = 0
+    for name in options.cases or cases:
+        with tempfile.TemporaryDirectory(prefix="rochound-truth-") as folder:
+            if options.keep:
+                folder = options.keep
+                os.makedirs(folder, exist_ok=True)
+            case = Case(name, options, folder)
+            try:
+                cases[name](case)
+            except (RuntimeError, KeyError, IndexError, TypeError, ValueError) as error:
+                case.found.append(f"{type(error).__name__}: {error}")
+        print(f"{'FAIL' if case.found else 'PASS'} {name}")
+        print("".join(f"  {line}\n" for line in case.found), end="", flush=True)
+        failed += bool(case.found)
+    sys.exit(1 if failed else 0)
