@@ -101,6 +101,45 @@ TEST(GoldenCallStack, ANameThatCallsItselfCountsOnce) {
 
 // --- idle and critical path
 
+TEST(Blocking, NamesTellWhatACallWaitsFor) {
+  const std::map<std::string, Blocking> calls = {
+      {"hipDeviceSynchronize", Blocking::kDevice},
+      {"cudaDeviceSynchronize", Blocking::kDevice},
+      {"cuCtxSynchronize", Blocking::kDevice},
+      {"hipStreamSynchronize", Blocking::kStream},
+      {"hipStreamSynchronize_spt", Blocking::kStream},
+      {"hipEventSynchronize", Blocking::kEvent},
+      {"hipMemcpy", Blocking::kStream},
+      {"hipMemcpyDtoH", Blocking::kStream},
+      {"hipMemcpy2DFromArray", Blocking::kStream},
+      {"hipMemcpyWithStream", Blocking::kStream},
+      {"hipMemcpyFromSymbol", Blocking::kStream},
+      {"hipMemcpyAsync", Blocking::kMayStream},  // pageable memory
+      {"hipMemcpyDtoHAsync", Blocking::kMayStream},
+      {"hipMemset", Blocking::kMayStream},  // host memory
+      {"hipMemsetAsync", Blocking::kNot},
+      {"hipStreamDestroy", Blocking::kMayStream},
+      {"hipGraphLaunch", Blocking::kMayStream},
+      {"hipFree", Blocking::kMemory},
+      {"hipHostFree", Blocking::kMemory},
+      {"hipFreeAsync", Blocking::kNot},
+      {"hipMalloc", Blocking::kMayDevice},
+      {"hipMallocAsync", Blocking::kNot},
+      {"hipModuleUnload", Blocking::kMayDevice},
+      {"hipStreamQuery", Blocking::kQueryStream},
+      {"hipEventQuery", Blocking::kQueryEvent},
+      {"hipLaunchKernel", Blocking::kNot},
+      {"hipEventRecord", Blocking::kNot},
+      {"hipStreamWaitEvent", Blocking::kNot},
+      {"hsa_signal_wait_scacquire", Blocking::kDevice},
+      {"Memcpy", Blocking::kNot},
+  };
+  for (const auto& [name, blocking] : calls) EXPECT_EQ(BlockingOf(name), blocking) << name;
+  EXPECT_TRUE(AlwaysBlocks(Blocking::kMemory));
+  EXPECT_FALSE(AlwaysBlocks(Blocking::kMayStream));
+  EXPECT_FALSE(AlwaysBlocks(Blocking::kQueryEvent));
+}
+
 // One thread, two streams with a queue each; see the comments for what happens when.
 TestTrace TwoQueues() {
   TestTrace trace;

@@ -2,6 +2,7 @@
 #include "analysis/host_threads.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace rochound::analysis {
 
@@ -13,7 +14,8 @@ void HostThreads::Reserve(size_t calls) {
 
 void HostThreads::Add(int64_t pid, int64_t tid, int64_t start, int64_t end, uint32_t name) {
   if (threads_.empty() || threads_.back().pid != pid || threads_.back().tid != tid)
-    threads_.push_back({.pid = pid, .tid = tid, .first = starts_.size(), .last = starts_.size()});
+    threads_.push_back(
+        {.pid = pid, .tid = tid, .first = starts_.size(), .last = starts_.size(), .begin = start});
   HostThread& thread = threads_.back();
   thread.end = std::max(thread.end, end);
   if (name == kNoName) return;
@@ -73,15 +75,52 @@ Blocking BlockingOf(std::string_view name) {
     return name.substr(0, 15) == "hsa_signal_wait" ? Blocking::kDevice : Blocking::kNot;
   const auto has = [&](std::string_view part) { return rest.find(part) != std::string_view::npos; };
   const auto begins = [&](std::string_view part) { return rest.substr(0, part.size()) == part; };
-  if (has("DeviceSynchronize") || has("CtxSynchronize") || has("ThreadSynchronize"))
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), rest) != names.end();
+  };
+  if (is_one_of({"DeviceSynchronize", "CtxSynchronize", "ThreadSynchronize", "DeviceReset"}))
     return Blocking::kDevice;
   if (begins("StreamSynchronize")) return Blocking::kStream;
   if (begins("EventSynchronize")) return Blocking::kEvent;
-  if (begins("Memcpy") && !has("Async")) return Blocking::kStream;
+  if (begins("StreamQuery")) return Blocking::kQueryStream;
+  if (begins("EventQuery")) return Blocking::kQueryEvent;
+  // From and to pageable memory an asynchronous copy is over when the call returns.
+  if (begins("Memcpy")) return has("Async") ? Blocking::kMayStream : Blocking::kStream;
+  if (begins("Memset")) return has("Async") ? Blocking::kNot : Blocking::kMayStream;
+  if (is_one_of({"StreamDestroy", "GraphLaunch", "GraphLaunch_spt", "MemMap", "MemUnmap"}))
+    return Blocking::kMayStream;
   // Memory is given back when nobody can be using it any more.
-  if (rest == "Free" || rest == "HostFree" || rest == "FreeHost" || rest == "FreeArray")
-    return Blocking::kDevice;
+  if (is_one_of({"Free", "HostFree", "FreeHost", "FreeArray", "ArrayDestroy", "FreeMipmappedArray",
+                 "MipmappedArrayDestroy", "HostUnregister", "IpcCloseMemHandle"}))
+    return Blocking::kMemory;
+  if (is_one_of({"ModuleUnload",
+                 "LibraryUnload",
+                 "Malloc",
+                 "MallocManaged",
+                 "MallocPitch",
+                 "MallocArray",
+                 "Malloc3D",
+                 "Malloc3DArray",
+                 "HostMalloc",
+                 "HostAlloc",
+                 "MallocHost",
+                 "HostRegister",
+                 "ExtMallocWithFlags",
+                 "MemPoolDestroy",
+                 "MemPoolTrimTo",
+                 "GraphExecDestroy",
+                 "CtxDestroy",
+                 "DevicePrimaryCtxReset",
+                 "LaunchCooperativeKernelMultiDevice",
+                 "ExtLaunchMultiKernelMultiDevice",
+                 "ModuleLaunchCooperativeKernelMultiDevice"}))
+    return Blocking::kMayDevice;
   return Blocking::kNot;
+}
+
+bool AlwaysBlocks(Blocking blocking) {
+  return blocking == Blocking::kDevice || blocking == Blocking::kMemory ||
+         blocking == Blocking::kStream || blocking == Blocking::kEvent;
 }
 
 }  // namespace rochound::analysis

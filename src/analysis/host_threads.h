@@ -20,7 +20,8 @@ inline constexpr uint32_t kNoName = UINT32_MAX;
 struct HostThread {
   int64_t pid = 0, tid = 0;
   size_t first = 0, last = 0;  // its calls: [first, last)
-  int64_t end = INT64_MIN;     // of the last thing that it did
+  int64_t begin = 0;           // of the first thing that it did
+  int64_t end = INT64_MIN;     // of the last one
 };
 
 class HostThreads {
@@ -68,13 +69,22 @@ class HostThreads {
   std::vector<uint32_t> names_;
 };
 
-// What a call waits for before it returns.
+// What a call waits for before it returns, as far as its name tells. HIP decides about some calls
+// case by case (pageable memory, the kind of a copy, memory that is used up); these may wait, and
+// whether they did is seen from what was over when they returned (stream_order.h).
 enum class Blocking : uint8_t {
   kNot,
-  kDevice,  // everything that was launched
-  kStream,  // what was launched on its stream, or by itself
-  kEvent,   // what its event stands for
+  kDevice,       // everything that was launched on its GPU
+  kMemory,       // everything that was launched on the GPU that its memory belongs to
+  kStream,       // what was launched on its stream, or by itself
+  kEvent,        // what its event stands for
+  kMayDevice,    // everything on a GPU, or nothing
+  kMayStream,    // what was launched on its stream, or nothing
+  kQueryStream,  // nothing; but a program that asks until its stream is done waits for it
+  kQueryEvent,   // likewise for its event
 };
 Blocking BlockingOf(std::string_view name);
+// Every call by this name waits, if there is something to wait for.
+bool AlwaysBlocks(Blocking blocking);
 
 }  // namespace rochound::analysis

@@ -36,12 +36,17 @@ std::optional<StepKind> StepOf(std::string_view name) {
   if (StartsWith(rest, "StreamCreate")) return StepKind::kCreateStream;
   switch (BlockingOf(name)) {
     case Blocking::kDevice:
+    case Blocking::kMemory:
       return StepKind::kSyncDevice;
     case Blocking::kStream:
       return StepKind::kSyncStream;
     case Blocking::kEvent:
       return StepKind::kSyncEvent;
     case Blocking::kNot:
+    case Blocking::kMayDevice:
+    case Blocking::kMayStream:
+    case Blocking::kQueryStream:
+    case Blocking::kQueryEvent:
       break;
   }
   return std::nullopt;
@@ -145,8 +150,7 @@ Result<HostThreads> LoadHostThreads(Connection& connection, const Names& names) 
 
 std::vector<bool> BlockingNames(const Names& names) {
   std::vector<bool> blocking(names.size());
-  for (uint32_t i = 0; i < names.size(); ++i)
-    blocking[i] = BlockingOf(names.text(i)) != Blocking::kNot;
+  for (uint32_t i = 0; i < names.size(); ++i) blocking[i] = AlwaysBlocks(BlockingOf(names.text(i)));
   return blocking;
 }
 

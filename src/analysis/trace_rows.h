@@ -47,7 +47,7 @@ base::Result<Window> LoadWindow(store::duck::Connection& connection, const Names
 
 base::Result<HostThreads> LoadHostThreads(store::duck::Connection& connection, const Names& names);
 
-// Whether a call by this name waits for the GPU.
+// Whether every call by this name waits for the GPU.
 std::vector<bool> BlockingNames(const Names& names);
 
 // By gpu, queue, start, end, id. `ready` is left out.
