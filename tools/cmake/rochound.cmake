@@ -7,6 +7,9 @@
 #       binary is one entry, which suits thousands of tiny cases (such a binary must not skip any).
 #   rochound_skipped_test(NAME LABEL REASON)
 #       A test that only says why it is none, and is counted as skipped.
+#   rochound_test_older_releases(NAME...)
+#       Gives these tests the label older-release, too: what .ci/run runs on ROCm 6 and 5, as far as they are defined
+#       there. Call it in the folder that defines them. Their programs belong to the target older_release_programs.
 #   rochound_hip_release(VARIABLE)
 #       The major version of the HIP whose headers are installed.
 #   rochound_fuzzer(NAME SOURCES a.cpp... [LIBS lib...])
@@ -41,6 +44,14 @@ function(rochound_test name)
     gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT})
   endif()
+endfunction()
+
+function(rochound_test_older_releases)
+  foreach(name IN LISTS ARGN)
+    if(TEST ${name})
+      set_property(TEST ${name} APPEND PROPERTY LABELS older-release)
+    endif()
+  endforeach()
 endfunction()
 
 function(rochound_skipped_test name label reason)
