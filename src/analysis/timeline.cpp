@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/timeline_rows.h"
+#include "store/launching_call.h"
 #include "store/trace_tables.h"
 
 namespace rochound::analysis {
@@ -86,15 +87,14 @@ class Reader {
     ROCHOUND_TRY(products_, Names(connection_, R"(
         SELECT "gpuId", any_value(if(product = '', name, product)) FROM rochound_agent
         WHERE "gpuId" >= 0 GROUP BY "gpuId")"));
-    ROCHOUND_TRY(Rows rows, connection_.Query(R"(
-        SELECT o."gpuId", o."queueId", o.start, o."end", o.id, coalesce(l.api_id, -1),
+    ROCHOUND_TRY(Rows rows, connection_.Query(std::string(R"(
+        SELECT o."gpuId", o."queueId", o.start, o."end", o.id, coalesce(launch.api_id, -1),
                if(d.string = '', o."opType_id", o.description_id),
                if(d.string = '', t.string, d.string)
         FROM rocpd_op o
         JOIN rocpd_string d ON d.id = o.description_id
-        JOIN rocpd_string t ON t.id = o."opType_id"
-        LEFT JOIN (SELECT op_id, min(api_id) AS api_id FROM rocpd_api_ops GROUP BY op_id) l
-          ON l.op_id = o.id
+        JOIN rocpd_string t ON t.id = o."opType_id" )") +
+                                              store::kJoinLaunch + R"(
         ORDER BY o."gpuId", o."queueId", o.start, o."end" DESC, o.id)"));
     bool first = true;
     int64_t gpu = 0, queue = 0;

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
+
+#include "store/launching_call.h"
 
 namespace rochound::store {
 namespace {
@@ -22,7 +25,7 @@ constexpr const char* kGpus =
     "WHERE \"gpuId\" IS NOT NULL GROUP BY \"gpuId\") g ON g.\"gpuId\" = o.\"gpuId\" ORDER BY 1";
 
 // A row per operation of a call, those of one call one after the other.
-constexpr const char* kCalls =
+const std::string kCalls =
     "SELECT a.id, a.pid, a.tid, a.start, a.\"end\", coalesce(d.string, ''), coalesce(c.string, "
     "''), "
     "coalesce(n.string, ''), coalesce(u.string, ''), coalesce(n.string, '') <> 'UserRange' AS "
@@ -32,21 +35,21 @@ constexpr const char* kCalls =
     "LEFT JOIN rocpd_string c ON c.id = a.category_id "
     "LEFT JOIN rocpd_string n ON n.id = a.\"apiName_id\" "
     "LEFT JOIN rocpd_ustring u ON u.id = a.args_id "
-    "LEFT JOIN rocpd_api_ops l ON l.api_id = a.id "
-    "LEFT JOIN rocpd_op o ON o.id = l.op_id AND o.start >= a.start "
+    "LEFT JOIN (SELECT o.id, o.start, launch.api_id FROM rocpd_op o" +
+    std::string(kJoinLaunch) +
+    ") o ON o.api_id = a.id AND o.start >= a.start "
     "ORDER BY a.pid, a.tid, nests DESC, a.start, a.\"end\" DESC, a.id, o.id";
 
-constexpr const char* kOperations =
+const std::string kOperations =
     "SELECT o.id, o.\"gpuId\", o.\"queueId\", o.\"sequenceId\", o.start, o.\"end\", "
     "coalesce(nullif(n.string, ''), t.string, ''), coalesce(t.string, ''), coalesce(a.id, 0), "
     "x.op_id, x.\"gridX\", x.\"gridY\", x.\"gridZ\", x.\"workgroupX\", x.\"workgroupY\", "
     "x.\"workgroupZ\", x.\"groupSegmentSize\", x.\"privateSegmentSize\", y.op_id, y.size FROM "
     "rocpd_op o "
     "LEFT JOIN rocpd_string n ON n.id = o.description_id "
-    "LEFT JOIN rocpd_string t ON t.id = o.\"opType_id\" "
-    "LEFT JOIN (SELECT op_id, min(api_id) AS api_id FROM rocpd_api_ops GROUP BY op_id) l "
-    "ON l.op_id = o.id "
-    "LEFT JOIN rocpd_api a ON a.id = l.api_id AND a.start <= o.start "
+    "LEFT JOIN rocpd_string t ON t.id = o.\"opType_id\" " +
+    std::string(kJoinLaunch) +
+    "LEFT JOIN rocpd_api a ON a.id = launch.api_id AND a.start <= o.start "
     "LEFT JOIN rochound_dispatch x ON x.op_id = o.id LEFT JOIN rochound_copy y ON y.op_id = o.id "
     "ORDER BY o.\"gpuId\", o.\"queueId\", o.start, o.\"end\" DESC, o.id";
 
