@@ -15,6 +15,7 @@
 #include "analysis/critical_path.h"
 #include "analysis/extend.h"
 #include "analysis/questions.h"
+#include "analysis/test_answer.h"
 #include "analysis/test_trace.h"
 #include "base/files.h"
 #include "store/database.h"
@@ -22,35 +23,6 @@
 
 namespace rochound::analysis {
 namespace {
-
-using Lines = std::vector<std::string>;
-
-std::string Text(const Value& value) {
-  if (std::holds_alternative<std::monostate>(value)) return "-";
-  if (const auto* number = std::get_if<int64_t>(&value)) return std::to_string(*number);
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  const std::string digits = std::to_string(std::get<double>(value));
-  return digits.substr(0, digits.find('.') + 2);
-}
-
-// A table of the answer, "a|b|c" per row.
-Lines Ask(store::TraceDatabase& database, const std::string& question, const std::string& table) {
-  const Question* const found = FindQuestion(question);
-  if (found == nullptr) return {"no question " + question};
-  const auto answer = Ask(database, *found, {});
-  if (!answer.ok()) return {answer.error().message};
-  for (const Table& one : answer.value().tables) {
-    if (one.id != table) continue;
-    Lines lines;
-    for (const std::vector<Value>& row : one.rows) {
-      std::string& line = lines.emplace_back();
-      for (const Value& value : row) line += (line.empty() ? "" : "|") + Text(value);
-      EXPECT_EQ(row.size(), one.columns.size());
-    }
-    return lines;
-  }
-  return {"no table " + table};
-}
 
 // --- callstack
 
@@ -99,80 +71,7 @@ TEST(GoldenCallStack, ANameThatCallsItselfCountsOnce) {
   EXPECT_EQ(Ask(database, "callstack", "names"), (Lines{"again|3|100|100|0|0"}));
 }
 
-// --- idle and critical path
-
-TEST(Blocking, NamesTellWhatACallWaitsFor) {
-  const std::map<std::string, Blocking> calls = {
-      {"hipDeviceSynchronize", Blocking::kDevice},
-      {"cudaDeviceSynchronize", Blocking::kDevice},
-      {"cuCtxSynchronize", Blocking::kDevice},
-      {"hipStreamSynchronize", Blocking::kStream},
-      {"hipStreamSynchronize_spt", Blocking::kStream},
-      {"hipEventSynchronize", Blocking::kEvent},
-      {"hipMemcpy", Blocking::kStream},
-      {"hipMemcpyDtoH", Blocking::kStream},
-      {"hipMemcpy2DFromArray", Blocking::kStream},
-      {"hipMemcpyWithStream", Blocking::kStream},
-      {"hipMemcpyFromSymbol", Blocking::kStream},
-      {"hipMemcpyAsync", Blocking::kMayStream},  // pageable memory
-      {"hipMemcpyDtoHAsync", Blocking::kMayStream},
-      {"hipMemset", Blocking::kMayStream},  // host memory
-      {"hipMemsetAsync", Blocking::kNot},
-      {"hipStreamDestroy", Blocking::kMayStream},
-      {"hipGraphLaunch", Blocking::kMayStream},
-      {"hipFree", Blocking::kMemory},
-      {"hipHostFree", Blocking::kMemory},
-      {"hipFreeAsync", Blocking::kNot},
-      {"hipMalloc", Blocking::kMayDevice},
-      {"hipMallocAsync", Blocking::kNot},
-      {"hipModuleUnload", Blocking::kMayDevice},
-      {"hipStreamQuery", Blocking::kQueryStream},
-      {"hipEventQuery", Blocking::kQueryEvent},
-      {"hipLaunchKernel", Blocking::kNot},
-      {"hipEventRecord", Blocking::kNot},
-      {"hipStreamWaitEvent", Blocking::kNot},
-      {"hsa_signal_wait_scacquire", Blocking::kDevice},
-      {"Memcpy", Blocking::kNot},
-  };
-  for (const auto& [name, blocking] : calls) EXPECT_EQ(BlockingOf(name), blocking) << name;
-  EXPECT_TRUE(AlwaysBlocks(Blocking::kMemory));
-  EXPECT_FALSE(AlwaysBlocks(Blocking::kMayStream));
-  EXPECT_FALSE(AlwaysBlocks(Blocking::kQueryEvent));
-}
-
-// One thread, two streams with a queue each; see the comments for what happens when.
-TestTrace TwoQueues() {
-  TestTrace trace;
-  const auto launch = [&](int64_t start, int64_t end, const char* stream) {
-    return trace.Call({.start = start, .end = end, .stream = stream});
-  };
-  trace.Call({.start = 0, .end = 10, .name = "hipStreamCreate"});
-  trace.Kernel(
-      {.start = 30, .end = 100, .name = "A", .call = launch(12, 20, "0x51"), .submit = 15});
-  trace.Kernel(
-      {.start = 100, .end = 130, .name = "B", .call = launch(22, 28, "0x51"), .submit = 25});
-  trace.Call({.start = 40, .end = 140, .name = "hipDeviceSynchronize"});
-  trace.Kernel(
-      {.start = 180, .end = 200, .name = "C", .call = launch(160, 170, "0x51"), .submit = 166});
-  trace.Call({.start = 171, .end = 172, .name = "hipEventRecord", .args = "event=0xe|stream=0x51"});
-  trace.Call({.start = 173,
-              .end = 174,
-              .name = "hipStreamWaitEvent",
-              .args = "stream=0x52|event=0xe|flags=0"});
-  trace.Kernel({.queue = 1,
-                .start = 210,
-                .end = 230,
-                .name = "D",
-                .call = launch(175, 178, "0x52"),
-                .submit = 177});
-  trace.Kernel(
-      {.start = 200, .end = 203, .name = "E", .call = launch(182, 190, "0x51"), .submit = 188});
-  trace.Kernel(
-      {.start = 215, .end = 240, .name = "F", .call = launch(202, 212, "0x51"), .submit = 210});
-  trace.Call({.start = 235, .end = 250, .name = "hipGetLastError"});
-  trace.Call({.tid = 9, .start = 0, .end = 1000, .name = "drain", .domain = "rochound"});
-  return trace;
-}
+// --- idle
 
 TEST(GoldenIdle, EveryGapHasItsCauses) {
   store::TraceDatabase database = TwoQueues().Open();
@@ -234,52 +133,6 @@ TEST(GoldenIdle, CapturedEventsOrderNothing) {
     store::TraceDatabase database = trace.Open();
     EXPECT_EQ(Ask(database, "idle", "queues")[1], captured ? "0|1|1|1|10|11|0|99|0|0|0|120|91.6"
                                                            : "0|1|1|1|10|11|0|10|89|0|0|120|91.6");
-  }
-}
-
-TEST(GoldenCriticalPath, AttributionAndSlack) {
-  store::TraceDatabase database = TwoQueues().Open();
-  EXPECT_EQ(Ask(database, "critical-path", "attribution"), (Lines{
-                                                               "kernels|2|100|40.0",
-                                                               "program|6|64|25.6",
-                                                               "host calls|6|61|24.4",
-                                                               "launch latency|1|15|6.0",
-                                                               "return from waiting|1|10|4.0",
-                                                           }));
-  EXPECT_EQ(Ask(database, "critical-path", "kernels"), (Lines{"A|1|70|28.0|0", "B|1|30|12.0|0"}));
-  EXPECT_EQ(Ask(database, "critical-path", "slack"),
-            (Lines{"A|1|1|0|0", "B|1|1|0|0", "F|1|0|10|10", "C|1|0|17|17", "E|1|0|17|17",
-                   "D|1|0|20|20"}));
-  const Lines path = Ask(database, "critical-path", "path");
-  ASSERT_GE(path.size(), 6U);
-  EXPECT_EQ(Lines(path.begin(), path.begin() + 6),
-            (Lines{
-                "0|15|host|hipStreamCreate",
-                "15|15|launch latency|A",
-                "30|70|kernels|A",
-                "100|30|kernels|B",
-                "130|10|return from waiting|hipDeviceSynchronize",
-                "140|26|host|hipLaunchKernel",
-            }));
-  EXPECT_EQ(Ask(database, "critical-path", "longest")[0], "30|70|kernels|A");
-}
-
-// The default stream waits for streams that were created as blocking ones, and they for it.
-TEST(GoldenCriticalPath, DefaultStream) {
-  for (const bool blocking : {true, false}) {
-    TestTrace trace;
-    trace.Call({.start = 0,
-                .end = 1,
-                .name = "hipStreamCreateWithFlags",
-                .args = std::string("stream=0x7ffc|*stream=0x51|flags=") + (blocking ? "0" : "1")});
-    const int64_t first = trace.Call({.start = 2, .end = 4, .stream = "0x51"});
-    trace.Kernel({.start = 10, .end = 50, .name = "side", .call = first, .submit = 3});
-    const int64_t second = trace.Call({.start = 5, .end = 7, .stream = "0x0"});
-    trace.Kernel({.queue = 1, .start = 55, .end = 80, .name = "main", .call = second, .submit = 6});
-    store::TraceDatabase database = trace.Open();
-    EXPECT_EQ(Ask(database, "critical-path", "slack"),
-              blocking ? (Lines{"main|1|1|0|0", "side|1|1|0|0"})
-                       : (Lines{"main|1|1|0|0", "side|1|0|30|30"}));
   }
 }
 

@@ -57,7 +57,8 @@ class Schedule {
         const std::string stream = "0x" + std::to_string(100 * static_cast<int64_t>(thread + 1)) +
                                    std::to_string(action.stream);
         const std::string event = "0x9" + std::to_string(thread) + std::to_string(action.event);
-        TestCall call{.tid = tid, .start = now, .end = now + action.call};
+        // A process each, since a thread is started by another one of its process.
+        TestCall call{.pid = tid, .tid = tid, .start = now, .end = now + action.call};
         switch (action.act) {
           case Act::kLaunch: {
             call.stream = stream;

@@ -22,39 +22,44 @@ uint32_t PathGraph::AddOp(uint32_t queue, int64_t start, int64_t end) {
   return static_cast<uint32_t>(op_count_++);
 }
 
-uint32_t PathGraph::AddThread(int64_t end) {
+uint32_t PathGraph::AddThread(int64_t begin, int64_t end) {
+  thread_begin_.push_back(std::clamp(begin, window_.begin, std::max(window_.begin, end)));
   thread_end_.push_back(end);
   return static_cast<uint32_t>(thread_end_.size() - 1);
+}
+
+void PathGraph::AddStart(uint32_t thread, uint32_t by, int64_t time) {
+  points_.push_back({.time = std::clamp(time, window_.begin, thread_begin_[thread]),
+                     .thread = by,
+                     .what = thread,
+                     .kind = Point::kStart});
+}
+
+void PathGraph::AddStartAfter(uint32_t thread, uint32_t before) {
+  after_edges_.push_back({thread, before});
 }
 
 void PathGraph::AddSubmit(uint32_t thread, int64_t time, uint32_t op) {
   points_.push_back({.time = std::clamp(time, window_.begin, std::max(window_.begin, start_[op])),
                      .thread = thread,
-                     .sequence = op,
                      .what = op,
                      .kind = Point::kSubmit});
 }
 
 void PathGraph::AddDependency(uint32_t op, uint32_t before) { edges_.push_back({op, before}); }
 
+void PathGraph::AddValue(uint32_t op, uint32_t writing) { value_edges_.push_back({op, writing}); }
+
 uint32_t PathGraph::AddBlocking(uint32_t thread, int64_t start, int64_t end) {
-  end = std::max(start, end);
-  const auto call = static_cast<uint32_t>(calls_.size());
-  calls_.push_back({thread, start, end});
-  points_.push_back({.time = start,
-                     .thread = thread,
-                     .sequence = 2 * call,
-                     .what = call,
-                     .kind = Point::kBlockBegin});
-  points_.push_back({.time = end,
-                     .thread = thread,
-                     .sequence = 2 * call + 1,
-                     .what = call,
-                     .kind = Point::kBlockEnd});
-  return call;
+  calls_.push_back({thread, start, std::max(start, end)});
+  return static_cast<uint32_t>(calls_.size() - 1);
 }
 
 void PathGraph::AddBlockingFor(uint32_t call, uint32_t op) { call_edges_.push_back({call, op}); }
+
+void PathGraph::AddBlockingForThread(uint32_t call, uint32_t thread) {
+  thread_edges_.push_back({call, thread});
+}
 
 // A node comes after everything that it may follow.
 bool PathGraph::Before(uint32_t a, uint32_t b) const {
@@ -86,17 +91,44 @@ void PathGraph::FollowQueues() {
   Free(queue_);
 }
 
+void PathGraph::WaitForValues() {
+  std::sort(value_edges_.begin(), value_edges_.end(),
+            [](const Edge& a, const Edge& b) { return a.node < b.node; });
+  for (size_t first = 0; first < value_edges_.size();) {
+    const uint32_t op = value_edges_[first].node;
+    uint32_t last = kNoNode;
+    for (; first < value_edges_.size() && value_edges_[first].node == op; ++first) {
+      const uint32_t writing = value_edges_[first].before;
+      if (end_[writing] > end_[op] + clock_error_) continue;  // it went on before that
+      if (last == kNoNode || end_[writing] > end_[last]) last = writing;
+    }
+    // It was waiting until then.
+    if (last == kNoNode || end_[last] <= start_[op]) continue;
+    end_[op] = std::max(end_[op], end_[last]);
+    start_[op] = end_[last];
+    edges_.push_back({op, last});
+  }
+  Free(value_edges_);
+}
+
 void PathGraph::MakeStretches() {
-  // Of points at one time those of blocking calls come first, in the order of the calls.
   std::sort(points_.begin(), points_.end(), [](const Point& a, const Point& b) {
-    return std::tuple(a.thread, a.time, a.kind == Point::kSubmit, a.sequence) <
-           std::tuple(b.thread, b.time, b.kind == Point::kSubmit, b.sequence);
+    return std::tuple(a.thread, a.time, a.kind, a.what) <
+           std::tuple(b.thread, b.time, b.kind, b.what);
   });
+  std::vector<uint32_t> calls(calls_.size());
+  std::iota(calls.begin(), calls.end(), 0);
+  std::sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) {
+    return std::tuple(calls_[a].thread, calls_[a].start, calls_[a].end, a) <
+           std::tuple(calls_[b].thread, calls_[b].start, calls_[b].end, b);
+  });
+  const auto threads = static_cast<uint32_t>(thread_end_.size());
   stretch_.assign(op_count_, kNoNode);
-  size_t at = 0;
-  std::vector<uint32_t> behind(calls_.size(), kNoNode);
-  for (uint32_t thread = 0; thread < thread_end_.size(); ++thread) {
-    int64_t begin = window_.begin;
+  starter_.assign(threads, kNoNode);
+  size_t at = 0, next_call = 0;
+  std::vector<uint32_t> behind(calls_.size(), kNoNode), last_of(threads, kNoNode);
+  for (uint32_t thread = 0; thread < threads; ++thread) {
+    int64_t begin = thread_begin_[thread];
     uint32_t call = kNoNode;
     const auto add = [&](int64_t end) {
       start_.push_back(begin);
@@ -109,24 +141,34 @@ void PathGraph::MakeStretches() {
       begin = end_.back();
       return node;
     };
-    for (; at < points_.size() && points_[at].thread == thread; ++at) {
-      const Point& point = points_[at];
-      if (point.kind == Point::kBlockEnd) {
-        begin = point.time;
-        call = point.what;
-        continue;
+    // Everything up to this time; of what happens at one time calls come first.
+    const auto add_points = [&](int64_t before) {
+      for (; at < points_.size() && points_[at].thread == thread && points_[at].time < before;
+           ++at) {
+        const uint32_t node = add(points_[at].time);
+        (points_[at].kind == Point::kSubmit ? stretch_ : starter_)[points_[at].what] = node;
       }
-      const uint32_t node = add(point.time);
-      if (point.kind == Point::kSubmit) stretch_[point.what] = node;
+    };
+    for (; next_call < calls.size() && calls_[calls[next_call]].thread == thread; ++next_call) {
+      const Call& one = calls_[calls[next_call]];
+      add_points(one.start);
+      add(one.start);
+      add_points(one.end);
+      begin = std::max(begin, one.end);
+      call = calls[next_call];
     }
-    add(thread_end_[thread]);
+    add_points(INT64_MAX);
+    last_of[thread] = add(thread_end_[thread]);
   }
   Free(points_);
   for (Edge& edge : call_edges_) edge.node = behind[edge.node];
+  for (Edge& edge : thread_edges_) edge = {behind[edge.node], last_of[edge.before]};
+  for (const Edge& edge : after_edges_) starter_[edge.node] = last_of[edge.before];
+  Free(after_edges_);
 }
 
 void PathGraph::SortEdges() {
-  for (std::vector<Edge>* edges : {&edges_, &call_edges_}) {
+  for (std::vector<Edge>* edges : {&edges_, &call_edges_, &thread_edges_}) {
     std::sort(edges->begin(), edges->end(), [](const Edge& a, const Edge& b) {
       return std::tuple(a.node, a.before) < std::tuple(b.node, b.before);
     });
@@ -151,12 +193,21 @@ void PathGraph::ForBefore(uint32_t node, const Visit& visit) const {
     return;
   }
   const size_t stretch = node - op_count_;
-  if (stretch > 0 && stretch_thread_[stretch - 1] == stretch_thread_[stretch])
+  const uint32_t thread = stretch_thread_[stretch];
+  const auto after_thread = [&](uint32_t before) {
+    if (before != kNoNode && end_[before] <= start_[node] && Before(before, node))
+      visit(before, end_[before]);
+  };
+  if (stretch > 0 && stretch_thread_[stretch - 1] == thread)
     visit(node - 1, end_[node - 1]);
+  else
+    after_thread(starter_[thread]);
   if (stretch_call_[stretch] == kNoNode) return;
   edge(call_edges_, [&](uint32_t op) {
-    if (start_[op] < start_[node]) visit(op, std::min(end_[op], start_[node]));
+    if (start_[op] < start_[node] && end_[op] <= start_[node] + clock_error_)
+      visit(op, std::min(end_[op], start_[node]));
   });
+  edge(thread_edges_, after_thread);
 }
 
 void PathGraph::Order() {
@@ -167,6 +218,7 @@ void PathGraph::Order() {
 
 void PathGraph::Solve() {
   FollowQueues();
+  WaitForValues();
   MakeStretches();
   SortEdges();
   Order();
@@ -192,6 +244,7 @@ void PathGraph::Solve() {
   Free(order_);
   Free(edges_);
   Free(call_edges_);
+  Free(thread_edges_);
 }
 
 uint32_t PathGraph::LastNode(const std::function<bool(uint32_t op, uint32_t thread)>& among) const {
@@ -228,7 +281,10 @@ PathGraph::Path PathGraph::PathTo(uint32_t node) const {
       const size_t stretch = node - op_count_;
       const uint32_t thread = stretch_thread_[stretch];
       add({.kind = PieceKind::kHost, .begin = start_[node], .end = until, .thread = thread});
-      add({.kind = before < op_count_ ? PieceKind::kSyncLatency : PieceKind::kBlocked,
+      const bool is_first = stretch == 0 || stretch_thread_[stretch - 1] != thread;
+      add({.kind = is_first             ? PieceKind::kStart
+                   : before < op_count_ ? PieceKind::kSyncLatency
+                                        : PieceKind::kBlocked,
            .begin = from,
            .end = start_[node],
            .thread = thread,

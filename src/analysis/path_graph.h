@@ -6,22 +6,25 @@
 // One thread; cannot fail. About 40 bytes per operation and as much per launch.
 //
 // A node is an operation of a GPU, or a stretch of a host thread between two points at which it
-// deals with GPUs: a submission ends a stretch, a blocking call ends one where it begins and starts
-// one where it returns. A thread's first stretch begins with the window; it is nobody's successor.
+// deals with GPUs or other threads: a submission and the start of a thread end a stretch, a waiting
+// call ends one where it begins and starts one where it returns.
 //
 //   an operation follows   the stretch that submitted it, the operation with the latest end before
 //                          its start in the same queue, and what it waited for (stream_order.h)
-//   a stretch follows      the one before it on its thread; behind a blocking call also the
-//                          operations that the call waited for
+//   a stretch follows      the one before it on its thread; behind a waiting call also the
+//                          operations, or the ends of threads, that the call waited for
+//   a thread's first       the stretch of another thread that started it, or the end of one that
+//                          had to be over before (thread_order.h)
 //
 // Of a node's predecessors the one that ended last is binding. The time from there to the node's
 // start is latency, and would stay if any of them ended later, so
 //   slack(p) = min over followers f of slack(f) + (end of f's binding predecessor - end of p)
 // and no node's slack is more than what is left to the end of the window.
 //
-// Predecessors that cannot have been any by their times (clocks differ, records are odd) are left
-// out: an operation must be over when another that follows it starts, and must have started before
-// a blocking call returns; it then counts as over at that return at the latest.
+// Predecessors that cannot have been any by their times are left out: an operation must be over
+// when another that follows it starts, and when a call returns that waited for it. Clocks of host
+// and GPU may differ: what is over a little after the return counts as over at the return. An
+// operation that waits for a value in memory begins its work when the value is written.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +33,7 @@
 #include <vector>
 
 #include "analysis/idle_sweep.h"
+#include "analysis/stream_order.h"
 
 namespace rochound::analysis {
 
@@ -37,7 +41,8 @@ inline constexpr uint32_t kNoNode = UINT32_MAX;
 
 class PathGraph {
  public:
-  explicit PathGraph(Window window) : window_(window) {}
+  explicit PathGraph(Window window, int64_t clock_error = kClockError)
+      : window_(window), clock_error_(clock_error) {}
 
   // --- filling, in this order
 
@@ -45,15 +50,24 @@ class PathGraph {
   // number, which counts from 0.
   uint32_t AddOp(uint32_t queue, int64_t start, int64_t end);
   // Threads count from 0. `end` is that of its last event.
-  uint32_t AddThread(int64_t end);
+  uint32_t AddThread(int64_t begin, int64_t end);
+  // `by` started the thread at this time, which is not after its begin.
+  void AddStart(uint32_t thread, uint32_t by, int64_t time);
+  // The thread began when `before` was over.
+  void AddStartAfter(uint32_t thread, uint32_t before);
   // op was submitted by this thread at this time; its start if that is earlier.
   void AddSubmit(uint32_t thread, int64_t time, uint32_t op);
   // op waited for before.
   void AddDependency(uint32_t op, uint32_t before);
-  // A blocking call of a thread. Those of a thread come in order and do not overlap. Returns its
-  // number, which counts from 0.
+  // op ended when a value in memory had been written, maybe by this one: of several the last counts
+  // that ended before op did.
+  void AddValue(uint32_t op, uint32_t writing);
+  // A waiting call of a thread. Those of a thread do not overlap. Returns its number, which counts
+  // from 0.
   uint32_t AddBlocking(uint32_t thread, int64_t start, int64_t end);
   void AddBlockingFor(uint32_t call, uint32_t op);
+  // The call waited for the end of this thread.
+  void AddBlockingForThread(uint32_t call, uint32_t thread);
 
   void Solve();
 
@@ -70,6 +84,7 @@ class PathGraph {
     kSyncLatency,    // from the end of what it waited for to the return of blocking call `call`
     kBlocked,        // in blocking call `call`, which had nothing to wait for
     kUnknown,        // before `op`, which has no known cause
+    kStart,          // before the first event of `thread`
   };
   struct Piece {
     PieceKind kind = PieceKind::kOp;
@@ -94,9 +109,8 @@ class PathGraph {
   struct Point {
     int64_t time;
     uint32_t thread;
-    uint32_t sequence;
-    uint32_t what;  // op or call
-    enum Kind : uint8_t { kBlockBegin, kBlockEnd, kSubmit } kind;
+    uint32_t what;  // op, call or thread
+    enum Kind : uint8_t { kSubmit, kStart } kind;
   };
   struct Edge {
     uint32_t node, before;
@@ -107,6 +121,7 @@ class PathGraph {
   };
 
   void FollowQueues();
+  void WaitForValues();
   void MakeStretches();
   void SortEdges();
   void Order();
@@ -116,6 +131,7 @@ class PathGraph {
   void ForBefore(uint32_t node, const Visit& visit) const;
 
   Window window_;
+  int64_t clock_error_;
   size_t op_count_ = 0;
   // By node: operations first, then stretches, thread by thread.
   std::vector<int64_t> start_, end_;
@@ -126,11 +142,15 @@ class PathGraph {
   std::vector<uint32_t> ahead_;    // by op: the one before it in its queue
   std::vector<uint32_t> stretch_;  // by op: that submitted it
   std::vector<uint32_t> stretch_thread_, stretch_call_;  // by stretch; the call it begins behind
-  std::vector<int64_t> thread_end_;
+  std::vector<int64_t> thread_begin_, thread_end_;
+  std::vector<uint32_t> starter_;  // by thread: the node that its first stretch follows
   std::vector<Call> calls_;
   std::vector<Point> points_;
-  std::vector<Edge> edges_;       // between operations, by node
-  std::vector<Edge> call_edges_;  // from operations to stretches, by node; first by call
+  std::vector<Edge> edges_;         // between operations, by node
+  std::vector<Edge> value_edges_;   // likewise, to those that wait for a value
+  std::vector<Edge> call_edges_;    // from operations to stretches, by node; first by call
+  std::vector<Edge> thread_edges_;  // between stretches, by node; first from thread to call
+  std::vector<Edge> after_edges_;   // from thread to thread
   std::vector<uint32_t> order_;
   Path path_;
 };

@@ -22,6 +22,7 @@ namespace rochound::analysis {
 namespace {
 
 constexpr uint32_t kTraces = 1000;
+constexpr int64_t kTestClockError = 2;  // the traces are short
 
 class RandomTest : public testing::Test {
  protected:
@@ -228,7 +229,7 @@ TEST_F(RandomTest, CriticalPath) {
   for (uint32_t seed = 1; seed <= kTraces && !HasFailure(); seed += RandomTraces::kAtOnce) {
     const RandomTraces traces(seed, false);
     const Window window = Reference::WindowOf(traces.all);
-    const auto found = AnalyzeCriticalPath(Load(traces.all));
+    const auto found = AnalyzeCriticalPath(Load(traces.all), kTestClockError);
     ASSERT_TRUE(found.ok()) << found.error().message;
     const CriticalPath& path = found.value();
     const PathGraph& graph = path.graph;
@@ -240,7 +241,7 @@ TEST_F(RandomTest, CriticalPath) {
 
     for (int64_t i = 0; i < RandomTraces::kAtOnce; ++i) {
       SCOPED_TRACE("seed " + std::to_string(seed + i));
-      const PathReference reference(traces.each[static_cast<size_t>(i)], window);
+      const PathReference reference(traces.each[static_cast<size_t>(i)], window, kTestClockError);
       for (uint32_t op = 0; op < graph.ops(); ++op) {
         if (path.op_ids[op] / 1000 != i) continue;
         EXPECT_EQ(graph.Slack(op), reference.Slack(path.op_ids[op]))
@@ -263,7 +264,7 @@ TEST_F(RandomTest, CriticalPath) {
   }
   using Kind = PathGraph::PieceKind;
   for (const Kind kind : {Kind::kOp, Kind::kHost, Kind::kLaunchLatency, Kind::kOrderLatency,
-                          Kind::kSyncLatency, Kind::kBlocked})
+                          Kind::kSyncLatency, Kind::kBlocked, Kind::kStart})
     EXPECT_GT(seen[kind], kTraces / 4) << static_cast<int>(kind);
   EXPECT_GT(slack, kTraces);
 }

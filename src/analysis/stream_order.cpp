@@ -21,7 +21,8 @@ constexpr Handle kDefaultOfGpu = Handle{2} << 62;
 constexpr Handle kOfThread = Handle{3} << 62;
 constexpr Handle kOfText = Handle{1} << 62;
 
-Handle DefaultOf(int64_t gpu) { return kDefaultOfGpu | static_cast<Handle>(gpu); }
+// gpu -1 has one too.
+Handle DefaultOf(int64_t gpu) { return kDefaultOfGpu | static_cast<Handle>(gpu + 1); }
 bool IsDefault(Handle handle) { return handle >> 62 == kDefaultOfGpu >> 62; }
 
 void AddOnce(std::vector<Op>& ops, const Op& op) {
@@ -65,8 +66,16 @@ std::string_view ArgumentOf(std::string_view arguments, std::string_view name) {
 }
 
 int64_t StreamOrder::GpuOf(const Step& step) {
-  if (step.kind == StepKind::kOp) devices_[step.tid] = step.op.gpu;
-  return devices_[step.tid];
+  if (step.kind == StepKind::kOp) return step.op.gpu;
+  const Thread& thread = threads_[step.tid];
+  if (thread.device >= 0) {
+    const auto known = gpus_.find(thread.device);
+    if (known != gpus_.end()) return known->second;
+  }
+  if (thread.gpu >= 0) return thread.gpu;
+  // A thread that chose none uses the first.
+  const auto first = gpus_.find(0);
+  return first != gpus_.end() ? first->second : -1;
 }
 
 Handle StreamOrder::Resolve(const Step& step) {
@@ -75,11 +84,15 @@ Handle StreamOrder::Resolve(const Step& step) {
 }
 
 void StreamOrder::Reset() {
-  devices_.clear();
+  threads_.clear();
+  gpus_.clear();
   streams_.clear();
   events_.clear();
+  own_call_ = -1;
+  own_streams_.clear();
   fresh_.clear();
   unseen_.clear();
+  value_at_.clear();
 }
 
 void StreamOrder::Apply(const Step& given) {
@@ -89,13 +102,18 @@ void StreamOrder::Apply(const Step& given) {
   }
   Step step = given;
   step.stream = Resolve(given);
+  const bool queries = step.kind == StepKind::kQueryStream || step.kind == StepKind::kQueryEvent;
+  if (!queries) threads_[step.tid].polls = StepKind::kOp;
   switch (step.kind) {
     case StepKind::kOp:
       AddOp(step);
+      AddValues(step);
       break;
     case StepKind::kRecord: {
       Event& event = events_[step.event];
-      event.captured = streams_[step.stream].capturing;
+      const Stream& stream = streams_[step.stream];
+      event.captured = stream.capturing;
+      event.host_function = stream.host_function;
       event.ops.clear();
       if (!event.captured) event.ops = Before(step.stream, GpuOf(step));
       break;
@@ -107,6 +125,8 @@ void StreamOrder::Apply(const Step& given) {
       if (event->second.captured) stream.capturing = true;  // the graph goes on over there
       if (stream.capturing) break;
       for (const Op& op : event->second.ops) AddOnce(stream.waiting, op);
+      if (event->second.host_function != UINT32_MAX)
+        stream.host_function = event->second.host_function;
       break;
     }
     case StepKind::kBeginCapture:
@@ -123,42 +143,72 @@ void StreamOrder::Apply(const Step& given) {
       std::erase(unseen_, step.stream);
       break;
     }
+    case StepKind::kSetDevice:
+      threads_[step.tid].device = step.device;
+      break;
+    case StepKind::kHostFunction:
+      if (Stream& stream = streams_[step.stream]; !stream.capturing)
+        stream.host_function = step.name;
+      break;
     case StepKind::kSyncDevice:
+    case StepKind::kSyncMemory:
     case StepKind::kSyncStream:
     case StepKind::kSyncEvent:
       Sync(step);
+      break;
+    case StepKind::kQueryStream:
+    case StepKind::kQueryEvent:
+      Query(step);
       break;
   }
 }
 
 const std::vector<Op>& StreamOrder::Before(Handle handle, int64_t gpu) {
   std::vector<Op>& before = before_;
-  before.clear();
   Stream& stream = streams_[handle];
-  if (stream.has_last) before.push_back(stream.last);
+  before = stream.end;
   for (const Op& op : stream.waiting) AddOnce(before, op);
   if (IsDefault(handle)) {
-    for (const Handle other : fresh_) {
-      const Op& last = streams_[other].last;
-      if (DefaultOf(last.gpu) == handle) AddOnce(before, last);
-    }
+    for (const Handle other : fresh_)
+      for (const Op& op : streams_[other].end)
+        if (DefaultOf(op.gpu) == handle) AddOnce(before, op);
   } else if (stream.blocking) {
     const auto normal = streams_.find(DefaultOf(gpu));
-    if (normal != streams_.end() && normal->second.has_last) AddOnce(before, normal->second.last);
+    if (normal != streams_.end())
+      for (const Op& op : normal->second.end) AddOnce(before, op);
   }
   return before;
 }
 
-void StreamOrder::AddOp(const Step& step) {
-  waits_(step, Before(step.stream, GpuOf(step)));
+void StreamOrder::AddOp(Step& step) {
+  Thread& thread = threads_[step.tid];
+  if (step.is_kernel) {
+    thread.gpu = step.op.gpu;
+    if (thread.device >= 0) {
+      const auto [known, is_new] = gpus_.emplace(thread.device, step.op.gpu);
+      // HIP lets a thread use a stream of another GPU; the default stream is its own GPU's.
+      if (IsDefault(step.stream)) known->second = step.op.gpu;
+    }
+  }
+  if (own_call_ != step.call) own_streams_.clear();
+  own_call_ = step.call;
+  if (std::find(own_streams_.begin(), own_streams_.end(), step.stream) == own_streams_.end())
+    own_streams_.push_back(step.stream);
+
+  const std::vector<Op>& before = Before(step.stream, step.op.gpu);
   Stream& stream = streams_[step.stream];
-  stream.has_last = true;
-  stream.last = step.op;
+  step.host_function = stream.host_function;
+  waits_(step, before);
+  stream.end = {step.op};
+  for (const Op& op : before)
+    if (op.end > step.op.start) AddOnce(stream.end, op);
   stream.waiting.clear();
+  stream.host_function = UINT32_MAX;
   if (IsDefault(step.stream)) {
     std::erase_if(fresh_, [&](Handle other) {
-      if (streams_[other].last.gpu != step.op.gpu) return false;
-      streams_[other].new_to_default = false;
+      Stream& there = streams_[other];
+      if (there.end.front().gpu != step.op.gpu) return false;
+      there.new_to_default = false;
       return true;
     });
   } else if (stream.blocking && !stream.new_to_default) {
@@ -171,26 +221,110 @@ void StreamOrder::AddOp(const Step& step) {
   }
 }
 
-void StreamOrder::Sync(const Step& step) {
-  if (step.kind == StepKind::kSyncStream) {
-    waits_(step, Before(step.stream, GpuOf(step)));
-    return;
+void StreamOrder::AddValues(const Step& step) {
+  if (!values_) return;
+  if (step.waits_for != 0) {
+    Value& value = value_at_[step.waits_for];
+    for (const Op& writing : value.writing) values_(step.op, writing);
+    // Whoever waited and was over by then has been told all that it can have waited for.
+    std::erase_if(value.waiting, [&](const Op& op) { return op.end <= step.op.start; });
+    AddOnce(value.waiting, step.op);
   }
+  if (step.writes != 0) {
+    Value& value = value_at_[step.writes];
+    for (const Op& waiting : value.waiting) values_(waiting, step.op);
+    value.writing.clear();
+    value.writing.push_back(step.op);
+  }
+}
+
+void StreamOrder::AddDevice(int64_t gpu, std::vector<Op>& ops, uint32_t& host_function) {
+  for (const Handle handle : unseen_) {
+    const Stream& stream = streams_[handle];
+    for (const Op& op : stream.end) {
+      if (gpu >= 0 && op.gpu != gpu) continue;
+      AddOnce(ops, op);
+      if (stream.host_function != UINT32_MAX) host_function = stream.host_function;
+    }
+  }
+}
+
+void StreamOrder::Sync(Step& step) {
   std::vector<Op> ops;
-  if (step.kind == StepKind::kSyncEvent) {
-    const auto event = events_.find(step.event);
-    if (event != events_.end()) ops = event->second.ops;
-  } else {
-    // What had ended when it began is seen by one of them; those to come wait for what came later.
-    std::erase_if(unseen_, [&](Handle handle) {
-      Stream& stream = streams_[handle];
-      AddOnce(ops, stream.last);
-      if (stream.last.end > step.start) return false;
-      stream.new_to_device = false;
-      return true;
-    });
+  uint32_t& host_function = step.host_function;
+  const int64_t gpu = GpuOf(step);
+  const bool sure = step.sure && step.kind != StepKind::kSyncMemory;
+  switch (step.kind) {
+    case StepKind::kSyncStream:
+      if (own_call_ == step.call) {
+        for (const Handle handle : own_streams_) {
+          for (const Op& op : Before(handle, gpu)) AddOnce(ops, op);
+          if (streams_[handle].host_function != UINT32_MAX)
+            host_function = streams_[handle].host_function;
+        }
+      } else {
+        ops = Before(step.stream, gpu);
+        host_function = streams_[step.stream].host_function;
+      }
+      break;
+    case StepKind::kSyncEvent: {
+      const auto event = events_.find(step.event);
+      if (event == events_.end()) break;
+      ops = event->second.ops;
+      host_function = event->second.host_function;
+      break;
+    }
+    case StepKind::kSyncMemory:
+      AddDevice(-1, ops, host_function);
+      break;
+    default:
+      AddDevice(sure ? gpu : -1, ops, host_function);
+      if (!sure) break;
+      // What had ended when it began is seen by one of them; those to come wait for what came
+      // later.
+      std::erase_if(unseen_, [&](Handle handle) {
+        Stream& stream = streams_[handle];
+        for (const Op& op : stream.end)
+          if (op.end > step.start || (gpu >= 0 && op.gpu != gpu)) return false;
+        stream.new_to_device = false;
+        return true;
+      });
+      break;
+  }
+  if (!sure) {
+    // Of each GPU all or nothing: who waits for a GPU waits for all that it was given.
+    const std::vector<Op> all = std::move(ops);
+    ops.clear();
+    for (const Op& op : all) {
+      bool over = true, waited = false;
+      for (const Op& other : all) {
+        if (other.gpu != op.gpu) continue;
+        if (other.end > step.end + clock_error_) over = false;
+        if (other.end > step.start) waited = true;
+      }
+      if (over && waited) ops.push_back(op);
+    }
+    if (ops.empty()) return;
   }
   waits_(step, ops);
+}
+
+void StreamOrder::Query(const Step& step) {
+  Thread& thread = threads_[step.tid];
+  const Handle asked = step.kind == StepKind::kQueryStream ? step.stream : step.event;
+  const bool goes_on = thread.polls == step.kind && thread.polled == asked;
+  if (!step.ready) {
+    if (!goes_on) thread.polls_since = step.start;
+    thread.polls = step.kind;
+    thread.polled = asked;
+    return;
+  }
+  thread.polls = StepKind::kOp;
+  if (!goes_on) return;  // it was ready at once
+  Step loop = step;
+  loop.start = thread.polls_since;
+  loop.kind = step.kind == StepKind::kQueryStream ? StepKind::kSyncStream : StepKind::kSyncEvent;
+  Sync(loop);
 }
 
 }  // namespace rochound::analysis

@@ -31,9 +31,11 @@ class PathReference {
   };
 
   // As part of a bigger trace with this window.
-  PathReference(const TestTrace& trace, Window window) : trace_(trace), reference_(trace, window) {
+  PathReference(const TestTrace& trace, Window window, int64_t clock_error)
+      : trace_(trace), reference_(trace, window, clock_error), clock_error_(clock_error) {
     AddOps();
     AddThreads();
+    AddThreadEdges();
     AddEdges();
     std::sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return Rank(a) < Rank(b); });
   }
@@ -82,7 +84,9 @@ class PathReference {
                 .end = until,
                 .pid = here.pid,
                 .tid = here.tid};
-        wait = {.kind = after_op ? Kind::kSyncLatency : Kind::kBlocked,
+        wait = {.kind = here.is_first ? Kind::kStart
+                        : after_op    ? Kind::kSyncLatency
+                                      : Kind::kBlocked,
                 .begin = from,
                 .end = here.start,
                 .pid = here.pid,
@@ -106,10 +110,23 @@ class PathReference {
   };
   struct Node {
     bool is_op = false;
+    bool is_first = false;  // of its thread
     int64_t start = 0, end = 0;
     int64_t id = 0, pid = 0, tid = 0;
     std::string call{};  // that it begins behind
     std::vector<Edge> before{};
+  };
+  using ThreadKey = std::pair<int64_t, int64_t>;  // pid, tid
+  struct ThreadTimes {
+    int64_t begin = 0, end = 0;
+    std::vector<size_t> stretches{};
+    std::map<ThreadKey, int64_t> starts{};  // others that it started, and when
+  };
+  struct Waiting {
+    int64_t start = 0, end = 0;
+    std::string name{};
+    std::set<int64_t> ops{};
+    std::set<ThreadKey> joined{};
   };
 
   std::tuple<int64_t, int64_t, bool, size_t> Rank(size_t node) const {
@@ -130,52 +147,148 @@ class PathReference {
     }
   }
 
-  void AddThreads() {
-    std::map<std::pair<int64_t, int64_t>, int64_t> threads;  // and their ends
+  // Calls of a thread that are not within others.
+  std::vector<const TestCall*> OutermostOf(const ThreadKey& thread) const {
+    std::vector<const TestCall*> calls;
+    for (const TestCall& call : trace_.calls)
+      if (std::pair(call.pid, call.tid) == thread && reference_.IsOutermost(call))
+        calls.push_back(&call);
+    std::sort(calls.begin(), calls.end(), [](const TestCall* a, const TestCall* b) {
+      return std::tuple(a->start, -a->end, a->id) < std::tuple(b->start, -b->end, b->id);
+    });
+    return calls;
+  }
+
+  // When each thread began, and which one started it.
+  void FindThreads() {
     for (const TestCall& call : trace_.calls) {
       if (call.domain == "rochound") continue;
-      const auto [at, is_new] = threads.emplace(std::pair(call.pid, call.tid), call.end);
-      at->second = std::max(at->second, call.end);
+      ThreadTimes& times =
+          threads_.emplace(std::pair(call.pid, call.tid), ThreadTimes{call.start, call.end, {}, {}})
+              .first->second;
+      times.begin = std::min(times.begin, call.start);
+      times.end = std::max(times.end, call.end);
     }
-    for (const auto& [thread, end] : threads) {
-      // time, submissions last, then in order
-      std::map<std::tuple<int64_t, bool, size_t, int>, std::pair<const TestOp*, const TestCall*>>
-          points;
-      std::vector<const TestCall*> blocking;
-      for (const TestCall& call : trace_.calls)
-        if (std::pair(call.pid, call.tid) == thread && reference_.IsBlocking(call) &&
-            reference_.IsOutermost(call))
-          blocking.push_back(&call);
-      std::sort(blocking.begin(), blocking.end(), [](const TestCall* a, const TestCall* b) {
-        return std::pair(a->start, a->id) < std::pair(b->start, b->id);
+    std::map<int64_t, ThreadKey> main;  // by pid
+    for (const auto& [thread, times] : threads_) {
+      const auto [at, is_new] = main.emplace(thread.first, thread);
+      if (threads_.count({thread.first, thread.first}) != 0)
+        at->second = {thread.first, thread.first};
+      else if (times.begin < threads_[at->second].begin)
+        at->second = thread;
+    }
+    for (const auto& [thread, times] : threads_) {
+      const ThreadKey by = main[thread.first];
+      if (by == thread) continue;
+      threads_[by].begin = std::min(threads_[by].begin, times.begin);
+      int64_t time = times.begin;
+      for (const TestCall* call : OutermostOf(by))
+        if (call->start < times.begin && times.begin < call->end) time = call->start;
+      threads_[by].starts[thread] = time;
+    }
+  }
+
+  // Between two calls a thread may have waited for those that it started there.
+  std::vector<Waiting> JoinsOf(const ThreadTimes& times, const ThreadKey& thread) const {
+    std::vector<Waiting> joins;
+    for (const auto& [child, time] : times.starts) {
+      const int64_t from = threads_.at(child).begin;
+      // Until the thread did something else.
+      int64_t to = INT64_MAX;
+      int64_t since = INT64_MIN;
+      bool in_call = false;
+      for (const TestCall* call : OutermostOf(thread)) {
+        if (call->start < from && from < call->end) in_call = true;
+        if (call->end <= from) since = std::max(since, call->end);
+        if (call->end > from) to = std::min(to, call->start);
+      }
+      if (in_call) continue;
+      bool is_last = true;  // of those that began at this time
+      const int64_t gap_end = to;
+      for (const auto& [other, when] : times.starts) {
+        const int64_t begin = threads_.at(other).begin;
+        if (begin > from && begin <= gap_end && !InCall(thread, begin)) to = std::min(to, begin);
+        if (begin == from && other > child) is_last = false;
+      }
+      if (!is_last || to == INT64_MAX) continue;
+      Waiting join{.start = from, .end = from};
+      for (const auto& [other, when] : times.starts) {
+        const ThreadTimes& its = threads_.at(other);
+        // A call that took no time and ended where the thread began came before it.
+        if (its.begin < since || its.begin > from || InCall(thread, its.begin)) continue;
+        if (NextCall(thread, its.begin) != NextCall(thread, from)) continue;
+        if (its.end <= from || its.end > to) continue;
+        join.joined.insert(other);
+        join.end = std::max(join.end, its.end);
+      }
+      if (!join.joined.empty() && join.end - from >= to - join.end) joins.push_back(join);
+    }
+    return joins;
+  }
+  bool InCall(const ThreadKey& thread, int64_t time) const {
+    for (const TestCall* call : OutermostOf(thread))
+      if (call->start < time && time < call->end) return true;
+    return false;
+  }
+  // The id of the first call that ends after this time; 0: none does.
+  int64_t NextCall(const ThreadKey& thread, int64_t time) const {
+    for (const TestCall* call : OutermostOf(thread))
+      if (call->end > time) return call->id;
+    return 0;
+  }
+
+  void AddThreads() {
+    FindThreads();
+    for (auto& [thread, times] : threads_) {
+      // time; what belongs to calls first and in order; then submissions, then starts
+      using Key = std::tuple<int64_t, int, int64_t, int64_t, size_t, int>;
+      struct What {
+        const TestOp* op = nullptr;
+        const Waiting* waiting = nullptr;
+        const ThreadKey* started = nullptr;
+      };
+      std::map<Key, What> points;
+      std::vector<Waiting> waiting = JoinsOf(times, thread);
+      for (const TestCall& call : trace_.calls) {
+        if (std::pair(call.pid, call.tid) != thread) continue;
+        if (const auto wait = reference_.WaitOf(call))
+          waiting.push_back({wait->start, call.end, call.name, wait->ops, {}});
+      }
+      std::stable_sort(waiting.begin(), waiting.end(), [](const Waiting& a, const Waiting& b) {
+        return std::pair(a.start, a.end) < std::pair(b.start, b.end);
       });
-      for (size_t i = 0; i < blocking.size(); ++i) {
-        points[{blocking[i]->start, false, i, 0}] = {nullptr, nullptr};
-        points[{blocking[i]->end, false, i, 1}] = {nullptr, blocking[i]};
+      for (size_t i = 0; i < waiting.size(); ++i) {
+        points[{waiting[i].start, 0, waiting[i].start, waiting[i].end, i, 0}] = {};
+        points[{waiting[i].end, 0, waiting[i].start, waiting[i].end, i, 1}] = {nullptr,
+                                                                               &waiting[i]};
       }
       for (const TestOp& op : trace_.ops) {
         const TestCall* const call = trace_.FindCall(op.call);
         if (call == nullptr || std::pair(call->pid, call->tid) != thread) continue;
         const int64_t submit = std::max(trace_.SubmitOf(op), call->start);
         const int64_t time = std::max(std::min(submit, op.start), reference_.window().begin);
-        points[{time, true, ops_[op.id], 0}] = {&op, nullptr};
+        points[{time, 1, 0, 0, ops_[op.id], 0}] = {&op};
       }
-      Node stretch{.start = reference_.window().begin, .pid = thread.first, .tid = thread.second};
-      const TestCall* behind = nullptr;
-      bool first = true;
+      size_t number = 0;
+      for (const auto& [other, time] : times.starts)
+        points[{time, 2, 0, 0, number++, 0}] = {nullptr, nullptr, &other};
+      Node stretch{.start = times.begin, .pid = thread.first, .tid = thread.second};
+      const Waiting* behind = nullptr;
       const auto finish = [&](int64_t until) {
         stretch.end = std::max(stretch.start, until);
-        if (!first) stretch.before.push_back({nodes_.size() - 1, nodes_.back().end});
-        first = false;
+        stretch.is_first = times.stretches.empty();
+        if (!stretch.is_first) stretch.before.push_back({nodes_.size() - 1, nodes_.back().end});
         if (behind != nullptr) {
           stretch.call = behind->name;
-          for (const int64_t id : reference_.BlockedBy(*behind)) {
+          for (const int64_t id : behind->ops) {
             const Node& op = nodes_[ops_[id]];
-            if (op.start < stretch.start)
+            if (op.start < stretch.start && op.end <= stretch.start + clock_error_)
               stretch.before.push_back({ops_[id], std::min(op.end, stretch.start)});
           }
+          joined_[nodes_.size()] = behind->joined;
         }
         behind = nullptr;
+        times.stretches.push_back(nodes_.size());
         nodes_.push_back(stretch);
         order_.push_back(nodes_.size() - 1);
         stretch.start = stretch.end;
@@ -183,16 +296,28 @@ class PathReference {
         stretch.call.clear();
       };
       for (const auto& [key, what] : points) {
-        if (what.second != nullptr) {
-          stretch.start = std::get<0>(key);
-          behind = what.second;
+        if (what.waiting != nullptr) {
+          stretch.start = std::max(stretch.start, std::get<0>(key));
+          behind = what.waiting;
           continue;
         }
         finish(std::get<0>(key));
-        if (what.first != nullptr) submitted_[what.first->id] = nodes_.size() - 1;
+        if (what.op != nullptr) submitted_[what.op->id] = nodes_.size() - 1;
+        if (what.started != nullptr) started_[*what.started] = nodes_.size() - 1;
       }
-      finish(end);
+      finish(times.end);
     }
+  }
+
+  void AddThreadEdges() {
+    const auto follow = [&](size_t node, size_t before) {
+      if (nodes_[before].end <= nodes_[node].start && Rank(before) < Rank(node))
+        nodes_[node].before.push_back({before, nodes_[before].end});
+    };
+    for (const auto& [thread, before] : started_)
+      follow(threads_[thread].stretches.front(), before);
+    for (const auto& [node, joined] : joined_)
+      for (const ThreadKey& thread : joined) follow(node, threads_[thread].stretches.back());
   }
 
   void AddEdges() {
@@ -236,6 +361,10 @@ class PathReference {
 
   const TestTrace& trace_;
   Reference reference_;
+  int64_t clock_error_;
+  std::map<ThreadKey, ThreadTimes> threads_;
+  std::map<ThreadKey, size_t> started_;           // by thread: the stretch that started it
+  std::map<size_t, std::set<ThreadKey>> joined_;  // by stretch: threads that it waited for
   std::vector<Node> nodes_;
   std::vector<size_t> order_;
   std::map<int64_t, size_t> ops_;

@@ -36,19 +36,22 @@ class RandomTrace {
         if (stream == "0x0" || Chance(50)) continue;
         trace_.Call(
             {.pid = pid,
-             .tid = pid * 10,
+             .tid = 1000 + pid * 10,
              .start = 0,
              .end = 0,
              .name = "hipStreamCreateWithFlags",
              .args = "stream=0x7f|*stream=" + stream + "|flags=" + (Chance(70) ? "0" : "1")});
       }
       const int64_t threads = Number(1, 3);
-      for (int64_t tid = pid * 10; tid < pid * 10 + threads; ++tid) {
+      // Some threads come late and go early, and now and then the first one makes way for them.
+      const bool in_turns = Chance(30);
+      if (!in_turns || Chance(50)) main_ = Chance(50);
+      for (int64_t i = 0; i < threads; ++i) {
         pid_ = pid;
-        tid_ = tid;
-        int64_t time = Number(0, 20);
-        for (int64_t calls = Number(0, 12); calls > 0; --calls) {
-          time += Chance(30) ? 0 : Number(0, 15);
+        tid_ = i == 0 && main_ ? pid : 1000 + pid * 10 + i;
+        int64_t time = in_turns && i > 0 ? Number(10, 60) : Number(0, 20);
+        for (int64_t calls = Number(0, in_turns ? 4 : 12); calls > 0; --calls) {
+          time += Chance(30) ? 0 : Number(0, in_turns && i == 0 ? 80 : 15);
           time = Something(time, 0);
         }
       }
@@ -74,17 +77,25 @@ class RandomTrace {
     trace_.calls.push_back(call);
     const int64_t kind = Number(1, 100);
     const bool leaf = depth > 3;
-    if (kind <= 20 && !leaf) {  // a range with things in it
+    if (kind <= 16 && !leaf) {  // a range with things in it
       call.name = Chance(15) ? "UserRange" : "UserMarker";
       call.domain = "roctx";
       call.args = std::string("range ") + static_cast<char>('a' + Number(0, 2));
       if (Chance(20)) call.args += ", seq = " + std::to_string(call.id) + ", op_id = 1";
       call.end = Within(call.start, call.end, depth);
-    } else if (kind <= 25 && !leaf) {  // a runtime call with another one within
+    } else if (kind <= 20 && !leaf) {  // a runtime call with another one within
       call.name = "hipModuleLoad";
       call.end = Within(call.start, call.end, depth);
-    } else if (kind <= 65) {
+    } else if (kind <= 24) {
+      call.name = "hipSetDevice";
+      call.args = "deviceId=" + std::to_string(Number(0, 2));
+    } else if (kind <= 28) {
+      call.name = Chance(50) ? "hipFree" : "hipMalloc";
+      if (Chance(60)) call.end = std::max(call.end, LastEnd() + Number(-1, 4));
+    } else if (kind <= 62) {
       Launch(call);
+    } else if (kind <= 66) {
+      call.end = Poll(call);
     } else if (kind <= 73) {
       call.name = "hipEventRecord";
       call.args = "event=" + AnyEvent() + "|stream=" + AnyStream();
@@ -99,13 +110,14 @@ class RandomTrace {
     } else if (kind <= 95) {
       call.name = "hipEventSynchronize";
       call.args = "event=" + AnyEvent();
-    } else if (kind <= 97) {
+    } else if (kind <= 96) {
       call.name = "rochound drain";
       call.domain = "rochound";
     } else {
       call.name = "hipGetDevice";
     }
     const bool stretched = crooked_ && Chance(20);
+    if (call.name == "hipStreamQuery" || call.name == "hipEventQuery") return call.end;
     trace_.calls[place] = call;
     if (stretched) trace_.calls[place].end += Number(0, 10);
     return call.end;
@@ -116,6 +128,41 @@ class RandomTrace {
     for (int64_t inner = Number(0, 3); inner > 0; --inner)
       time = Something(time, depth + 1) + (Chance(40) ? 0 : Number(0, 4));
     return std::max(time, end);
+  }
+
+  int64_t LastEnd() const {
+    int64_t end = 0;
+    for (const TestOp& op : trace_.ops) end = std::max(end, op.end);
+    return end;
+  }
+
+  // Asks until something is ready; now and then does something else meanwhile. Takes the call's
+  // place in the trace; returns when the last query ends.
+  int64_t Poll(TestCall& call) {
+    const bool event = Chance(50);
+    call.name = event ? "hipEventQuery" : "hipStreamQuery";
+    call.args = event ? "event=" + AnyEvent() : "stream=" + AnyStream();
+    const size_t place = trace_.calls.size() - 1;
+    for (int64_t asked = 0;; ++asked) {
+      call.end = call.start + Number(0, 3);
+      const bool done = asked > 3 || Chance(30);
+      call.result.reset();
+      if (!done) call.result = 600;  // hipErrorNotReady
+      if (asked == 0) {
+        trace_.calls[place] = call;
+      } else {
+        call.id = static_cast<int64_t>(trace_.calls.size()) + 1;
+        trace_.calls.push_back(call);
+      }
+      if (done) return call.end;
+      call.start = call.end + Number(0, 10);
+      if (!Chance(8)) continue;
+      TestCall other{.pid = pid_, .tid = tid_, .start = call.start, .end = call.start};
+      other.name = Chance(50) ? "hipSetDevice" : "hipEventQuery";
+      other.args = Chance(50) ? "deviceId=1|event=0x900" : "deviceId=0|event=0x901";
+      if (Chance(50) && other.name == "hipEventQuery") other.result = 600;
+      trace_.Call(other);
+    }
   }
 
   void Launch(TestCall& call) {
@@ -145,14 +192,20 @@ class RandomTrace {
       op.end = op.start + Length() * Number(1, 3);
       if (Chance(4)) op.call = kNoTestCall;
       op.is_copy = copy;
+      if (copy && Chance(30)) {  // the time of a copy may not be known
+        op.start = op.end = *op.submit;
+        op.timed = false;
+      }
       if (copy) {
         op.type = Chance(80) ? "CopyHostToDevice" : "FillBuffer";
         op.name.clear();
       }
       trace_.ops.push_back(op);
     }
-    if (call.name == "hipMemcpy" && !trace_.ops.empty())
-      call.end = std::max(call.end, trace_.ops.back().end + Number(-2, 3));
+    // A copy waits for what was there before; an asynchronous one does if its memory is pageable.
+    if (copy && !trace_.ops.empty() && (call.name == "hipMemcpy" || Chance(30)))
+      call.end =
+          std::max(call.end, (Chance(50) ? trace_.ops.back().end : LastEnd()) + Number(-2, 3));
     call.end = std::max(call.end, call.start);
   }
 
@@ -161,6 +214,7 @@ class RandomTrace {
   TestTrace trace_;
   std::vector<std::string> streams_;
   int64_t pid_ = 0, tid_ = 0;
+  bool main_ = false;  // the first thread has the number of its process
 };
 
 // A database takes milliseconds to understand a query, so many traces are asked at once: each with
@@ -173,6 +227,7 @@ struct RandomTraces {
       TestTrace one = RandomTrace(first_seed + i).Make(crooked);
       for (TestCall& call : one.calls) {
         call.id += i * 1000;
+        if (call.tid == call.pid) call.tid += i * 10;
         call.pid += i * 10;
       }
       for (TestOp& op : one.ops) {

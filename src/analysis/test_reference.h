@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -24,7 +25,8 @@ class Reference {
  public:
   explicit Reference(const TestTrace& trace) : Reference(trace, WindowOf(trace)) {}
   // As part of a bigger trace with this window.
-  Reference(const TestTrace& trace, Window window) : trace_(trace), window_(window) {}
+  Reference(const TestTrace& trace, Window window, int64_t clock_error = 0)
+      : trace_(trace), window_(window), clock_error_(clock_error) {}
 
   static Window WindowOf(const TestTrace& trace) {
     Window window;
@@ -103,44 +105,49 @@ class Reference {
   Ops BeforeOp(const TestOp& op) const {
     const TestCall* const call = trace_.FindCall(op.call);
     if (call == nullptr) return {};
-    return Before(StreamOf(op), op.gpu, PlaceOf(op));
-  }
-
-  Ops BlockedBy(const TestCall& call) const {
-    const Place place = PlaceOf(call);
-    if (call.name == "hipEventSynchronize")
-      return EventOps(call.pid, Argument(call.args, "event"), place);
-    if (call.name == "hipStreamSynchronize" || call.name == "hipMemcpy") {
-      const std::string stream = call.name == "hipMemcpy" ? "" : Argument(call.args, "stream");
-      const int64_t gpu = LastGpu(call, place);
-      return Before(Normal(stream, gpu, call.tid), gpu, place);
-    }
-    // The last of each stream; not if it had ended before an earlier device synchronization began
-    // that came after it.
-    Ops ops;
-    std::map<std::string, const TestOp*> last;
-    for (const TestOp& op : trace_.ops) {
-      const TestCall* const launch = trace_.FindCall(op.call);
-      if (launch == nullptr || launch->pid != call.pid || !(PlaceOf(op) < place)) continue;
-      const TestOp*& known = last[StreamOf(op)];
-      if (known == nullptr || PlaceOf(*known) < PlaceOf(op)) known = &op;
-    }
-    for (const auto& [stream, op] : last) {
-      bool seen = false;
-      for (const TestCall& other : trace_.calls) {
-        if (other.pid != call.pid || other.name != "hipDeviceSynchronize" || !IsOutermost(other))
-          continue;
-        const Place then = PlaceOf(other);
-        if (then < place && PlaceOf(*op) < then && op->end <= other.start) seen = true;
-      }
-      if (!seen && !Recreated(call.pid, stream, PlaceOf(*op), place)) ops.insert(op->id);
-    }
+    const auto known = before_op_.find(op.id);
+    if (known != before_op_.end()) return known->second;
+    const Ops ops = Before(StreamOf(op), op.gpu, PlaceOf(op));
+    before_op_[op.id] = ops;
     return ops;
   }
 
+  // What a call waited for, from when on; nothing if it is no call that waits.
+  struct Wait {
+    int64_t start = 0;
+    Ops ops{};
+  };
+  std::optional<Wait> WaitOf(const TestCall& call) const {
+    const Place place = PlaceOf(call);
+    const int64_t gpu = GpuAt(call, place);
+    const auto stream = [&] {
+      const std::set<std::string> own = OwnStreams(call);
+      if (own.empty())
+        return Before(Normal(Argument(call.args, "stream"), gpu, call.tid), gpu, place);
+      Ops ops;
+      for (const std::string& one : own) {
+        const Ops more = Before(one, gpu, place);
+        ops.insert(more.begin(), more.end());
+      }
+      return ops;
+    };
+    if (call.domain != "hip" || !IsOutermost(call)) return std::nullopt;
+    if (call.name == "hipStreamSynchronize" || call.name == "hipMemcpy")
+      return Wait{call.start, stream()};
+    if (call.name == "hipEventSynchronize")
+      return Wait{call.start, EventOps(call.pid, Argument(call.args, "event"), place)};
+    if (call.name == "hipDeviceSynchronize") return Wait{call.start, DeviceOps(call, gpu)};
+    if (call.name == "hipMemcpyAsync") return IfOver(call, stream());
+    if (call.name == "hipFree" || call.name == "hipMalloc")
+      return IfOver(call, DeviceOps(call, -1));
+    if (IsQuery(call) && !call.result) return Polled(call, place, gpu);
+    return std::nullopt;
+  }
+
+  // Whether every call by this name waits.
   bool IsBlocking(const TestCall& call) const {
-    return call.domain == "hip" &&
-           (call.name.find("Synchronize") != std::string::npos || call.name == "hipMemcpy");
+    return call.domain == "hip" && (call.name.find("Synchronize") != std::string::npos ||
+                                    call.name == "hipMemcpy" || call.name == "hipFree");
   }
 
   static bool IsRuntime(const TestCall& call) {
@@ -258,15 +265,151 @@ class Reference {
     return "queue " + std::to_string(op.gpu) + " " + std::to_string(op.queue);
   }
 
-  // The GPU of the last operation that the thread launched before; the first one if it did not.
-  int64_t LastGpu(const TestCall& call, const Place& place) const {
-    const TestOp* last = nullptr;
+  std::set<std::string> OwnStreams(const TestCall& call) const {
+    std::set<std::string> streams;
+    for (const TestOp& op : trace_.ops)
+      if (op.call == call.id) streams.insert(StreamOf(op));
+    return streams;
+  }
+
+  // The last of each stream; not if all of it had ended before an earlier synchronization of its
+  // GPU began that came after it. gpu -1: of all.
+  Ops DeviceOps(const TestCall& call, int64_t gpu) const {
+    const Place place = PlaceOf(call);
+    std::set<std::string> streams;
+    for (const TestOp& op : trace_.ops)
+      if (const TestCall* const launch = trace_.FindCall(op.call);
+          launch != nullptr && launch->pid == call.pid)
+        streams.insert(StreamOf(op));
+    Ops ops;
+    for (const std::string& stream : streams) {
+      const TestOp* const last = LastOn(call.pid, stream, place);
+      if (last == nullptr) continue;
+      const Ops end = End(call.pid, stream, place);
+      bool seen = false;
+      for (const TestCall& other : trace_.calls) {
+        if (other.pid != call.pid || other.name != "hipDeviceSynchronize" || !IsOutermost(other))
+          continue;
+        const Place then = PlaceOf(other);
+        if (!(then < place) || !(PlaceOf(*last) < then)) continue;
+        const int64_t its_gpu = GpuAt(other, then);
+        bool all = true;
+        for (const int64_t id : end) {
+          const TestOp& op = *trace_.FindOp(id);
+          if (op.end > other.start || (its_gpu >= 0 && op.gpu != its_gpu)) all = false;
+        }
+        seen = seen || all;
+      }
+      if (seen) continue;
+      for (const int64_t id : end)
+        if (gpu < 0 || trace_.FindOp(id)->gpu == gpu) ops.insert(id);
+    }
+    return ops;
+  }
+
+  // A call that may wait did, for a GPU that was done with all of it when the call returned, and
+  // not yet when it began.
+  std::optional<Wait> IfOver(const TestCall& call, const Ops& ops) const {
+    std::map<int64_t, int64_t> ends;  // by GPU: the last end
+    for (const int64_t id : ops) {
+      const TestOp& op = *trace_.FindOp(id);
+      ends[op.gpu] = std::max(ends.emplace(op.gpu, op.end).first->second, op.end);
+    }
+    Wait wait{call.start, {}};
+    for (const int64_t id : ops) {
+      const int64_t end = ends[trace_.FindOp(id)->gpu];
+      if (end > call.start && end <= call.end + clock_error_) wait.ops.insert(id);
+    }
+    if (wait.ops.empty()) return std::nullopt;
+    return wait;
+  }
+
+  static bool IsQuery(const TestCall& call) {
+    return call.name == "hipStreamQuery" || call.name == "hipEventQuery";
+  }
+
+  std::string Asked(const TestCall& call) const {
+    if (call.name == "hipEventQuery") return "event " + Argument(call.args, "event");
+    return Normal(Argument(call.args, "stream"), GpuAt(call, PlaceOf(call)), call.tid);
+  }
+
+  // A query that said ready, after others that asked the same and did not.
+  std::optional<Wait> Polled(const TestCall& call, const Place& place, int64_t gpu) const {
+    std::map<Place, const TestCall*> steps;  // null: something else
     for (const TestOp& op : trace_.ops) {
       const TestCall* const launch = trace_.FindCall(op.call);
-      if (launch == nullptr || launch->pid != call.pid || launch->tid != call.tid) continue;
-      if (PlaceOf(op) < place && (last == nullptr || PlaceOf(*last) < PlaceOf(op))) last = &op;
+      if (launch != nullptr && launch->pid == call.pid && launch->tid == call.tid &&
+          PlaceOf(op) < place)
+        steps[PlaceOf(op)] = nullptr;
     }
-    return last != nullptr ? last->gpu : 0;
+    for (const TestCall& other : trace_.calls) {
+      if (other.pid != call.pid || other.tid != call.tid || !(PlaceOf(other) < place)) continue;
+      if (IsQuery(other) || IsBlocking(other) || other.name == "hipMemcpyAsync" ||
+          other.name == "hipMalloc") {
+        if (IsOutermost(other)) steps[PlaceOf(other)] = IsQuery(other) ? &other : nullptr;
+      } else if (other.name == "hipEventRecord" || other.name == "hipStreamWaitEvent" ||
+                 other.name == "hipSetDevice" ||
+                 other.name.find("StreamCreate") != std::string::npos) {
+        steps[PlaceOf(other)] = nullptr;
+      }
+    }
+    std::optional<int64_t> since;
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+      const TestCall* const other = step->second;
+      if (other == nullptr || !other->result || other->name != call.name ||
+          Asked(*other) != Asked(call))
+        break;
+      since = other->start;
+    }
+    if (!since) return std::nullopt;
+    if (call.name == "hipEventQuery")
+      return Wait{*since, EventOps(call.pid, Argument(call.args, "event"), place)};
+    return Wait{*since, Before(Normal(Argument(call.args, "stream"), gpu, call.tid), gpu, place)};
+  }
+
+  // The GPU that the thread chose, or used last, or the first one; -1: not known.
+  int64_t GpuAt(const TestCall& call, const Place& place) const {
+    std::map<Place, const TestOp*> ops;
+    for (const TestOp& op : trace_.ops) {
+      const TestCall* const launch = trace_.FindCall(op.call);
+      if (launch == nullptr || launch->pid != call.pid || op.type != "KernelExecution") continue;
+      if (PlaceOf(op) < place) ops[PlaceOf(op)] = &op;
+    }
+    std::map<int64_t, int64_t> gpus;  // by device
+    int64_t used = -1;
+    for (const auto& [then, op] : ops) {
+      const TestCall& launch = *trace_.FindCall(op->call);
+      if (launch.tid == call.tid) used = op->gpu;
+      const int64_t device = DeviceAt(launch, then);
+      if (device < 0) continue;
+      gpus.emplace(device, op->gpu);
+      if (StreamOf(*op).substr(0, 7) == "default") gpus[device] = op->gpu;
+    }
+    const int64_t device = DeviceAt(call, place);
+    if (device >= 0 && gpus.count(device) != 0) return gpus[device];
+    if (used >= 0) return used;
+    return gpus.count(0) != 0 ? gpus[0] : -1;
+  }
+
+  // What the thread of the call gave to hipSetDevice last.
+  int64_t DeviceAt(const TestCall& call, const Place& place) const {
+    const TestCall* last = nullptr;
+    for (const TestCall& other : trace_.calls) {
+      if (other.pid != call.pid || other.tid != call.tid || other.name != "hipSetDevice") continue;
+      if (PlaceOf(other) < place && (last == nullptr || PlaceOf(*last) < PlaceOf(other)))
+        last = &other;
+    }
+    return last != nullptr ? std::stoll(Argument(last->args, "deviceId")) : -1;
+  }
+
+  // The last operation of a stream, and what that did not wait for by its times.
+  Ops End(int64_t pid, const std::string& stream, const Place& place) const {
+    const TestOp* const last = LastOn(pid, stream, place);
+    if (last == nullptr) return {};
+    Ops ops = {last->id};
+    for (const int64_t id : BeforeOp(*last))
+      if (trace_.FindOp(id)->end > last->start) ops.insert(id);
+    return ops;
   }
 
   const TestOp* LastOn(int64_t pid, const std::string& stream, const Place& place) const {
@@ -300,20 +443,18 @@ class Reference {
   // What an operation on this stream at this place would wait for.
   Ops Before(const std::string& stream, int64_t gpu, const Place& place) const {
     const int64_t pid = trace_.FindCall(std::get<1>(place))->pid;
-    Ops ops;
     const TestOp* const last = LastOn(pid, stream, place);
-    if (last != nullptr) ops.insert(last->id);
+    Ops ops = End(pid, stream, place);
     for (const TestCall& call : trace_.calls) {
       if (call.pid != pid || call.name != "hipStreamWaitEvent") continue;
       const Place then = PlaceOf(call);
       if (!(then < place) || (last != nullptr && then < PlaceOf(*last))) continue;
-      if (Normal(Argument(call.args, "stream"), LastGpu(call, then), call.tid) != stream) continue;
+      if (Normal(Argument(call.args, "stream"), GpuAt(call, then), call.tid) != stream) continue;
       if (Recreated(pid, stream, then, place)) continue;
       const Ops more = EventOps(pid, Argument(call.args, "event"), then);
       ops.insert(more.begin(), more.end());
     }
     if (stream.substr(0, 7) == "default") {
-      const TestOp* const normal = LastOn(pid, stream, place);
       std::set<std::string> others;
       for (const TestOp& op : trace_.ops)
         if (const TestCall* const launch = trace_.FindCall(op.call);
@@ -322,12 +463,14 @@ class Reference {
       for (const std::string& other : others) {
         const TestOp* const there = LastOn(pid, other, place);
         if (there == nullptr || !IsBlockingStream(pid, other, place)) continue;
-        if (Normal("", there->gpu, 0) != stream) continue;
-        if (normal == nullptr || PlaceOf(*normal) < PlaceOf(*there)) ops.insert(there->id);
+        const TestOp* const normal = LastOn(pid, Normal("", there->gpu, 0), place);
+        if (normal != nullptr && PlaceOf(*there) < PlaceOf(*normal)) continue;
+        for (const int64_t id : End(pid, other, place))
+          if (Normal("", trace_.FindOp(id)->gpu, 0) == stream) ops.insert(id);
       }
     } else if (IsBlockingStream(pid, stream, place)) {
-      const TestOp* const normal = LastOn(pid, Normal("", gpu, 0), place);
-      if (normal != nullptr) ops.insert(normal->id);
+      const Ops normal = End(pid, Normal("", gpu, 0), place);
+      ops.insert(normal.begin(), normal.end());
     }
     return ops;
   }
@@ -342,7 +485,7 @@ class Reference {
     }
     if (last == nullptr) return {};
     const Place then = PlaceOf(*last);
-    const int64_t gpu = LastGpu(*last, then);
+    const int64_t gpu = GpuAt(*last, then);
     return Before(Normal(Argument(last->args, "stream"), gpu, last->tid), gpu, then);
   }
 
@@ -377,6 +520,8 @@ class Reference {
 
   const TestTrace& trace_;
   Window window_{};
+  int64_t clock_error_;
+  mutable std::map<int64_t, Ops> before_op_;  // what has been found already
 };
 
 }  // namespace rochound::analysis

@@ -35,6 +35,7 @@ struct TestCall {
   std::string domain = "hip";
   std::string category{};
   std::optional<std::string> stream{};  // a row of rocpd_kernelapi or rocpd_copyapi, if it has work
+  std::optional<int64_t> result{};      // if it was no success
   int64_t id = 0;
 };
 
@@ -61,6 +62,11 @@ struct TestTrace {
     std::string note{};
   };
   std::vector<Lost> lost;
+  struct Process {
+    int64_t pid = 1, parent = 0;
+    int64_t start = 0, end = 0;
+  };
+  std::vector<Process> processes;
 
   int64_t Call(TestCall call) {
     if (call.id == 0) call.id = static_cast<int64_t>(calls.size()) + 1;
@@ -89,6 +95,11 @@ struct TestTrace {
       if (call.id == id) return &call;
     return nullptr;
   }
+  const TestOp* FindOp(int64_t id) const {
+    for (const TestOp& op : ops)
+      if (op.id == id) return &op;
+    return nullptr;
+  }
   int64_t SubmitOf(const TestOp& op) const {
     if (op.submit) return *op.submit;
     const TestCall* const call = FindCall(op.call);
@@ -110,7 +121,7 @@ struct TestTrace {
     for (const char* table :
          {"rocpd_string", "rocpd_ustring", "rocpd_api", "rocpd_op", "rocpd_api_ops",
           "rocpd_kernelapi", "rocpd_copyapi", "rochound_dispatch", "rochound_copy",
-          "rochound_kernel", "rochound_process", "rochound_lost"})
+          "rochound_kernel", "rochound_process", "rochound_failure", "rochound_lost"})
       Good(connection.Run(std::string("TRUNCATE ") + table));
     std::map<std::string, int64_t> strings = {{"", 1}};
     const auto string = [&](const std::string& text) {
@@ -125,7 +136,9 @@ struct TestTrace {
       store::duck::Appender ustring = Append(connection, "rocpd_ustring");
       store::duck::Appender kernel = Append(connection, "rocpd_kernelapi");
       store::duck::Appender copy = Append(connection, "rocpd_copyapi");
+      store::duck::Appender failure = Append(connection, "rochound_failure");
       for (const TestCall& call : calls) {
+        if (call.result) failure.Int(call.id).Int(*call.result).EndRow();
         ustring.Int(call.id).Text(call.args).EndRow();
         Ints(api, {call.id, call.pid, call.tid, call.start, call.end, string(call.name),
                    string(call.category), string(call.domain), call.id});
@@ -147,7 +160,8 @@ struct TestTrace {
           kernel.EndRow();
         }
       }
-      for (store::duck::Appender* one : {&api, &ustring, &kernel, &copy}) Good(one->Finish());
+      for (store::duck::Appender* one : {&api, &ustring, &kernel, &copy, &failure})
+        Good(one->Finish());
     }
     {
       store::duck::Appender rows = Append(connection, "rocpd_op");
@@ -189,6 +203,17 @@ struct TestTrace {
     {
       store::duck::Appender rows = Append(connection, "rocpd_string");
       for (const auto& [text, id] : strings) rows.Int(id).Text(text).EndRow();
+      Good(rows.Finish());
+    }
+    if (!processes.empty()) {
+      store::duck::Appender rows = Append(connection, "rochound_process");
+      int64_t session = 0;
+      for (const Process& one : processes) {
+        Ints(rows, {session++, one.pid, one.parent});
+        rows.Text("program").Text("program").Text("host");
+        Ints(rows, {one.start, one.end, 0, 0, 0});
+        rows.Text("").EndRow();
+      }
       Good(rows.Finish());
     }
     if (!lost.empty()) {

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "store/launching_call.h"
+
 namespace rochound::analysis {
 namespace {
 
@@ -27,37 +29,51 @@ std::string_view WithoutPrefix(std::string_view name) {
   return {};
 }
 
-std::optional<StepKind> StepOf(std::string_view name) {
+struct StepOfName {
+  StepKind kind;
+  bool sure = true;
+};
+
+std::optional<StepOfName> StepOf(std::string_view name) {
   const std::string_view rest = WithoutPrefix(name);
-  if (StartsWith(rest, "EventRecord")) return StepKind::kRecord;
-  if (StartsWith(rest, "StreamWaitEvent")) return StepKind::kWait;
-  if (StartsWith(rest, "StreamBeginCapture")) return StepKind::kBeginCapture;
-  if (StartsWith(rest, "StreamEndCapture")) return StepKind::kEndCapture;
-  if (StartsWith(rest, "StreamCreate")) return StepKind::kCreateStream;
+  if (StartsWith(rest, "EventRecord")) return StepOfName{StepKind::kRecord};
+  if (StartsWith(rest, "StreamWaitEvent")) return StepOfName{StepKind::kWait};
+  if (StartsWith(rest, "StreamBeginCapture")) return StepOfName{StepKind::kBeginCapture};
+  if (StartsWith(rest, "StreamEndCapture")) return StepOfName{StepKind::kEndCapture};
+  if (StartsWith(rest, "StreamCreate")) return StepOfName{StepKind::kCreateStream};
+  if (rest == "SetDevice") return StepOfName{StepKind::kSetDevice};
+  if (StartsWith(rest, "LaunchHostFunc") || StartsWith(rest, "StreamAddCallback"))
+    return StepOfName{StepKind::kHostFunction};
   switch (BlockingOf(name)) {
     case Blocking::kDevice:
-    case Blocking::kMemory:
-      return StepKind::kSyncDevice;
-    case Blocking::kStream:
-      return StepKind::kSyncStream;
-    case Blocking::kEvent:
-      return StepKind::kSyncEvent;
-    case Blocking::kNot:
+      return StepOfName{StepKind::kSyncDevice};
     case Blocking::kMayDevice:
+      return StepOfName{StepKind::kSyncDevice, false};
+    case Blocking::kMemory:
+      return StepOfName{StepKind::kSyncMemory};
+    case Blocking::kStream:
+      return StepOfName{StepKind::kSyncStream};
     case Blocking::kMayStream:
+      return StepOfName{StepKind::kSyncStream, false};
+    case Blocking::kEvent:
+      return StepOfName{StepKind::kSyncEvent};
     case Blocking::kQueryStream:
+      return StepOfName{StepKind::kQueryStream};
     case Blocking::kQueryEvent:
+      return StepOfName{StepKind::kQueryEvent};
+    case Blocking::kNot:
       break;
   }
   return std::nullopt;
 }
 
-bool IsBlocking(StepKind kind) { return kind >= StepKind::kSyncDevice; }
-
-// What is not a call into a runtime: marks of the program, operators of frameworks.
-bool IsMarkDomain(const std::string& domain) {
-  return domain == "roctx" || domain == "torch" || domain == "python";
+bool WaitsForValue(std::string_view name) {
+  return StartsWith(WithoutPrefix(name), "StreamWaitValue");
 }
+bool WritesValue(std::string_view name) {
+  return StartsWith(WithoutPrefix(name), "StreamWriteValue");
+}
+
 bool IsOurDomain(const std::string& domain) { return domain == "rochound"; }
 
 // The arguments of calls by these names. Most of a trace's text is arguments, so a join must never
@@ -67,11 +83,6 @@ std::string ArgumentsOf(const std::string& name_ids) {
          " WHERE apiName_id IN (" +
          name_ids + ")))";
 }
-
-// Which call launched an operation, and when it was submitted.
-constexpr const char* kLaunches =
-    "(SELECT op_id, api_id, submit FROM rochound_dispatch UNION ALL"
-    " SELECT op_id, api_id, submit FROM rochound_copy)";
 
 }  // namespace
 
@@ -104,6 +115,26 @@ std::string Names::IdsWhere(const std::function<bool(const std::string& text)>& 
     ids += std::to_string(id);
   }
   return ids.empty() ? "NULL" : ids;
+}
+
+bool IsMarkDomain(const std::string& domain) {
+  return domain == "roctx" || domain == "torch" || domain == "python";
+}
+
+std::string RangeName(const std::string& column) {
+  return "CASE WHEN " + column + " = '' THEN '(no name)' ELSE regexp_extract(" + column +
+         ", '^(.*?)(, (seq|op_id|sizes|input_op_ids) = |$)', 1, 's') END";
+}
+
+Result<std::vector<HostProcess>> LoadHostProcesses(Connection& connection) {
+  std::vector<HostProcess> processes;
+  ROCHOUND_TRY(Rows rows, connection.Query("SELECT pid, ppid, start, \"end\" FROM rochound_process"
+                                           " WHERE start IS NOT NULL ORDER BY session"));
+  for (;;) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) return processes;
+    processes.push_back({rows.Int(0), rows.Int(1), rows.Int(2), rows.Int(3)});
+  }
 }
 
 Result<Window> LoadWindow(Connection& connection, const Names& names) {
@@ -158,11 +189,11 @@ Result<void> ForEachQueuedOp(Connection& connection, const Names& names, const H
                              const std::function<void(const QueuedOp&, uint32_t type)>& visit) {
   ROCHOUND_TRY(Rows rows,
                connection.Query(std::string("SELECT o.id, o.gpuId, o.queueId, o.start, o.\"end\","
-                                            " o.description_id, o.opType_id, l.submit,"
+                                            " o.description_id, o.opType_id, launch.submit,"
                                             " a.id, a.pid, a.tid, a.start, a.\"end\""
-                                            " FROM rocpd_op o LEFT JOIN ") +
-                                kLaunches +
-                                " l ON l.op_id = o.id LEFT JOIN rocpd_api a ON a.id = l.api_id"
+                                            " FROM rocpd_op o") +
+                                store::kJoinLaunch +
+                                "LEFT JOIN rocpd_api a ON a.id = launch.api_id"
                                 " ORDER BY o.gpuId, o.queueId, o.start, o.\"end\", o.id"));
   for (;;) {
     ROCHOUND_TRY(const bool more, rows.Next());
@@ -206,29 +237,31 @@ class OpSteps {
         streams.emplace_back(rows.Text(0));
       }
     }
-    // Fills have no row with their stream; it is in the call's arguments.
-    const std::string fills =
-        names.IdsWhere([](const std::string& text) { return Contains(text, "Memset"); });
-    const std::string fill_args =
-        fills == "NULL" ? "(SELECT NULL::BIGINT AS id, NULL::VARCHAR AS string WHERE false)"
-                        : "(SELECT f.id, u.string FROM rocpd_api f JOIN " + ArgumentsOf(fills) +
-                              " u ON u.id = f.args_id WHERE f.apiName_id IN (" + fills + "))";
+    // Fills, and what waits for values and writes them, have no row with their stream; it is in
+    // the call's arguments.
+    const std::string others = names.IdsWhere([](const std::string& text) {
+      return Contains(text, "Memset") || WaitsForValue(text) || WritesValue(text);
+    });
+    const std::string other_args =
+        others == "NULL" ? "(SELECT NULL::BIGINT AS id, NULL::VARCHAR AS string WHERE false)"
+                         : "(SELECT f.id, u.string FROM rocpd_api f JOIN " + ArgumentsOf(others) +
+                               " u ON u.id = f.args_id WHERE f.apiName_id IN (" + others + "))";
     ROCHOUND_TRY(
         Rows rows,
         connection.Query(std::string("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, o.id, o.start,"
-                                     " o.\"end\", o.gpuId, o.queueId, s.number, t.number, f.string"
-                                     " FROM rocpd_op o JOIN ") +
-                         kLaunches +
-                         " l ON l.op_id = o.id JOIN rocpd_api a ON a.id = l.api_id"
+                                     " o.\"end\", o.gpuId, o.queueId, s.number, t.number, f.string,"
+                                     " a.apiName_id, o.opType_id FROM rocpd_op o") +
+                         store::kJoinLaunch +
+                         "JOIN rocpd_api a ON a.id = launch.api_id"
                          " LEFT JOIN rocpd_kernelapi k ON k.api_ptr_id = a.id"
                          " LEFT JOIN rocpd_copyapi c ON c.api_ptr_id = a.id"
                          " LEFT JOIN analysis_stream s ON s.stream = k.stream AND k.stream <> ''"
                          " LEFT JOIN analysis_stream t ON t.stream = c.stream"
                          " LEFT JOIN " +
-                         fill_args +
+                         other_args +
                          " f ON f.id = a.id"
-                         " ORDER BY a.pid, a.start, a.id, l.submit, o.id"));
-    return OpSteps(std::move(rows), std::move(streams));
+                         " ORDER BY a.pid, a.start, a.id, launch.submit, o.id"));
+    return OpSteps(std::move(rows), names, std::move(streams));
   }
 
   Result<bool> Next() {
@@ -256,16 +289,25 @@ class OpSteps {
           "queue " + std::to_string(step_.op.gpu) + " " + std::to_string(step_.op.queue),
           step_.tid);
     }
+    step_.is_kernel = names_.text(names_.Of(rows_.Int(14))) == "KernelExecution";
+    step_.waits_for = step_.writes = 0;
+    if (!rows_.IsNull(12)) {
+      const std::string& name = names_.text(names_.Of(rows_.Int(13)));
+      const Handle address = StreamHandle(ArgumentOf(rows_.Text(12), "ptr"), step_.tid);
+      if (WaitsForValue(name)) step_.waits_for = address;
+      if (WritesValue(name)) step_.writes = address;
+    }
     return true;
   }
 
   const Step& step() const { return step_; }
 
  private:
-  OpSteps(Rows rows, std::vector<std::string> streams)
-      : rows_(std::move(rows)), streams_(std::move(streams)) {}
+  OpSteps(Rows rows, const Names& names, std::vector<std::string> streams)
+      : rows_(std::move(rows)), names_(names), streams_(std::move(streams)) {}
 
   Rows rows_;
+  const Names& names_;
   std::vector<std::string> streams_;
   Step step_{};
 };
@@ -274,16 +316,23 @@ class OpSteps {
 class CallSteps {
  public:
   static Result<CallSteps> Open(Connection& connection, const Names& names,
-                                const HostThreads& threads, bool blocking) {
+                                const HostThreads& threads, bool waiting) {
     const std::string wanted = names.IdsWhere([&](const std::string& text) {
-      const std::optional<StepKind> kind = StepOf(text);
-      return kind && (blocking || !IsBlocking(*kind));
+      const std::optional<StepOfName> step = StepOf(text);
+      return step && (waiting || !IsWaiting(step->kind));
+    });
+    const std::string with_arguments = names.IdsWhere([&](const std::string& text) {
+      const std::optional<StepOfName> step = StepOf(text);
+      return step && (waiting || !IsWaiting(step->kind)) && step->kind != StepKind::kSyncDevice &&
+             step->kind != StepKind::kSyncMemory;
     });
     ROCHOUND_TRY(
         Rows rows,
         connection.Query("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, a.apiName_id,"
-                         " u.string FROM rocpd_api a LEFT JOIN " +
-                         ArgumentsOf(wanted) + " u ON u.id = a.args_id WHERE a.apiName_id IN (" +
+                         " u.string, f.result FROM rocpd_api a LEFT JOIN " +
+                         ArgumentsOf(with_arguments) +
+                         " u ON u.id = a.args_id LEFT JOIN rochound_failure f ON f.api_id = a.id"
+                         " WHERE a.apiName_id IN (" +
                          wanted + ") ORDER BY a.pid, a.start, a.id"));
     return CallSteps(std::move(rows), names, threads);
   }
@@ -293,20 +342,27 @@ class CallSteps {
       ROCHOUND_TRY(const bool more, rows_.Next());
       if (!more) return false;
       const uint32_t name = names_.Of(rows_.Int(5));
-      const std::optional<StepKind> kind = StepOf(names_.text(name));
-      if (!kind.has_value()) continue;  // the query asks for no other
-      step_ = {.kind = kind.value(),
+      const std::optional<StepOfName> known = StepOf(names_.text(name));
+      if (!known.has_value()) continue;  // the query asks for no other
+      step_ = {.kind = known->kind,
                .pid = rows_.Int(0),
                .tid = rows_.Int(1),
                .start = rows_.Int(2),
                .end = rows_.Int(3),
                .call = rows_.Int(4),
-               .name = name};
-      if (IsBlocking(step_.kind) && !IsOutermost(name)) continue;
+               .name = name,
+               .sure = known->sure,
+               .ready = rows_.IsNull(7)};
+      if (IsWaiting(step_.kind) && !IsOutermost(name)) continue;
       const std::string_view args = rows_.Text(6);
       const bool creates = step_.kind == StepKind::kCreateStream;
       step_.stream = StreamHandle(ArgumentOf(args, creates ? "*stream" : "stream"), step_.tid);
       step_.event = StreamHandle(ArgumentOf(args, "event"), step_.tid);
+      if (step_.kind == StepKind::kSetDevice) {
+        const std::string_view device = ArgumentOf(args, "deviceId");  // cudaSetDevice: device
+        const Handle number = StreamHandle(device.empty() ? ArgumentOf(args, "device") : device, 0);
+        step_.device = static_cast<int64_t>(number);
+      }
       const std::string_view flags = ArgumentOf(args, "flags");
       step_.blocking = flags.empty() || flags == "0";
       // A handle that was not seen says nothing about any stream.
@@ -341,9 +397,9 @@ class CallSteps {
 }  // namespace
 
 Result<void> ForEachStep(Connection& connection, const Names& names, const HostThreads& threads,
-                         bool blocking, const std::function<void(const Step&)>& visit) {
+                         bool waiting, const std::function<void(const Step&)>& visit) {
   ROCHOUND_TRY(Connection other, connection.Sibling());
-  ROCHOUND_TRY(CallSteps calls, CallSteps::Open(other, names, threads, blocking));
+  ROCHOUND_TRY(CallSteps calls, CallSteps::Open(other, names, threads, waiting));
   ROCHOUND_TRY(OpSteps ops, OpSteps::Open(connection, names));
   ROCHOUND_TRY(bool has_op, ops.Next());
   ROCHOUND_TRY(bool has_call, calls.Next());

@@ -14,6 +14,7 @@
 #include "analysis/host_threads.h"
 #include "analysis/idle_sweep.h"
 #include "analysis/stream_order.h"
+#include "analysis/thread_order.h"
 #include "base/result.h"
 #include "store/duck.h"
 
@@ -41,9 +42,17 @@ class Names {
   std::vector<std::string> texts_;
 };
 
+// What is not a call into a runtime: marks of the program, operators of frameworks.
+bool IsMarkDomain(const std::string& domain);
+
+// SQL for the name of a range whose message is in this column: without what PyTorch adds to it.
+std::string RangeName(const std::string& column);
+
 // From the first event of the program to its last: calls and operations, not the recorder's own
 // work.
 base::Result<Window> LoadWindow(store::duck::Connection& connection, const Names& names);
+
+base::Result<std::vector<HostProcess>> LoadHostProcesses(store::duck::Connection& connection);
 
 base::Result<HostThreads> LoadHostThreads(store::duck::Connection& connection, const Names& names);
 
@@ -55,10 +64,10 @@ base::Result<void> ForEachQueuedOp(
     store::duck::Connection& connection, const Names& names, const HostThreads& threads,
     const std::function<void(const QueuedOp&, uint32_t type)>& visit);
 
-// As StreamOrder wants them. Blocking calls are told if they are outermost ones of their thread,
-// and only if asked for.
+// As StreamOrder wants them. Waiting calls are told if they are outermost ones of their thread, and
+// only if asked for.
 base::Result<void> ForEachStep(store::duck::Connection& connection, const Names& names,
-                               const HostThreads& threads, bool blocking,
+                               const HostThreads& threads, bool waiting,
                                const std::function<void(const Step&)>& visit);
 
 }  // namespace rochound::analysis

@@ -43,9 +43,7 @@ const std::string& CallStacks::NameOf(uint32_t name) const {
 
 Result<CallStacks> LoadCallStacks(store::duck::Connection& connection, CallSweep::Sink sink) {
   ROCHOUND_TRY(const Names names, Names::Load(connection));
-  const std::string marks = names.IdsWhere([](const std::string& text) {
-    return text == "roctx" || text == "torch" || text == "python";
-  });
+  const std::string marks = names.IdsWhere(IsMarkDomain);
   const std::string ours =
       names.IdsWhere([](const std::string& text) { return text == "rochound"; });
   const std::string ranges =
@@ -55,9 +53,8 @@ Result<CallStacks> LoadCallStacks(store::duck::Connection& connection, CallSweep
   for (uint32_t i = 0; i < names.size(); ++i) stacks.texts.push_back(names.text(i));
   // Messages are never shared in a trace, so equal ones get a number here.
   ROCHOUND_CHECK(connection.Run(
-      "CREATE OR REPLACE TEMP TABLE analysis_message AS SELECT id, CASE WHEN string = '' THEN"
-      " '(no name)' ELSE regexp_extract(string, '^(.*?)(, (seq|op_id|sizes|input_op_ids) = |$)', 1,"
-      " 's') END AS message FROM rocpd_ustring WHERE id IN (SELECT args_id FROM rocpd_api WHERE"
+      "CREATE OR REPLACE TEMP TABLE analysis_message AS SELECT id, " + RangeName("string") +
+      " AS message FROM rocpd_ustring WHERE id IN (SELECT args_id FROM rocpd_api WHERE"
       " domain_id IN (" +
       marks +
       "));"

@@ -61,47 +61,139 @@ std::vector<std::pair<typename Map::key_type, Share>> Sorted(const Map& map) {
   return rows;
 }
 
-constexpr const char* kProgram = "program";
+constexpr const char* kOutside = "outside HIP";
 
 constexpr uint64_t kMostPieces = 10'000;  // that are told one by one, even if all are asked for
 
-// What a piece is, and the name that it is told by.
-std::pair<std::string, std::string> Describe(const CriticalPath& path, const Piece& piece) {
+constexpr size_t kNoCall = SIZE_MAX;
+
+// A piece of the path as it is told: time of the host is cut into calls and what is between them.
+struct Part {
+  int64_t begin = 0, end = 0;
+  uint32_t piece = 0;        // of the path
+  size_t call = kNoCall;     // that a thread was in, of HostThreads
+  uint32_t range = kNoName;  // the range that it was in outside of calls
+
+  int64_t ns() const { return end - begin; }
+};
+
+struct Parts {
+  std::vector<Part> parts;  // in order
+  std::vector<std::string> ranges;
+};
+
+Result<Parts> CutPath(Connection& connection, const CriticalPath& path) {
+  Parts cut;
+  std::vector<HostTime> outside;
+  const std::vector<Piece>& pieces = path.graph.path().pieces;
+  for (uint32_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    if (piece.kind != PieceKind::kHost) {
+      cut.parts.push_back({.begin = piece.begin, .end = piece.end, .piece = i});
+      continue;
+    }
+    int64_t since = piece.begin;
+    const auto between = [&](int64_t until) {
+      if (until > since) outside.push_back({.thread = piece.thread, .begin = since, .end = until});
+      since = until;
+    };
+    path.threads.Overlaps(piece.thread, piece.begin, piece.end, [&](size_t call, int64_t ns) {
+      const int64_t begin = std::max(path.threads.start(call), piece.begin);
+      between(begin);
+      cut.parts.push_back({.begin = begin, .end = begin + ns, .piece = i, .call = call});
+      since = begin + ns;
+    });
+    between(piece.end);
+  }
+  ROCHOUND_TRY(HostRanges ranges,
+               CutByRanges(connection, path.names, path.threads, std::move(outside)));
+  cut.ranges = std::move(ranges.texts);
+  for (const HostTime& time : ranges.times) {
+    const auto piece =
+        std::upper_bound(pieces.begin(), pieces.end(), time.begin,
+                         [](int64_t begin, const Piece& one) { return begin < one.begin; });
+    cut.parts.push_back({.begin = time.begin,
+                         .end = time.end,
+                         .piece = static_cast<uint32_t>(piece - pieces.begin() - 1),
+                         .range = time.range});
+  }
+  std::sort(cut.parts.begin(), cut.parts.end(),
+            [](const Part& a, const Part& b) { return a.begin < b.begin; });
+  // A submission ends a piece of the path, but not what the thread was doing.
+  const auto goes_on = [&](const Part& a, const Part& b) {
+    const Piece &before = pieces[a.piece], &after = pieces[b.piece];
+    return before.kind == PieceKind::kHost && after.kind == PieceKind::kHost &&
+           before.thread == after.thread && a.call == b.call && a.range == b.range;
+  };
+  size_t kept = 0;
+  for (size_t i = 1; i < cut.parts.size(); ++i) {
+    if (goes_on(cut.parts[kept], cut.parts[i]))
+      cut.parts[kept].end = cut.parts[i].end;
+    else
+      cut.parts[++kept] = cut.parts[i];
+  }
+  if (!cut.parts.empty()) cut.parts.resize(kept + 1);
+  return cut;
+}
+
+// What a part is, and the name that it is told by.
+std::pair<std::string, std::string> Describe(const CriticalPath& path, const Parts& cut,
+                                             const Part& part) {
+  const Piece& piece = path.graph.path().pieces[part.piece];
   const auto op_name = [&] { return path.names.text(path.op_names[piece.op]); };
   const auto call_name = [&] { return path.names.text(path.call_names[piece.call]); };
+  const auto& functions = piece.op != kNoNode ? path.op_host_functions : path.call_host_functions;
+  const auto function = functions.find(piece.op != kNoNode ? piece.op : piece.call);
+  const bool after_function = function != functions.end();
+  const auto host_function = [&] {
+    return std::pair<std::string, std::string>("host functions", path.names.text(function->second));
+  };
   switch (piece.kind) {
     case PieceKind::kOp:
+      if (path.op_waits[piece.op]) return {"wait for a value", op_name()};
       return {KindOfOp(path.names.text(path.op_types[piece.op])), op_name()};
-    case PieceKind::kHost: {
-      const uint32_t call = path.threads.MainCall(piece.thread, piece.begin, piece.end);
-      return {"host", call == kNoName ? kProgram : path.names.text(call)};
-    }
+    case PieceKind::kHost:
+      if (part.call != kNoCall)
+        return {"host calls", path.names.text(path.threads.name(part.call))};
+      return {kOutside, part.range == kNoName ? "" : cut.ranges[part.range]};
     case PieceKind::kLaunchLatency:
+      if (after_function) return host_function();
       return {"launch latency", op_name()};
     case PieceKind::kOrderLatency:
+      if (after_function) return host_function();
       return {"start after another operation", op_name()};
     case PieceKind::kSyncLatency:
+      if (after_function) return host_function();
       return {"return from waiting", call_name()};
     case PieceKind::kBlocked:
+      if (path.call_names[piece.call] == kNoName) return {kOutside, "wait for threads"};
       return {"host calls", call_name()};
     case PieceKind::kUnknown:
       return {"before work without a known launch", op_name()};
+    case PieceKind::kStart:
+      return {path.main_threads[piece.thread] == piece.thread ? "start of a process"
+                                                              : "start of a thread",
+              ""};
   }
   return {};
 }
 
 }  // namespace
 
-Result<CriticalPath> AnalyzeCriticalPath(Connection& connection) {
+Result<CriticalPath> AnalyzeCriticalPath(Connection& connection, int64_t clock_error) {
   CriticalPath path;
   ROCHOUND_TRY(path.names, Names::Load(connection));
   ROCHOUND_TRY(path.window, LoadWindow(connection, path.names));
   ROCHOUND_TRY(path.threads, LoadHostThreads(connection, path.names));
-  PathGraph graph(path.window);
-  for (const HostThread& thread : path.threads.threads()) graph.AddThread(thread.end);
+  ROCHOUND_TRY(const std::vector<HostProcess> processes, LoadHostProcesses(connection));
+  PathGraph graph(path.window, clock_error);
 
   uint32_t queue = 0;
   std::pair<int64_t, int64_t> last_queue;
+  ThreadOrder threads = FindThreadOrder(path.threads, processes);
+  for (uint32_t i = 0; i < path.threads.threads().size(); ++i)
+    graph.AddThread(threads.begins[i], path.threads.threads()[i].end);
+  path.main_threads = std::move(threads.main_of);
   ROCHOUND_CHECK(
       ForEachQueuedOp(connection, path.names, path.threads, [&](const QueuedOp& op, uint32_t type) {
         if (!path.op_ids.empty() && last_queue != std::pair(op.gpu, op.queue)) ++queue;
@@ -113,12 +205,16 @@ Result<CriticalPath> AnalyzeCriticalPath(Connection& connection) {
         if (op.has_launch && op.thread != kNoThread)
           graph.AddSubmit(op.thread, std::max(op.submit, op.launch), number);
       }));
+  path.op_waits.resize(path.op_ids.size());
   const OpIndex index(path.op_ids);
-  StreamOrder order([&](const Step& step, const std::vector<Op>& before) {
+  const auto wait = [&](const Step& step, const std::vector<Op>& before) {
     if (step.kind == StepKind::kOp) {
       const uint32_t op = index.Find(step.op.id);
+      if (op == kNoNode) return;
+      if (step.waits_for != 0) path.op_waits[op] = true;
+      if (step.host_function != kNoName) path.op_host_functions.emplace(op, step.host_function);
       for (const Op& one : before)
-        if (const uint32_t other = index.Find(one.id); op != kNoNode && other != kNoNode)
+        if (const uint32_t other = index.Find(one.id); other != kNoNode)
           graph.AddDependency(op, other);
       return;
     }
@@ -126,12 +222,25 @@ Result<CriticalPath> AnalyzeCriticalPath(Connection& connection) {
     if (thread == kNoThread) return;
     const uint32_t call = graph.AddBlocking(thread, step.start, step.end);
     path.call_names.push_back(step.name);
+    if (step.host_function != kNoName) path.call_host_functions.emplace(call, step.host_function);
     for (const Op& one : before)
       if (const uint32_t other = index.Find(one.id); other != kNoNode)
         graph.AddBlockingFor(call, other);
-  });
+  };
+  const auto write = [&](const Op& waiting, const Op& writing) {
+    const uint32_t op = index.Find(waiting.id), other = index.Find(writing.id);
+    if (op != kNoNode && other != kNoNode) graph.AddValue(op, other);
+  };
+  StreamOrder order(wait, write, clock_error);
   ROCHOUND_CHECK(ForEachStep(connection, path.names, path.threads, true,
                              [&](const Step& step) { order.Apply(step); }));
+  for (const ThreadOrder::Start& one : threads.starts) graph.AddStart(one.thread, one.by, one.time);
+  for (const ThreadOrder::After& one : threads.afters) graph.AddStartAfter(one.thread, one.before);
+  for (const ThreadOrder::Join& one : threads.joins) {
+    const uint32_t call = graph.AddBlocking(one.thread, one.begin, one.end);
+    path.call_names.push_back(kNoName);
+    for (const uint32_t thread : one.joined) graph.AddBlockingForThread(call, thread);
+  }
   graph.Solve();
   path.graph = std::move(graph);
   return path;
@@ -139,6 +248,7 @@ Result<CriticalPath> AnalyzeCriticalPath(Connection& connection) {
 
 Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& options) {
   ROCHOUND_TRY(const CriticalPath path, AnalyzeCriticalPath(trace.connection()));
+  ROCHOUND_TRY(const Parts cut, CutPath(trace.connection(), path));
   const PathGraph& graph = path.graph;
   const int64_t wall = path.window.length();
   Answer answer;
@@ -146,30 +256,24 @@ Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& op
       "The path is the chain of what was waited for, back from the last event; its parts add up to "
       "the whole time.",
       "Slack is how much later a kernel could have ended without the trace ending later.",
-      "What threads and processes wait for among themselves is not known."};
+      "Outside HIP is the program's own time, named by the range that it was in.",
+      "What threads wait for among themselves is not recorded: a thread begins with its first "
+      "event, and its starter waits for it if it made no call meanwhile."};
 
   std::map<std::string, Share> parts, calls;
   std::map<uint32_t, Share> kernels;
-  for (const Piece& piece : graph.path().pieces) {
-    const int64_t ns = piece.end - piece.begin;
-    if (piece.kind == PieceKind::kHost) {
-      int64_t in_calls = 0;
-      path.threads.Overlaps(piece.thread, piece.begin, piece.end, [&](size_t call, int64_t part) {
-        in_calls += part;
-        calls[path.names.text(path.threads.name(call))].Add(part);
-      });
-      if (in_calls > 0) parts["host calls"].Add(in_calls);
-      if (ns > in_calls) {
-        parts[kProgram].Add(ns - in_calls);
-        calls[kProgram].Add(ns - in_calls);
-      }
-      continue;
+  for (const Part& part : cut.parts) {
+    const Piece& piece = graph.path().pieces[part.piece];
+    const auto [what, name] = Describe(path, cut, part);
+    parts[what].Add(part.ns());
+    if (piece.kind == PieceKind::kOp) {
+      kernels[path.op_names[piece.op]].ns += part.ns();
+    } else if (what == kOutside) {
+      calls[name.empty() ? kOutside : std::string(kOutside) + ": " + name].Add(part.ns());
+    } else if (piece.kind == PieceKind::kHost || piece.kind == PieceKind::kBlocked ||
+               piece.kind == PieceKind::kSyncLatency || what == "host functions") {
+      calls[name].Add(part.ns());
     }
-    const auto [what, name] = Describe(path, piece);
-    parts[what].Add(ns);
-    if (piece.kind == PieceKind::kBlocked || piece.kind == PieceKind::kSyncLatency)
-      calls[name].Add(ns);
-    if (piece.kind == PieceKind::kOp) kernels[path.op_names[piece.op]].ns += ns;
   }
   for (const uint32_t op : graph.path().ops) ++kernels[path.op_names[op]].pieces;
 
@@ -218,7 +322,7 @@ Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& op
   }
   answer.tables.push_back(critical.Take());
 
-  TableBuilder host("calls", "Host calls on the path",
+  TableBuilder host("calls", "Host calls and the program's own time on the path",
                     {"call", "#pieces", "#total_ns", "#share_percent"}, options.limit);
   for (const auto& [call, share] : Sorted(calls))
     host.Row({call, share.pieces, share.ns, Percent(share.ns, wall)});
@@ -236,18 +340,14 @@ Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& op
     slack.Row({path.names.text(one.name), one.count, one.on_path, one.least, one.median});
   answer.tables.push_back(slack.Take());
 
-  const auto row = [&](const Piece& piece) -> std::vector<Value> {
-    auto [what, name] = Describe(path, piece);
-    return {piece.begin - path.window.begin, piece.end - piece.begin, std::move(what),
-            std::move(name)};
+  const auto row = [&](const Part& part) -> std::vector<Value> {
+    auto [what, name] = Describe(path, cut, part);
+    return {part.begin - path.window.begin, part.ns(), std::move(what), std::move(name)};
   };
-  std::vector<uint32_t> longest(graph.path().pieces.size());
+  std::vector<uint32_t> longest(cut.parts.size());
   std::iota(longest.begin(), longest.end(), 0);
-  const auto length = [&](uint32_t i) {
-    return graph.path().pieces[i].end - graph.path().pieces[i].begin;
-  };
   std::stable_sort(longest.begin(), longest.end(),
-                   [&](uint32_t a, uint32_t b) { return length(a) > length(b); });
+                   [&](uint32_t a, uint32_t b) { return cut.parts[a].ns() > cut.parts[b].ns(); });
   const uint64_t limit = options.limit == 0 ? kMostPieces : options.limit;
   TableBuilder pieces("longest", "Longest pieces of the path",
                       {"#at_ns", "#piece_ns", "what", "name"}, limit);
@@ -255,8 +355,8 @@ Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& op
                         limit);
   for (size_t i = 0; i < longest.size(); ++i) {
     const bool wanted = i < limit;
-    pieces.Row(wanted ? row(graph.path().pieces[longest[i]]) : std::vector<Value>());
-    in_order.Row(wanted ? row(graph.path().pieces[i]) : std::vector<Value>());
+    pieces.Row(wanted ? row(cut.parts[longest[i]]) : std::vector<Value>());
+    in_order.Row(wanted ? row(cut.parts[i]) : std::vector<Value>());
   }
   answer.tables.push_back(pieces.Take());
   answer.tables.push_back(in_order.Take());
