@@ -200,7 +200,8 @@ void HookAllocations(AmdExtTable* amd) {
   Later<AmdExtTable>::Hook(amd);
 }
 
-void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void* host_base) {
+void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void* host_base,
+                   uint16_t agent) {
   if (CurrentState() == State::kDisabled || base == nullptr || size == 0) return;
   Guarded("no memory for the list of allocations", [&] {
     const auto start = reinterpret_cast<uint64_t>(base);
@@ -212,8 +213,12 @@ void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void*
       if (start + size <= there + one.size) return;
     }
     if (kind == MemoryKind::kLocked) Locked()[reinterpret_cast<uint64_t>(host_base)] = start;
-    All()[start] = {size, kind, reinterpret_cast<uint64_t>(host_base), ThreadId(),
-                    rochound::base::ClockNs(CLOCK_REALTIME)};
+    All()[start] = {size,
+                    kind,
+                    reinterpret_cast<uint64_t>(host_base),
+                    ThreadId(),
+                    rochound::base::ClockNs(CLOCK_REALTIME),
+                    agent};
   });
 }
 
@@ -224,6 +229,26 @@ void MemoryGoes(const void* base) {
   freed[freed_count++ % kMostFreed] = {gone->first, gone->second, ThreadId(),
                                        rochound::base::ClockNs(CLOCK_REALTIME)};
   All().erase(gone);
+}
+
+uint16_t OwnerOf(uint64_t address, uint16_t gpu) {
+  const std::unique_lock lock(changing, std::try_to_lock);
+  if (!lock.owns_lock()) return trace::kNoAgent;
+  const auto after = All().upper_bound(address);
+  if (after == All().begin()) return HostAgent();
+  const auto& [base, allocation] = *std::prev(after);
+  if (address - base >= allocation.size) return HostAgent();
+  switch (allocation.kind) {
+    case MemoryKind::kPool:
+      return allocation.agent;
+    case MemoryKind::kVmem:
+    case MemoryKind::kIpc:
+      return gpu;
+    case MemoryKind::kLocked:
+    case MemoryKind::kManaged:
+      break;
+  }
+  return HostAgent();
 }
 
 HeldAllocations::HeldAllocations() : lock_(changing), all_(&All()) {}

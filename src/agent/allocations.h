@@ -14,6 +14,8 @@
 #include <mutex>
 #include <vector>
 
+#include "trace/records.h"
+
 namespace rochound::agent {
 
 enum class MemoryKind : uint8_t { kPool, kVmem, kLocked, kManaged, kIpc };
@@ -26,6 +28,7 @@ struct Allocation {
   uint64_t host_base = 0;  // where the program sees locked memory; 0: at the same address
   uint32_t thread = 0;     // that asked for it
   uint64_t when_ns = 0;    // CLOCK_REALTIME
+  uint16_t agent = 0;      // whose memory it is, of kPool; as in the info file
 };
 // Address ranges that the program reserved, to map memory into: what is mapped into one of them is
 // one buffer to the program, and a pointer to any part of it leads everywhere in it.
@@ -44,8 +47,13 @@ void HookAllocations(AmdExtTable* amd);
 
 // An allocation succeeded; is about to be freed. For the hooks that stand elsewhere.
 void MemoryAppears(const void* base, uint64_t size, MemoryKind kind,
-                   const void* host_base = nullptr);
+                   const void* host_base = nullptr, uint16_t agent = trace::kNoAgent);
 void MemoryGoes(const void* base);
+
+// Whose memory an address is: an agent's index, the host's where it is no GPU's. Memory that was
+// mapped by other means counts as `gpu`'s. trace::kNoAgent: somebody holds the list, and nobody
+// waits here.
+uint16_t OwnerOf(uint64_t address, uint16_t gpu);
 
 class HeldAllocations {
  public:

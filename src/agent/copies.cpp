@@ -62,11 +62,12 @@ hsa_status_t Asynchronous(const Asked& asked, hsa_signal_t signal, Call call) {
   ThreadState* thread = RecordingThread();
   if (thread == nullptr || signal.handle == 0) return call();
   Pending* pending = nullptr;
+  uint64_t number = 0;
   Guarded("no memory for a copy", [&] {
     auto fresh = std::make_unique<Pending>();
     fresh->work = Work::kCopy;
     fresh->signal = signal.handle;
-    fresh->id = last_copy.fetch_add(1) + 1;
+    number = fresh->id = last_copy.fetch_add(1) + 1;
     const std::lock_guard lock(changing);
     UnderWay().push_back(std::move(fresh));
     pending = UnderWay().back().get();
@@ -75,10 +76,14 @@ hsa_status_t Asynchronous(const Asked& asked, hsa_signal_t signal, Call call) {
     WaitOnProgramSignal(pending);
   });
   if (pending == nullptr) return call();
-  NoteCopy(thread, pending->id, asked, Tsc());
+  const uint64_t submit_tsc = Tsc();
   const hsa_status_t status = call();
-  // A harvest may have freed the entry by now, but only if the copy was accepted and is over.
-  if (status != HSA_STATUS_SUCCESS) Cancel(pending);
+  // A harvest may have freed the entry by now, but only if the copy was accepted and is over. One
+  // that was refused is none: HIP then copies with another engine or with a kernel.
+  if (status == HSA_STATUS_SUCCESS)
+    NoteCopy(thread, number, asked, submit_tsc);
+  else
+    Cancel(pending);
   return status;
 }
 
@@ -138,6 +143,8 @@ hsa_status_t AsyncCopyRectangle(const hsa_pitched_ptr_t* dst, const hsa_dim3_t* 
 
 hsa_status_t MemoryCopy(void* dst, const void* src, size_t size) {
   const Asked asked{.kind = trace::CopyKind::kCopyBlocking,
+                    .from = OwnerOf(reinterpret_cast<uint64_t>(src), trace::kNoAgent),
+                    .to = OwnerOf(reinterpret_cast<uint64_t>(dst), trace::kNoAgent),
                     .bytes = size,
                     .destination = dst,
                     .source = reinterpret_cast<uint64_t>(src)};
@@ -152,14 +159,14 @@ hsa_status_t Fill(void* memory, uint32_t value, size_t count) {
   return Blocking(asked, [&] { return Real().amd.hsa_amd_memory_fill_fn(memory, value, count); });
 }
 
-void NoteAllocation(const void* address, uint64_t bytes, uint32_t flags) {
+void NoteAllocation(const void* address, uint64_t bytes, uint32_t flags, uint16_t owner) {
   ThreadState* thread = RecordingThread();
   if (thread == nullptr) return;
   if (auto* record = thread->log->Reserve<trace::Allocation>()) {
     record->address = reinterpret_cast<uint64_t>(address);
     record->bytes = bytes;
     record->now_tsc = Tsc();
-    thread->log->Commit(record, trace::kNoAgent, flags);
+    thread->log->Commit(record, owner, flags);
   }
 }
 
@@ -177,8 +184,9 @@ void NoteRelease(const void* address) {
 hsa_status_t PoolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void** memory) {
   const hsa_status_t status = Real().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, memory);
   if (status == HSA_STATUS_SUCCESS) {
-    NoteAllocation(*memory, size, flags);
-    MemoryAppears(*memory, size, MemoryKind::kPool);
+    const uint16_t owner = PoolOwner(pool.handle);
+    NoteAllocation(*memory, size, flags, owner);
+    MemoryAppears(*memory, size, MemoryKind::kPool, nullptr, owner);
   }
   return status;
 }
@@ -192,8 +200,9 @@ hsa_status_t PoolFree(void* memory) {
 hsa_status_t RegionAllocate(hsa_region_t region, size_t size, void** memory) {
   const hsa_status_t status = Real().core.hsa_memory_allocate_fn(region, size, memory);
   if (status == HSA_STATUS_SUCCESS) {
-    NoteAllocation(*memory, size, 0);
-    MemoryAppears(*memory, size, MemoryKind::kPool);
+    const uint16_t owner = PoolOwner(region.handle);
+    NoteAllocation(*memory, size, 0, owner);
+    MemoryAppears(*memory, size, MemoryKind::kPool, nullptr, owner);
   }
   return status;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "agent/anchors.h"
+#include "agent/blit_copies.h"
 #include "agent/capture.h"
 #include "agent/faults.h"
 #include "agent/pending.h"
@@ -93,8 +94,11 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
 void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
                   uint16_t header, uint64_t index, uint64_t now_tsc) {
   const uint64_t dispatch = DispatchNumber(queue, index);
+  CopyKernel copies = CopyKernel::kNone;
   const uint32_t kernel =
-      KernelId(packet->kernel_object, queue.agent);  // may write a record itself
+      KernelId(packet->kernel_object, queue.agent, &copies);  // may write a record itself
+  if (copies != CopyKernel::kNone && settings().copies)
+    RecordBlitCopy(thread, copies, *packet, queue.agent, dispatch, now_tsc);
   auto* record = thread->log->Reserve<trace::KernelDispatch>();
   if (record == nullptr) return;
   record->correlation = thread->correlation;

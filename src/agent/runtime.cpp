@@ -33,6 +33,14 @@ struct Agent {
 Agent agents[kMostAgents];
 constinit std::atomic<uint16_t> agent_count{0};
 
+struct Pool {
+  uint64_t handle;
+  uint16_t agent;
+};
+constexpr size_t kMostPools = 8 * kMostAgents;
+Pool pools[kMostPools];
+constinit std::atomic<size_t> pool_count{0};
+
 // A table's minor version is its size in the runtime that made it, which may be older or newer than
 // ours: what it does not have stays null.
 template <typename Table>
@@ -51,6 +59,15 @@ std::string AgentText(hsa_agent_t agent, hsa_agent_info_t what) {
   return clean;
 }
 
+// Called by the runtime.
+hsa_status_t VisitPool(hsa_amd_memory_pool_t pool, void* data) {
+  const size_t count = pool_count.load(std::memory_order_relaxed);
+  if (count == kMostPools) return HSA_STATUS_INFO_BREAK;
+  pools[count] = {pool.handle, *static_cast<const uint16_t*>(data)};
+  pool_count.store(count + 1, std::memory_order_release);
+  return HSA_STATUS_SUCCESS;
+}
+
 void NoteAgent(hsa_agent_t agent) {
   const uint16_t index = agent_count.load(std::memory_order_relaxed);
   if (index == kMostAgents) return;
@@ -60,6 +77,9 @@ void NoteAgent(hsa_agent_t agent) {
   real.core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NODE, &node);
   agents[index] = {agent, type == HSA_DEVICE_TYPE_GPU};
   agent_count.store(index + 1, std::memory_order_release);
+  uint16_t owner = index;
+  if (real.amd.hsa_amd_agent_iterate_memory_pools_fn != nullptr)
+    real.amd.hsa_amd_agent_iterate_memory_pools_fn(agent, VisitPool, &owner);
   const auto extra = [](int what) { return static_cast<hsa_agent_info_t>(what); };
   AddInfo("agent", std::to_string(index) + "," + std::to_string(node) + "," +
                        (agents[index].gpu ? "gpu" : "cpu") + "," +
@@ -104,6 +124,7 @@ void TakeTable(HsaApiTable* table) {
   CopyTable(&real.core, table->core_);
   CopyTable(&real.amd, table->amd_ext_);
   agent_count.store(0);
+  pool_count.store(0);
   DropInfo("agent");  // of an earlier life of the runtime
   real.core.hsa_iterate_agents_fn(VisitAgent, nullptr);
   WriteInfo();
@@ -142,5 +163,18 @@ uint16_t AgentIndex(hsa_agent_t agent) {
 hsa_agent_t AgentHandle(uint16_t index) { return agents[index].handle; }
 uint16_t AgentCount() { return agent_count.load(std::memory_order_acquire); }
 bool IsGpu(uint16_t index) { return index < AgentCount() && agents[index].gpu; }
+
+uint16_t HostAgent() {
+  for (uint16_t index = 0; index < AgentCount(); ++index)
+    if (!agents[index].gpu) return index;
+  return trace::kNoAgent;
+}
+
+uint16_t PoolOwner(uint64_t pool) {
+  const size_t count = pool_count.load(std::memory_order_acquire);
+  for (size_t i = 0; i < count; ++i)
+    if (pools[i].handle == pool) return pools[i].agent;
+  return trace::kNoAgent;
+}
 
 }  // namespace rochound::agent

@@ -36,5 +36,9 @@ uint16_t AgentIndex(hsa_agent_t agent);
 hsa_agent_t AgentHandle(uint16_t index);
 uint16_t AgentCount();
 bool IsGpu(uint16_t index);
+// The first agent that is no GPU, or trace::kNoAgent.
+uint16_t HostAgent();
+// The agent whose memory a pool is, or trace::kNoAgent. Regions have their pool's handle.
+uint16_t PoolOwner(uint64_t pool);
 
 }  // namespace rochound::agent

@@ -23,6 +23,7 @@ constexpr size_t kSlots = 1 << 16;
 struct Slot {
   std::atomic<uint64_t> object{0};
   std::atomic<uint32_t> id{0};
+  std::atomic<CopyKernel> copies{CopyKernel::kNone};
 };
 constinit Slot slots[kSlots];
 constinit std::mutex filling;
@@ -72,6 +73,7 @@ uint32_t Enter(uint64_t object, std::string_view name, uint16_t agent, uint64_t 
   Note(id, object, text, agent, kernarg_bytes);
   CaptureLearnsKernel(id, name, kernarg_bytes);
   names[at] = text;
+  slot.copies.store(CopyKernelOf(name, kernarg_bytes), std::memory_order_relaxed);
   slot.id.store(id, std::memory_order_release);
   slot.object.store(object, std::memory_order_release);
   return id;
@@ -114,8 +116,11 @@ hsa_status_t SymbolGetInfo(hsa_executable_symbol_t symbol, hsa_executable_symbol
 
 void HookSymbols(CoreApiTable* core) { core->hsa_executable_symbol_get_info_fn = SymbolGetInfo; }
 
-uint32_t KernelId(uint64_t kernel_object, uint16_t agent) {
-  if (const Slot* slot = Find(kernel_object)) return slot->id.load(std::memory_order_acquire);
+uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies) {
+  if (const Slot* slot = Find(kernel_object)) {
+    if (copies != nullptr) *copies = slot->copies.load(std::memory_order_relaxed);
+    return slot->id.load(std::memory_order_acquire);
+  }
   uint32_t id = 0;
   Guarded("a kernel's name", [&] {
     char name[32];

@@ -8,13 +8,15 @@
 
 #include <cstdint>
 
+#include "agent/blit_copies.h"
+
 namespace rochound::agent {
 
 void HookSymbols(CoreApiTable* core);
 
 // The kernel symbol id of a kernel object; an object nobody asked about gets an id and a made-up
 // name. Lock-free for known objects.
-uint32_t KernelId(uint64_t kernel_object, uint16_t agent);
+uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies = nullptr);
 
 // Writes the records that describe the kernels once more, for a log that drops old chunks.
 void NoteSymbols();

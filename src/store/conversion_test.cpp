@@ -154,6 +154,48 @@ TEST_F(Conversion, OfASmallProgram) {
   EXPECT_EQ(summary.calls_by_name.at("hipMemcpy").ns, 400);
 }
 
+// A copy is the call's copy, whichever engine did it.
+TEST_F(Conversion, KernelsThatCopyAreCopies) {
+  TestLog log(run());
+  log.Kernel(1, "__amd_rocclr_copyBuffer");
+  log.Kernel(2, "__amd_rocclr_copyBufferRectAligned");
+  log.Queue(1, 1);
+  auto* thread = log.NewThread();
+  // To the GPU, in two pieces whose arguments were read.
+  const uint64_t pieces = thread->NextCorrelation();
+  for (uint64_t i = 0; i < 2; ++i) {
+    log.Copy(thread, pieces, TestLog::Number(1, i), trace::CopyKind::kByKernel, 0, 1, 300 + 400 * i,
+             2'000'000 + i);
+    log.Dispatch(thread, pieces, 1, i, 1, 2'000'000 + i);
+    log.Time(1, i, 1, 2'001'000 + 100 * i, 2'001'050 + 100 * i);
+  }
+  log.Call(thread, TestLog::kMemcpy, 2'000'000, 2'002'000, pieces, {0xd000, 0x5000, 1000, 1});
+  // From the GPU; nothing is known but the call.
+  const uint64_t untold = thread->NextCorrelation();
+  log.Dispatch(thread, untold, 1, 2, 2, 2'003'000);
+  log.Time(1, 2, 1, 2'003'100, 2'003'200);
+  log.Call(thread, TestLog::kMemcpy, 2'003'000, 2'004'000, untold, {0x5000, 0xd000, 77, 2});
+  // Of a graph, from one GPU to the other.
+  const uint64_t graph = thread->NextCorrelation();
+  log.Copy(thread, graph, TestLog::Number(1, 3), trace::CopyKind::kByKernel, 1, 2, 64, 2'005'000);
+  log.Dispatch(thread, graph, 1, 3, 1, 2'005'000);
+  log.Time(1, 3, 1, 2'005'100, 2'005'200);
+  log.Call(thread, TestLog::kGraphLaunch, 2'005'000, 2'006'000, graph, {0x77, 0});
+  log.Finish();
+  log.SetClocks();
+  const Summary summary = Convert();
+  EXPECT_EQ(Ask("SELECT opType, c.size, c.sourceAgent, c.destinationAgent, c.timed, d.queueId FROM "
+                "op JOIN rochound_copy c ON c.op_id = op.id JOIN rochound_dispatch d USING (op_id) "
+                "ORDER BY op.id"),
+            (Rows{"CopyHostToDevice|300|0|1|1|1", "CopyHostToDevice|700|0|1|1|1",
+                  "CopyDeviceToHost|77|1|-1|1|1", "CopyDeviceToDevice|64|1|2|1|1"}));
+  EXPECT_EQ(Ask("SELECT size, kind, dstDevice, srcDevice FROM copy"),
+            (Rows{"1000|1|0|-1", "77|2|-1|0"}));
+  EXPECT_EQ(summary.copies, 4u);
+  EXPECT_EQ(summary.copied_bytes, 1141u);
+  EXPECT_EQ(summary.runtime_kernels, 4u);
+}
+
 TEST_F(Conversion, KeepsEveryKernelOfAGraph) {
   constexpr int kNodes = 1000, kLaunches = 50;
   TestLog log(run());

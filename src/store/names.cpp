@@ -39,7 +39,7 @@ std::string Demangle(std::string_view name) {
 std::string_view OperationOfKernel(std::string_view name) {
   if (!StartsWith(name, "__amd_rocclr_")) return kKernelExecution;
   if (Has(name, "fill") || Has(name, "Fill")) return "FillBuffer";
-  if (Has(name, "copy") || Has(name, "Copy")) return "CopyDeviceToDevice";
+  if (Has(name, "copy") || Has(name, "Copy")) return kCopyKernel;
   return "RuntimeKernel";
 }
 
@@ -73,6 +73,7 @@ std::string_view CategoryOf(const Function& function) {
     for (const Rule& rule : kStarts)
       if (StartsWith(name, rule.part)) return rule.category;
   }
+  if (function.domain == "rccl") return "communication";
   if (function.domain == "hsa") {
     static constexpr Rule kParts[] = {
         {"_copy", "copy"},         {"_fill", "fill"},    {"signal_wait", "synchronize"},

@@ -18,6 +18,7 @@ std::string Demangle(std::string_view name);
 // What RPD calls the operation: KernelExecution, or what a kernel of the runtime itself does for
 // it.
 inline constexpr std::string_view kKernelExecution = "KernelExecution";
+inline constexpr std::string_view kCopyKernel = "CopyDeviceToDevice";  // until more is known of it
 std::string_view OperationOfKernel(std::string_view name);
 
 // launch, copy, fill, synchronize, memory, stream, event, graph, module, device, queue, signal; or

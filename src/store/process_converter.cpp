@@ -21,6 +21,7 @@ constexpr size_t kMostStoppedRanges = 1 << 16;
 constexpr uint32_t kMostThreads = 1 << 24;  // what a correlation has room for
 
 constexpr std::string_view kFillBuffer = "FillBuffer";
+constexpr uint32_t kUnknownAgents = uint32_t{trace::kNoAgent} << 16 | trace::kNoAgent;
 
 int64_t Signed(uint64_t number) { return static_cast<int64_t>(number); }
 
@@ -44,6 +45,7 @@ struct ProcessConverter::PendingOp {
     trace::Copy copy;
   };
   bool is_copy = false;
+  bool copies = false;    // a dispatch of a runtime's kernel that copies: `moved` is what
   bool used = false;      // false: in the free list
   bool has_call = false;  // api is final
   bool has_time = false;  // begin, end and agent are final
@@ -53,6 +55,7 @@ struct ProcessConverter::PendingOp {
   uint64_t submit = 0, begin = 0, end = 0;
   uint64_t number = 0;           // counts dispatches and copies as they were seen
   uint64_t dispatch_number = 0;  // counts dispatches
+  trace::Copy moved{};           // bytes 0: not known yet
 
   PendingOp() : dispatch{} {}
 };
@@ -68,6 +71,7 @@ struct ProcessConverter::Thread {
   std::vector<PendingCall> calls;  // oldest first
   size_t calls_used = 0;           // of those; the rest is kept for its memory
   std::vector<OpenRange> ranges;   // outermost first
+  trace::Copy by_kernel{};         // what the dispatch that follows copies, if it is that one
 
   // The calls written last, for work that is told after its call.
   struct Written {
@@ -94,6 +98,7 @@ struct ProcessConverter::KernelFacts {
   int64_t row = 0;                         // in rochound_kernel
   int64_t description = 0, operation = 0;  // strings
   bool of_program = true;
+  bool copies = false;
   std::string name;
   Summary::Total* total = nullptr;
 };
@@ -172,6 +177,7 @@ void ProcessConverter::AddKernel(uint32_t id, const trace::KernelSymbol& record,
   kernel->name = Demangle(name);
   const std::string_view operation = OperationOfKernel(name);
   kernel->of_program = operation == kKernelExecution;
+  kernel->copies = operation == kCopyKernel;
   if (kernel->of_program) kernel->total = &summary_->kernels_by_name[kernel->name];
   if (outputs_.rpd == nullptr) return;
   kernel->description = String(kernel->name);
@@ -261,6 +267,8 @@ void ProcessConverter::WriteCall(const trace::CallEvent& event, bool returned) {
   while (at > 0 && thread.calls[at - 1].correlation != event.correlation) --at;
   PendingCall* const call = at > 0 ? &thread.calls[at - 1] : nullptr;
 
+  if (facts.copy.is_copy && call != nullptr) ShareOutCopy(*call, facts.copy, function, arguments);
+
   ++calls_;
   ++facts.total->count;
   facts.total->ns += Signed(event.end_ns - event.begin_ns);
@@ -326,7 +334,41 @@ void ProcessConverter::WriteKernelApi(int64_t api, std::string_view stream,
        .kernel_name = KernelOf(launch.kernel).description});
 }
 
-// first: the copy that the call caused, if any was seen; some are done by kernels or by the host.
+// Bytes that a copy call names, or 0.
+int64_t SizeOfCopy(const CopyCall& copy, const Function& function, const CallArguments& arguments) {
+  const auto number = [&](int argument) { return Signed(WordOf(function, arguments, argument)); };
+  if (copy.size >= 0) return number(copy.size);
+  return copy.width >= 0 ? number(copy.width) * std::max<int64_t>(number(copy.height), 1) : 0;
+}
+
+// Kernels of a copy call whose arguments did not tell what they copy: the call's bytes that nothing
+// else moved, in its direction.
+void ProcessConverter::ShareOutCopy(const PendingCall& call, const CopyCall& copy,
+                                    const Function& function, const CallArguments& arguments) {
+  int64_t left = SizeOfCopy(copy, function, arguments), sharing = 0;
+  for (const uint32_t index : call.waiting) {
+    const PendingOp& op = ops_[index];
+    if (op.is_copy) left -= Signed(op.copy.bytes);
+    if (op.copies) left -= Signed(op.moved.bytes);
+    if (op.copies && op.moved.bytes == 0) ++sharing;
+  }
+  const int64_t kind =
+      copy.kind >= 0 ? Signed(WordOf(function, arguments, copy.kind)) : int64_t{copy.fixed_kind};
+  for (const uint32_t index : call.waiting) {
+    PendingOp& op = ops_[index];
+    if (!op.copies || op.moved.bytes != 0 || sharing == 0) continue;
+    const int64_t part = std::max<int64_t>(left, 0) / sharing--;
+    left -= part;
+    op.moved.bytes = static_cast<uint64_t>(part);
+    if (op.moved.head.wide != kUnknownAgents) continue;
+    const uint32_t gpu = AgentOfQueue(op.dispatch.head.wide);
+    const uint32_t from = kind == 1 || kind == 0 ? trace::kNoAgent : gpu;
+    const uint32_t to = kind == 2 || kind == 0 ? trace::kNoAgent : gpu;
+    op.moved.head.wide = from << 16 | to;
+  }
+}
+
+// first: the copy that the call caused, if any was seen; the host does some itself.
 void ProcessConverter::WriteCopyApi(int64_t api, const Thread& thread, const CopyCall& copy,
                                     const Function& function, const CallArguments& arguments,
                                     const trace::Copy* first) {
@@ -335,7 +377,7 @@ void ProcessConverter::WriteCopyApi(int64_t api, const Thread& thread, const Cop
   const int64_t kind = copy.kind >= 0 ? number(copy.kind) : copy.fixed_kind;
   CopyApiRow row{.api = api,
                  .stream = {},
-                 .size = number(copy.size),
+                 .size = SizeOfCopy(copy, function, arguments),
                  .width = number(copy.width),
                  .height = number(copy.height),
                  .kind = kind,
@@ -348,9 +390,8 @@ void ProcessConverter::WriteCopyApi(int64_t api, const Thread& thread, const Cop
   if (first != nullptr) {
     row.destination_device = GpuId(first->head.wide & 0xffff);
     row.source_device = GpuId(first->head.wide >> 16);
-    if (copy.size < 0) row.size = Signed(first->bytes);
+    if (copy.size < 0 && copy.width < 0) row.size = Signed(first->bytes);
   }
-  if (copy.size < 0 && copy.width >= 0) row.size = row.width * std::max<int64_t>(row.height, 1);
   if (copy.destination_device >= 0) row.destination_device = number(copy.destination_device);
   if (copy.source_device >= 0) row.source_device = number(copy.source_device);
   std::string destination, source;
@@ -412,15 +453,28 @@ void ProcessConverter::OnDispatch(const trace::Event<trace::KernelDispatch>& eve
   op.dispatch = event.record;
   op.dispatch_number = ++next_dispatch_;
   op.is_copy = false;
+  op.copies = KernelOf(event.record.kernel).copies;
+  if (op.copies) {
+    trace::Copy& told = ThreadOf(event.thread).by_kernel;
+    const bool this_one = told.copy == event.record.dispatch && told.head.kind != trace::Kind::kEnd;
+    op.moved = this_one ? told : trace::Copy{};
+    if (!this_one) op.moved.head.wide = kUnknownAgents;
+    told = {};
+  }
   op.submit = event.begin_ns;
   AddOp(event.thread, index, event.record.correlation, event.record.dispatch & ~kCopyKey);
 }
 
 void ProcessConverter::OnCopy(const trace::Event<trace::Copy>& event) {
+  if (static_cast<trace::CopyKind>(event.record.head.small) == trace::CopyKind::kByKernel) {
+    ThreadOf(event.thread).by_kernel = event.record;
+    return;
+  }
   uint32_t index = 0;
   PendingOp& op = NewOp(&index);
   op.copy = event.record;
   op.is_copy = true;
+  op.copies = false;
   op.submit = event.begin_ns;
   AddOp(event.thread, index, event.record.correlation, event.record.copy | kCopyKey);
 }
@@ -447,13 +501,13 @@ void ProcessConverter::AddOp(const trace::Thread& where, uint32_t index, uint64_
     } else {
       PendingCall& call = PendingCallOf(thread, correlation);
       call.waiting.push_back(index);
-      if (op.is_copy && !call.has_copy) {
+      const bool told = op.copies && op.moved.head.wide != kUnknownAgents;
+      if ((op.is_copy || told) && !call.has_copy) {
         call.has_copy = true;
-        call.copy = op.copy;
+        call.copy = op.is_copy ? op.copy : op.moved;
       }
       if (!op.is_copy && call.gpu < 0) {
-        const auto queue = log_.queues().find(op.dispatch.head.wide);
-        if (queue != log_.queues().end()) call.gpu = GpuId(queue->second.head.small);
+        call.gpu = GpuId(AgentOfQueue(op.dispatch.head.wide));
       }
       if (!op.is_copy && !call.has_launch && KernelOf(op.dispatch.kernel).of_program) {
         call.has_launch = true;
@@ -535,13 +589,14 @@ void ProcessConverter::WriteKernelOp(const PendingOp& op) {
   } else {
     ++summary_->runtime_kernels;
   }
+  if (op.copies) {
+    ++summary_->copies;
+    summary_->copied_bytes += op.moved.bytes;
+  }
   const uint32_t queue = dispatch.head.wide;
   if (outputs_.rpd != nullptr) {
     uint16_t agent = op.agent;
-    if (agent == trace::kNoAgent) {
-      const auto found = log_.queues().find(queue);
-      if (found != log_.queues().end()) agent = found->second.head.small;
-    }
+    if (agent == trace::kNoAgent) agent = AgentOfQueue(queue);
     const int64_t id =
         outputs_.rpd->AddOp({.gpu = GpuId(agent),
                              .queue = queue,
@@ -549,7 +604,8 @@ void ProcessConverter::WriteKernelOp(const PendingOp& op) {
                              .start = Signed(op.begin),
                              .end = Signed(op.end),
                              .description = kernel.description,
-                             .type = kernel.operation});
+                             .type = op.copies ? String(DirectionOf(op.moved)) : kernel.operation});
+    if (op.copies) WriteCopyRow(id, op, op.moved);
     if (op.api != 0) outputs_.rpd->AddApiOp(op.api, id);
     outputs_.rpd->AddDispatch(
         {.op = id,
@@ -571,42 +627,60 @@ void ProcessConverter::WriteKernelOp(const PendingOp& op) {
   }
 }
 
-void ProcessConverter::WriteCopyOp(const PendingOp& op) {
-  const trace::Copy& copy = op.copy;
-  const auto kind = static_cast<trace::CopyKind>(copy.head.small);
-  const uint32_t source = copy.head.wide >> 16, destination = copy.head.wide & 0xffff;
-  ++copies_;
-  if (!op.timed) ++untimed_copies_;
-  ++summary_->copies;
-  if (kind != trace::CopyKind::kFill) summary_->copied_bytes += copy.bytes;
-  if (outputs_.rpd == nullptr) return;
+uint16_t ProcessConverter::AgentOfQueue(uint32_t queue) const {
+  const auto found = log_.queues().find(queue);
+  return found != log_.queues().end() ? found->second.head.small : trace::kNoAgent;
+}
 
-  const int64_t from = GpuId(source), to = GpuId(destination), by = GpuId(op.agent);
-  const std::string_view type = kind == trace::CopyKind::kFill ? kFillBuffer
-                                : from >= 0 ? (to >= 0 ? "CopyDeviceToDevice" : "CopyDeviceToHost")
-                                            : (to >= 0 ? "CopyHostToDevice" : "CopyHostToHost");
-  const int64_t id = outputs_.rpd->AddOp({.gpu = by >= 0 ? by : std::max(from, to),
-                                          .queue = 0,  // no AQL queue has this index
-                                          .sequence = Signed(copy.copy),
-                                          .start = Signed(op.begin),
-                                          .end = Signed(op.end),
-                                          .description = String(""),
-                                          .type = String(type)});
-  if (op.api != 0) outputs_.rpd->AddApiOp(op.api, id);
+std::string_view ProcessConverter::DirectionOf(const trace::Copy& copy) const {
+  const auto kind = static_cast<trace::CopyKind>(copy.head.small);
+  if (kind == trace::CopyKind::kFill) return kFillBuffer;
+  const bool by_kernel = kind == trace::CopyKind::kByKernel || copy.head.kind == trace::Kind::kEnd;
+  if (by_kernel && copy.head.wide == kUnknownAgents)
+    return kCopyKernel;  // nothing was told: most copy within their GPU
+  const bool from_gpu = GpuId(copy.head.wide >> 16) >= 0;
+  const bool to_gpu = GpuId(copy.head.wide & 0xffff) >= 0;
+  return from_gpu ? (to_gpu ? "CopyDeviceToDevice" : "CopyDeviceToHost")
+                  : (to_gpu ? "CopyHostToDevice" : "CopyHostToHost");
+}
+
+void ProcessConverter::WriteCopyRow(int64_t id, const PendingOp& op, const trace::Copy& copy) {
+  ++copies_;
   const auto agent_row = [](uint32_t agent) {
     return agent == trace::kNoAgent ? int64_t{-1} : int64_t{agent};
   };
   outputs_.rpd->AddCopy({.op = id,
                          .api = op.api,
                          .size = Signed(copy.bytes),
-                         .source_agent = agent_row(source),
-                         .destination_agent = agent_row(destination),
+                         .source_agent = agent_row(copy.head.wide >> 16),
+                         .destination_agent = agent_row(copy.head.wide & 0xffff),
                          .source = Signed(copy.source),
                          .destination = Signed(copy.destination),
                          .width = copy.width,
                          .height = copy.height,
                          .submit = Signed(op.submit),
                          .timed = op.timed});
+}
+
+void ProcessConverter::WriteCopyOp(const PendingOp& op) {
+  const trace::Copy& copy = op.copy;
+  const auto kind = static_cast<trace::CopyKind>(copy.head.small);
+  if (!op.timed) ++untimed_copies_;
+  ++summary_->copies;
+  if (kind != trace::CopyKind::kFill) summary_->copied_bytes += copy.bytes;
+  if (outputs_.rpd == nullptr) return;
+
+  const int64_t from = GpuId(copy.head.wide >> 16), to = GpuId(copy.head.wide & 0xffff);
+  const int64_t by = GpuId(op.agent);
+  const int64_t id = outputs_.rpd->AddOp({.gpu = by >= 0 ? by : std::max(from, to),
+                                          .queue = 0,  // no AQL queue has this index
+                                          .sequence = Signed(copy.copy),
+                                          .start = Signed(op.begin),
+                                          .end = Signed(op.end),
+                                          .description = String(""),
+                                          .type = String(DirectionOf(copy))});
+  if (op.api != 0) outputs_.rpd->AddApiOp(op.api, id);
+  WriteCopyRow(id, op, copy);
 }
 
 // Writes those that were seen before number `before` without what they still wait for.

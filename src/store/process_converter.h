@@ -93,6 +93,8 @@ class ProcessConverter : public trace::Visitor {
 
   void WriteCall(const trace::CallEvent& event, bool returned);
   void WriteKernelApi(int64_t api, std::string_view stream, const trace::KernelDispatch& launch);
+  void ShareOutCopy(const PendingCall& call, const CopyCall& copy, const Function& function,
+                    const CallArguments& arguments);
   void WriteCopyApi(int64_t api, const Thread& thread, const CopyCall& copy,
                     const Function& function, const CallArguments& arguments,
                     const trace::Copy* first);
@@ -110,6 +112,9 @@ class ProcessConverter : public trace::Visitor {
   void Settle(uint32_t index);
   void WriteKernelOp(const PendingOp& op);
   void WriteCopyOp(const PendingOp& op);
+  uint16_t AgentOfQueue(uint32_t queue) const;
+  std::string_view DirectionOf(const trace::Copy& copy) const;
+  void WriteCopyRow(int64_t id, const PendingOp& op, const trace::Copy& copy);
   void GiveUpOldOps(uint64_t before);
 
   void Finish();

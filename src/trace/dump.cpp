@@ -49,7 +49,8 @@ size_t CharacterBytes(std::string_view text) {
 }  // namespace
 
 const char* CopyKindName(uint64_t kind) {
-  static constexpr const char* kNames[] = {nullptr, "copy", "rectangle", "fill", "blocking"};
+  static constexpr const char* kNames[] = {nullptr, "copy",     "rectangle",
+                                           "fill",  "blocking", "kernel"};
   return NameIn(kNames, kind);
 }
 

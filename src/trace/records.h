@@ -207,15 +207,25 @@ struct Copy {
   uint32_t width;
   uint32_t height;
 };
-enum class CopyKind : uint16_t { kCopy = 1, kCopyRectangle = 2, kFill = 3, kCopyBlocking = 4 };
+enum class CopyKind : uint16_t {
+  kCopy = 1,
+  kCopyRectangle = 2,
+  kFill = 3,
+  kCopyBlocking = 4,
+  kByKernel = 5,
+};
 ROCHOUND_RECORD(Copy, 64, "copy", "A copy or fill was asked for.",
-                ROCHOUND_SMALL("kind", kCopyKind, "1 copy, 2 rectangle, 3 fill, 4 blocking copy"),
+                ROCHOUND_SMALL("kind", kCopyKind,
+                               "1 copy, 2 rectangle, 3 fill, 4 blocking copy, 5 by a kernel of the "
+                               "runtime: the dispatch follows, and has the times"),
                 ROCHOUND_PART("destination_agent", 4, 2, kNumber, "agent index; 65535: not known"),
                 ROCHOUND_PART("source_agent", 6, 2, kNumber, "agent index; 65535: not known"),
                 ROCHOUND_FIELD(Copy, correlation, kCorrelation, "the call that caused it"),
-                ROCHOUND_FIELD(Copy, copy, kNumber, "counts the process's copies, from 1"),
+                ROCHOUND_FIELD(Copy, copy, kNumber,
+                               "counts the process's copies, from 1; of kind 5: the dispatch"),
                 ROCHOUND_FIELD(Copy, submit_tsc, kTsc, "when it was asked for"),
-                ROCHOUND_FIELD(Copy, bytes, kNumber, "how many are written"),
+                ROCHOUND_FIELD(Copy, bytes, kNumber,
+                               "how many are written; of kind 5, 0: not known"),
                 ROCHOUND_FIELD(Copy, destination, kHex, "address"),
                 ROCHOUND_FIELD(Copy, source, kHex, "address; of a fill, the pattern"),
                 ROCHOUND_FIELD(Copy, width, kNumber, "rectangles: bytes of a row"),
