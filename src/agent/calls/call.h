@@ -26,7 +26,7 @@ struct CallState {
 };
 extern __thread CallState call_state __attribute__((tls_model("initial-exec")));
 
-enum class Domain : uint8_t { kHsa, kHip };
+enum class Domain : uint8_t { kHsa, kHip, kRccl };
 
 struct Call {
   ThreadState* thread;
@@ -65,7 +65,8 @@ inline bool BeginCall(Call* call, uint16_t function) {
   // Whatever a HIP call stands in is not a call that work could be attributed to.
   call->outer = kDomain == Domain::kHip ? 0 : thread->correlation;
   if (__builtin_expect(internal::record_stacks, 0)) internal::WriteStack(thread, call->correlation);
-  if (call->outer == 0) thread->correlation = call->correlation;
+  // RCCL works by HIP's calls, and work belongs to those.
+  if (kDomain != Domain::kRccl && call->outer == 0) thread->correlation = call->correlation;
   call->begin_tsc = Tsc();
   thread->log->OpenCall(function, call->begin_tsc, call->correlation);
   return true;

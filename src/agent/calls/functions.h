@@ -14,7 +14,7 @@ namespace rochound::agent {
 
 struct FunctionRow {
   uint16_t id;
-  const char* domain;  // hip, hsa
+  const char* domain;  // hip, hsa, rccl
   const char* name;
   const char* arguments;  // names, separated by commas
   const TypeName* types;  // of the arguments
@@ -25,6 +25,7 @@ struct FunctionRow {
 
 // First number of each list. Zero is no function.
 inline constexpr uint16_t kFirstHsaFunction = 1;
+inline constexpr uint16_t kFirstRcclFunction = 801;
 inline constexpr uint16_t kFirstHipFunction = 1001;
 inline constexpr uint16_t kFirstTracedFunction = 3001;  // plus HIP's own number
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Finds the dispatch tables of a HIP that was built without rocprofiler-register (as distributions
-// build it) and so hands them to nobody, though every call goes through them. They are recognised
-// by what the table's contract says: a size in bytes, then so many pointers into HIP's own code.
-// And each entry is checked on its own: the exported function of that name must have the entry's
-// offset in its code. What cannot be checked is left alone. Reads HIP's memory, changes nothing.
-// Set-up only. docs/decisions/recorder-hip-calls.md has the reasons and the figures.
+// build it) and so hands them to nobody, though every call goes through them. table_finder.h
+// says how; what cannot be checked is left alone. Set-up only. docs/decisions/recorder-hip-calls.md
+// has the reasons and the figures.
 #pragma once
 
 #include <cstddef>

@@ -10,6 +10,7 @@
 #include "agent/calls/hip_calls.h"
 #include "agent/calls/hsa_calls.h"
 #include "agent/calls/libraries.h"
+#include "agent/calls/rccl_calls.h"
 #include "agent/calls/roctx.h"
 #include "agent/calls/unwind_rules.h"
 #include "agent/session.h"
@@ -25,6 +26,7 @@ void HookCalls(HsaApiTable* table) {
 std::string FunctionsText() {
   std::string text;
   AppendHsaFunctions(&text);
+  AppendRcclFunctions(&text);
   AppendHipFunctions(&text);
   return text;
 }
@@ -47,6 +49,7 @@ bool HookLoadedLibraries() {
   const std::vector<Library> libraries = LoadedLibraries();
   if (settings().stacks) SetUnwindLibraries(libraries);
   if (settings().roctx) AttachRoctx(libraries);
+  if (settings().hip) AttachRccl(libraries);
   if (settings().hip && AttachHip(libraries)) {
     if (trace::Writer* log = Log()) log->WriteText("functions", FunctionsText());
   }

@@ -18,7 +18,7 @@ enum : uint16_t {
 #undef ROCHOUND_HSA_FUNCTION
   kBehindLast
 };
-static_assert(kBehindLast <= kFirstHipFunction);
+static_assert(kBehindLast <= kFirstRcclFunction);
 
 template <auto kMember, uint16_t kFunction, uint32_t kOut>
 using HsaWrapper = Wrapper<kMember, kFunction, Domain::kHsa, kOut>;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "agent/calls/hip_calls.h"
+#include "agent/calls/rccl_calls.h"
 #include "agent/calls/roctx.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
@@ -26,6 +27,8 @@ extern "C" __attribute__((visibility("default"))) int rocprofiler_set_api_table(
       TakeHipTable(HipTable::kRuntime, version, tables[0]);
     } else if (library == "hip_compiler" && settings().hip) {
       TakeHipTable(HipTable::kCompiler, version, tables[0]);
+    } else if (library == "rccl" && settings().hip) {
+      TakeRcclTable(tables[0]);
     } else if (library == "roctx" && settings().roctx) {
       TakeRoctxTable(tables[0]);
     }

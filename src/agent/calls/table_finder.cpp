@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "agent/calls/table_finder.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace rochound::agent {
+
+namespace {
+
+// The exported function's own length, at most this much, is searched.
+constexpr size_t kMostCodeBytes = 400;
+
+// Whether a table of functions starts here: its size, then pointers into the library's code. A few
+// of HIP's are null (functions of old interfaces that this build does not have).
+bool LooksLikeTable(const Library& library, const uintptr_t* words, size_t available, size_t least,
+                    size_t most) {
+  const uintptr_t size = words[0];
+  if (size % sizeof(uintptr_t) != 0) return false;
+  const size_t entries = size / sizeof(uintptr_t) - 1;
+  if (size == 0 || entries < least || entries > most || entries + 1 > available) return false;
+  size_t empty = 0;
+  for (size_t i = 1; i <= entries; ++i) {
+    if (words[i] == 0)
+      ++empty;
+    else if (!library.HasCode(words[i]))
+      return false;
+  }
+  return empty * 20 <= entries && words[1] != 0;
+}
+
+}  // namespace
+
+void* FindTable(const Library& library, size_t least, size_t most) {
+  const auto aligned = (library.zeroed_begin + sizeof(uintptr_t) - 1) & ~(sizeof(uintptr_t) - 1);
+  if (library.zeroed_end <= aligned) return nullptr;
+  auto* words = reinterpret_cast<uintptr_t*>(aligned);
+  const size_t count = (library.zeroed_end - aligned) / sizeof(uintptr_t);
+  void* found = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    if (!LooksLikeTable(library, words + i, count - i, least, most)) continue;
+    if (found != nullptr) return nullptr;
+    found = words + i;
+  }
+  return found;
+}
+
+EntryCheck CheckTableEntry(const Library& library, void* handle, const char* function,
+                           size_t offset) {
+  void* address = dlsym(handle, function);
+  if (address == nullptr || !library.HasCode(reinterpret_cast<uintptr_t>(address)))
+    return EntryCheck::kNotExported;
+  Dl_info info;
+  const ElfW(Sym)* symbol = nullptr;
+  if (dladdr1(address, &info, const_cast<void**>(reinterpret_cast<const void**>(&symbol)),
+              RTLD_DL_SYMENT) == 0 ||
+      symbol == nullptr || info.dli_saddr != address)
+    return EntryCheck::kNotExported;
+  const size_t bytes = std::min<size_t>(symbol->st_size, kMostCodeBytes);
+  const auto* code = static_cast<const uint8_t*>(address);
+  for (size_t i = 1; i < bytes; ++i) {
+    // opcode ff /4 (jump), ff /2 (call), 8b (load); then the ModRM byte tells the displacement's
+    // size.
+    const uint8_t modrm = code[i];
+    const bool opcode = code[i - 1] == 0x8b ||
+                        (code[i - 1] == 0xff && ((modrm >> 3 & 7) == 4 || (modrm >> 3 & 7) == 2));
+    if (!opcode || (modrm & 7) == 4) continue;
+    if (modrm >> 6 == 1 && i + 1 < bytes) {
+      if (static_cast<int8_t>(code[i + 1]) == static_cast<int64_t>(offset))
+        return EntryCheck::kAgrees;
+    } else if (modrm >> 6 == 2 && i + 4 < bytes) {
+      int32_t displacement = 0;
+      std::memcpy(&displacement, code + i + 1, sizeof(displacement));
+      if (displacement == static_cast<int64_t>(offset)) return EntryCheck::kAgrees;
+    }
+  }
+  return EntryCheck::kDiffers;
+}
+
+}  // namespace rochound::agent
