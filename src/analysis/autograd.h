@@ -15,6 +15,8 @@ namespace rochound::analysis {
 // Makes tables in the database's schema `found`, replaced each time:
 //   found.autograd       id (of the call), name, seq, op_id (NULL: not told), sizes, input_op_ids
 //   found.autograd_call  api_id, autograd_id: a call with operations, and its operator
+//   found.autograd_cost  id, cpu_inclusive, cpu_exclusive, gpu_inclusive, gpu_exclusive (of that
+//                        operator alone), outermost (1: no operator of its name is around it)
 base::Result<void> FindAutograd(store::duck::Connection& connection);
 
 base::Result<Answer> AskAutograd(store::TraceDatabase& trace, const AskOptions& options);

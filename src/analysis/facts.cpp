@@ -43,7 +43,8 @@ base::Result<std::vector<std::string>> ReadLayers(store::TraceDatabase& trace) {
 base::Result<Facts> ReadSize(store::TraceDatabase& trace) {
   ROCHOUND_TRY(store::duck::Rows rows, trace.connection().Query(R"(
       WITH calls AS (
-        SELECT min(a.start) AS first, max(a."end") AS last, count(*) AS events, count(DISTINCT a.pid) AS places
+        SELECT min(a.start) AS first, max(a."end") AS last,
+          count(*) FILTER (d.string NOT IN ('roctx', 'torch', 'python')) AS events, count(DISTINCT a.pid) AS places
         FROM rocpd_api a JOIN rocpd_string d ON d.id = a.domain_id
         WHERE d.string <> 'rochound'
       ), ops AS (

@@ -240,10 +240,21 @@ TEST(GoldenAutograd, KernelsByOperatorAndSize) {
                                                       "aten::linear|Bias|[[2, 3], [3]]|1|5|5",
                                                   }));
   EXPECT_EQ(Ask(database, "autograd", "operators"), (Lines{
-                                                        "aten::mm|2|90|35|2",
-                                                        "aten::linear|1|100|5|1",
-                                                        "aten::empty|1|10|0|0",
+                                                        // inclusive and exclusive, CPU and GPU
+                                                        "aten::mm|2|90|90|35|35|2",
+                                                        "aten::linear|1|100|50|30|5|1",
+                                                        "aten::empty|1|10|10|0|0|0",
                                                     }));
+}
+
+TEST(GoldenAutograd, AnOperatorInsideItselfCountsOnce) {
+  TestTrace trace;
+  trace.Range(0, 100, "aten::to, seq = 1, op_id = 1");
+  trace.Range(10, 90, "aten::to, seq = 2, op_id = 2");
+  trace.Kernel(
+      {.start = 50, .end = 75, .name = "Cast", .call = trace.Call({.start = 30, .end = 40})});
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Ask(database, "autograd", "operators"), (Lines{"aten::to|2|100|100|25|25|1"}));
 }
 
 // --- what is written into an .rpd

@@ -103,7 +103,7 @@ void List(Writer& out, const Table* table, const std::string& heading,
           size_t rows) {
   if (table == nullptr || table->rows.empty()) return;
   out.Heading(heading);
-  const size_t named = Place(*table, name), total = Place(*table, {"total_ns"}),
+  const size_t named = Place(*table, name), total = Place(*table, {"own_ns", "total_ns"}),
                share = Place(*table, {"share_percent"}), counted = Place(*table, count);
   const size_t shown = std::min(rows, table->rows.size());
   for (size_t i = 0; i < shown; ++i) {

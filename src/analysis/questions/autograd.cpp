@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/autograd.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,15 +36,37 @@ JOIN (
 ) u ON u.id = a.args_id;
 
 CREATE OR REPLACE TABLE found.autograd_call (api_id BIGINT, autograd_id BIGINT);
+
+-- What an operator costs. Exclusive: without the operators inside it. outermost: none around it has its name.
+CREATE OR REPLACE TABLE found.autograd_cost (
+  id BIGINT, cpu_inclusive BIGINT, cpu_exclusive BIGINT, gpu_inclusive BIGINT, gpu_exclusive BIGINT, outermost BIGINT);
 )sql";
 
 constexpr const char* kCalls = R"sql(
-SELECT a.pid, a.tid, a.start, a."end", a.id, g.id IS NOT NULL,
-  a.id IN (SELECT api_id FROM rocpd_api_ops)
+SELECT a.pid, a.tid, a.start, a."end", a.id, g.id IS NOT NULL, w.ns, coalesce(g.name, '')
 FROM rocpd_api a
 JOIN rocpd_string n ON n.id = a."apiName_id" AND n.string <> 'UserRange'
 LEFT JOIN found.autograd g ON g.id = a.id
+LEFT JOIN (
+  SELECT l.api_id, sum(o."end" - o.start)::BIGINT AS ns
+  FROM rocpd_api_ops l JOIN rocpd_op o ON o.id = l.op_id GROUP BY l.api_id
+) w ON w.api_id = a.id
 ORDER BY a.pid, a.tid, a.start, a."end" DESC, a.id)sql";
+
+constexpr size_t kNone = SIZE_MAX;
+
+// A call or range that has not ended yet.
+struct Open {
+  int64_t end;
+  size_t operation;  // the innermost operator so far, in the list of open ones
+};
+
+struct OpenOperator {
+  int64_t id, cpu;
+  std::string name;
+  bool outermost;
+  int64_t cpu_inside = 0, gpu = 0, gpu_inside = 0;
+};
 
 }  // namespace
 
@@ -49,28 +74,59 @@ Result<void> FindAutograd(Connection& connection) {
   ROCHOUND_CHECK(connection.Run(kFindOperators));
   ROCHOUND_TRY(const int64_t operators, connection.Number("SELECT count(*) FROM found.autograd"));
   if (operators == 0) return {};
-  struct Open {
-    int64_t end;
-    int64_t autograd;  // the innermost operator so far
-  };
-  constexpr int64_t kNone = -1;
-  std::vector<Open> stack;
-  int64_t pid = 0, tid = 0;
   ROCHOUND_TRY(Connection reader, connection.Sibling());
   ROCHOUND_TRY(Rows rows, reader.Query(kCalls));
   ROCHOUND_TRY(Appender links, connection.Append("found", "autograd_call"));
+  ROCHOUND_TRY(Connection other, connection.Sibling());
+  ROCHOUND_TRY(Appender costs, other.Append("found", "autograd_cost"));
+  std::vector<Open> stack;
+  std::vector<OpenOperator> open;  // outermost first
+  const auto close_one = [&] {
+    const bool is_operator =
+        stack.back().operation != kNone &&
+        (stack.size() == 1 || stack[stack.size() - 2].operation != stack.back().operation);
+    stack.pop_back();
+    if (!is_operator) return;
+    const OpenOperator done = std::move(open.back());
+    open.pop_back();
+    costs.Int(done.id)
+        .Int(done.cpu)
+        .Int(done.cpu - done.cpu_inside)
+        .Int(done.gpu + done.gpu_inside)
+        .Int(done.gpu)
+        .Int(done.outermost ? 1 : 0)
+        .EndRow();
+    if (open.empty()) return;
+    open.back().cpu_inside += done.cpu;
+    open.back().gpu_inside += done.gpu + done.gpu_inside;
+  };
+  int64_t pid = 0, tid = 0;
   for (;;) {
     ROCHOUND_TRY(const bool more, rows.Next());
     if (!more) break;
-    if (rows.Int(0) != pid || rows.Int(1) != tid) stack.clear();
+    const bool same_thread = rows.Int(0) == pid && rows.Int(1) == tid;
+    while (!stack.empty() && (!same_thread || stack.back().end <= rows.Int(2))) close_one();
     pid = rows.Int(0);
     tid = rows.Int(1);
-    while (!stack.empty() && stack.back().end <= rows.Int(2)) stack.pop_back();
-    int64_t autograd = stack.empty() ? kNone : stack.back().autograd;
-    if (rows.Int(6) != 0 && autograd != kNone) links.Int(rows.Int(4)).Int(autograd).EndRow();
-    if (rows.Int(5) != 0) autograd = rows.Int(4);
-    stack.push_back({rows.Int(3), autograd});
+    size_t operation = stack.empty() ? kNone : stack.back().operation;
+    if (!rows.IsNull(6) && operation != kNone) {
+      links.Int(rows.Int(4)).Int(open[operation].id).EndRow();
+      open[operation].gpu += rows.Int(6);
+    }
+    if (rows.Int(5) != 0) {
+      operation = open.size();
+      const std::string name(rows.Text(7));
+      const bool outermost = std::none_of(
+          open.begin(), open.end(), [&](const OpenOperator& one) { return one.name == name; });
+      open.push_back({.id = rows.Int(4),
+                      .cpu = rows.Int(3) - rows.Int(2),
+                      .name = name,
+                      .outermost = outermost});
+    }
+    stack.push_back({rows.Int(3), operation});
   }
+  while (!stack.empty()) close_one();
+  ROCHOUND_CHECK(costs.Finish());
   return links.Finish();
 }
 
@@ -97,20 +153,21 @@ JOIN rocpd_string t ON t.id = o."opType_id" AND t.string = 'KernelExecution'
 JOIN rocpd_string n ON n.id = o.description_id
 GROUP BY operator, kernel, g.sizes
 ORDER BY total_ns DESC, operator, kernel, g.sizes)sql"},
-      {"operators", "Operators", R"sql(
-SELECT g.name AS operator, count(*) AS calls, sum(a."end" - a.start)::BIGINT AS cpu_ns,
-  coalesce(sum(k.ns), 0)::BIGINT AS gpu_ns, coalesce(sum(k.kernels), 0)::BIGINT AS kernels
+      {"operators", "Operators, with and without the operators inside them", R"sql(
+SELECT g.name AS operator, count(*) AS calls,
+  coalesce(sum(c.cpu_inclusive) FILTER (c.outermost = 1), 0)::BIGINT AS cpu_inclusive_ns,
+  sum(c.cpu_exclusive)::BIGINT AS cpu_exclusive_ns,
+  coalesce(sum(c.gpu_inclusive) FILTER (c.outermost = 1), 0)::BIGINT AS gpu_inclusive_ns,
+  sum(c.gpu_exclusive)::BIGINT AS gpu_exclusive_ns, coalesce(sum(k.kernels), 0)::BIGINT AS kernels
 FROM found.autograd g
-JOIN rocpd_api a ON a.id = g.id
+JOIN found.autograd_cost c ON c.id = g.id
 LEFT JOIN (
-  SELECT c.autograd_id, sum(o."end" - o.start) AS ns, count(*) AS kernels
-  FROM found.autograd_call c
-  JOIN rocpd_api_ops l ON l.api_id = c.api_id
-  JOIN rocpd_op o ON o.id = l.op_id
-  GROUP BY c.autograd_id
+  SELECT l.autograd_id, count(*) AS kernels
+  FROM found.autograd_call l JOIN rocpd_api_ops o ON o.api_id = l.api_id
+  GROUP BY l.autograd_id
 ) k ON k.autograd_id = g.id
 GROUP BY operator
-ORDER BY gpu_ns DESC, cpu_ns DESC, operator)sql"},
+ORDER BY gpu_exclusive_ns DESC, cpu_exclusive_ns DESC, operator)sql"},
   };
   for (const Part& part : kParts) {
     ROCHOUND_TRY(Table table, ReadTable(connection, part.sql, part.id, part.title, options.limit));
