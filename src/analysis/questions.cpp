@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/apis.h"
 #include "analysis/autograd.h"
 #include "analysis/call_stacks.h"
 #include "analysis/critical_path.h"
@@ -13,6 +14,7 @@
 #include "analysis/idle.h"
 #include "analysis/overlap.h"
 #include "analysis/questions/diff.h"
+#include "analysis/stragglers.h"
 
 namespace rochound::analysis {
 namespace {
@@ -33,15 +35,15 @@ base::Result<Answer> Sql(store::TraceDatabase& trace, const AskOptions& options)
 constexpr Question kQuestions[] = {
     {"health", "what is missing from the trace or doubtful in it", AskHealth},
     {"top", "kernels by time: by name, and by name and shape", Sql<"top">},
-    {"apis", "HIP and HSA calls by time", Sql<"apis">},
+    {"apis", "HIP and HSA calls by time", AskApis},
     {"copies", "copies by direction, with bandwidth", Sql<"copies">},
     {"busy", "how much of the time each GPU and queue worked", Sql<"busy">},
     {"queues", "how many operations wait in each queue, over time", Sql<"queues">},
     {"launch", "what a launch costs: its call, the wait in the queue, the kernel", Sql<"launch">},
-    {"stragglers", "which rank the others wait for", Sql<"stragglers">},
+    {"stragglers", "which rank the others wait for", AskStragglers},
     {"variability", "kernels and steps whose times differ, between calls and ranks",
      Sql<"variability">},
-    {"diff", "what changed between two traces, and whether that is chance", AskDiff},
+    {"diff", "what changed between two sets of runs, and whether that is chance", AskDiff},
     {"callstack", "CPU and GPU time of calls and ranges, with and without what they called",
      AskCallStack},
     {"graphs", "what HIP graphs are made of and what their launches cost", AskGraphs},

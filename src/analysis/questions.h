@@ -10,6 +10,7 @@
 // variables: getvariable('limit').
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,6 +26,8 @@ struct AskOptions {
   uint64_t limit = 20;  // rows per table; 0: all
   // The ranges that are the steps of a training run or the frames of a renderer.
   std::string step_pattern = R"((?i)^(profilerstep#|step|iteration|iter)[ _#:=]*[0-9]+)";
+  // diff: how many of the sources, the first ones, are runs before the change. 0: one of two.
+  size_t before_count = 0;
 };
 
 struct Question {

@@ -8,9 +8,12 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "analysis/facts.h"
 #include "analysis/statistics.h"
 #include "analysis/test_trace.h"
 #include "base/files.h"
@@ -90,33 +93,98 @@ TEST(QuestionsTest, ApisSeparateCallsFromRangesAndOverhead) {
   trace.Range(0, 45, "step 1");
   trace.Range(45, 50, "step 1");
   const Answer answer = Asked(trace, "apis");
-  EXPECT_EQ(
-      Rows(answer, "calls"),
-      (Lines{"call domain category calls total_ns mean_ns min_ns max_ns share_percent",
-             "hipMalloc hip memory 2 40 20 10 30 80", "hipFree hip memory 1 10 10 10 10 20"}));
+  EXPECT_EQ(Rows(answer, "calls"),
+            (Lines{"call domain category calls total_ns own_ns mean_ns min_ns max_ns share_percent",
+                   "hipMalloc hip memory 2 40 40 20 10 30 80",
+                   "hipFree hip memory 1 10 10 10 10 10 20"}));
   EXPECT_EQ(Rows(answer, "ranges"),
             (Lines{"range calls total_ns mean_ns min_ns max_ns", "step 1 2 50 25 5 45"}));
 }
 
-TEST(QuestionsTest, CopiesHaveTheBandwidthOfThoseWithATime) {
+TEST(QuestionsTest, ApisCountTimeInsideAnotherCallOnce) {
   TestTrace trace;
-  const int64_t call = trace.Call({.start = 0, .end = 1000, .name = "hipMemcpy", .stream = "0x0"});
-  trace.Copy({.start = 100, .end = 200, .call = call, .bytes = 1000});
-  trace.Copy({.start = 300, .end = 600, .call = call, .bytes = 1048});
-  trace.Copy({.start = 700, .end = 700, .call = call, .bytes = 5000, .timed = false});
-  trace.Copy({.start = 800, .end = 900, .type = "CopyDeviceToHost", .call = call, .bytes = 3});
-  const Answer answer = Asked(trace, "copies");
-  // 2048 bytes in 400 ns.
+  trace.Call({.start = 0, .end = 100, .name = "hipMalloc", .category = "memory"});
+  trace.Call({.start = 10, .end = 90, .name = "hsa_allocate", .domain = "hsa"});
+  trace.Call({.start = 200, .end = 220, .name = "hsa_allocate", .domain = "hsa"});
+  trace.Call({.tid = 2, .start = 0, .end = 100, .name = "hipFree", .category = "memory"});
+  EXPECT_EQ(Rows(Asked(trace, "apis"), "calls"),
+            (Lines{"call domain category calls total_ns own_ns mean_ns min_ns max_ns share_percent",
+                   "hipFree hip memory 1 100 100 100 100 100 45.4545",
+                   "hsa_allocate hsa  2 100 100 50 20 80 45.4545",
+                   "hipMalloc hip memory 1 100 20 100 100 100 9.09091"}));
+}
+
+TEST(QuestionsTest, HostCallsAreNotRanges) {
+  TestTrace trace;
+  trace.Call({.start = 0, .end = 30, .name = "hipMalloc"});
+  trace.Range(0, 45, "step 1");
+  store::TraceDatabase database = trace.Open();
+  const auto facts = ReadFacts(database);
+  ASSERT_TRUE(facts.ok());
+  EXPECT_EQ(facts.value().calls, 1);
+  EXPECT_EQ(facts.value().length, 45);
+}
+
+TEST(QuestionsTest, CopiesAreTheCallsCopies) {
+  TestTrace trace;
+  const auto copy = [&](int64_t start, int64_t end, const char* name = "hipMemcpy") {
+    return trace.Call({.start = start, .end = end, .name = name, .stream = "0x0"});
+  };
+  // In two pieces, with a pause between them: 2048 bytes in 500 ns.
+  const int64_t pieces = copy(0, 1000);
+  trace.Copy({.start = 100, .end = 200, .call = pieces, .bytes = 1000});
+  trace.Copy({.start = 300, .end = 600, .call = pieces, .bytes = 1048});
+  // Asked for in 10 ns, done in 100.
+  trace.Copy(
+      {.start = 1200, .end = 1300, .call = copy(1100, 1110, "hipMemcpyAsync"), .bytes = 512});
+  // Its time is not known.
+  trace.Copy({.start = 1400, .end = 1400, .call = copy(1400, 1500), .bytes = 5000, .timed = false});
+  // Of a graph: each counts.
+  const int64_t graph = trace.Call({.start = 1600, .end = 1610, .name = "hipGraphLaunch"});
+  for (int64_t i = 0; i < 2; ++i) {
+    trace.Copy({.start = 1700 + 100 * i,
+                .end = 1750 + 100 * i,
+                .type = "CopyDeviceToHost",
+                .call = graph,
+                .bytes = 3});
+  }
+  store::TraceDatabase database = trace.Open();
+  // TestTrace gives a call its first piece's size.
+  ASSERT_TRUE(
+      database.connection().Run("UPDATE rocpd_copyapi SET size = 2048 WHERE size = 1000").ok());
+  const Answer answer = Asked(database, "copies");
   EXPECT_EQ(
       Rows(answer, "directions"),
       (Lines{"direction copies moved_bytes total_ns bandwidth_bytes_per_s min_bytes max_bytes",
-             "CopyHostToDevice 3 7048 400 5.12e+09 1000 5000",
-             "CopyDeviceToHost 1 3 100 3e+07 3 3"}));
+             "CopyHostToDevice 3 7560 600 4.26667e+09 512 5000",
+             "CopyDeviceToHost 2 6 100 6e+07 3 3"}));
   EXPECT_EQ(
       Rows(answer, "sizes"),
       (Lines{"direction up_to_bytes copies moved_bytes total_ns bandwidth_bytes_per_s",
-             "CopyDeviceToHost 4 1 3 100 3e+07", "CopyHostToDevice 1024 1 1000 100 1e+10",
-             "CopyHostToDevice 2048 1 1048 300 3.49333e+09", "CopyHostToDevice 8192 1 5000 0 -"}));
+             "CopyDeviceToHost 4 2 6 100 6e+07", "CopyHostToDevice 512 1 512 100 5.12e+09",
+             "CopyHostToDevice 2048 1 2048 500 4.096e+09", "CopyHostToDevice 8192 1 5000 0 -"}));
+  EXPECT_EQ(Rows(answer, "calls"),
+            (Lines{"call calls moved_bytes host_ns copy_ns bandwidth_bytes_per_s",
+                   "hipMemcpy 2 7048 1100 500 4.096e+09", "hipMemcpyAsync 1 512 10 100 5.12e+09"}));
+}
+
+TEST(QuestionsTest, CapturedCopiesMoveNothing) {
+  TestTrace trace;
+  trace.Call({.start = 0, .end = 10, .name = "hipStreamBeginCapture"});
+  trace.Call({.start = 20, .end = 30, .name = "hipMemcpyAsync", .id = 100});
+  trace.Call({.start = 40, .end = 50, .name = "hipStreamEndCapture"});
+  trace.Call({.start = 60, .end = 160, .name = "hipMemcpy", .id = 101});  // by the host itself
+  store::TraceDatabase database = trace.Open();
+  ASSERT_TRUE(database.connection()
+                  .Run("INSERT INTO rocpd_copyapi VALUES"
+                       " (100, '0x1', 4096, 0, 0, 1, '0x0', '0x0', 0, -1, 0, 0),"
+                       " (101, '0x0', 1000, 0, 0, 0, '0x0', '0x0', -1, -1, 1, 0)")
+                  .ok());
+  const Answer answer = Asked(database, "copies");
+  EXPECT_EQ(Rows(answer, "directions").size(), 2U);
+  EXPECT_EQ(Rows(answer, "directions")[1], "CopyHostToHost 1 1000 100 1e+10 1000 1000");
+  EXPECT_EQ(Rows(answer, "captured"),
+            (Lines{"call calls captured_bytes", "hipMemcpyAsync 1 4096"}));
 }
 
 TEST(QuestionsTest, BusyCountsOverlapOnce) {
@@ -172,32 +240,168 @@ TEST(QuestionsTest, LaunchIsCallWaitAndKernel) {
                    "Add hipLaunchKernel 1 20 10 5"}));
 }
 
+constexpr int64_t kMs = 1'000'000;
+const std::string kReduce = "ncclDevKernel_AllReduce_Sum_f32(ncclDevKernelArgs)";
+
+// A collective: its ranks start at these times and end together.
+void Collective(TestTrace& trace, const std::map<int64_t, int64_t>& starts_by_gpu) {
+  int64_t end = INT64_MIN;
+  for (const auto& [gpu, start] : starts_by_gpu) end = std::max(end, start + 2 * kMs);
+  for (const auto& [gpu, start] : starts_by_gpu)
+    trace.Kernel({.gpu = gpu, .start = start, .end = end, .name = kReduce});
+}
+
+bool Says(const Answer& answer, const std::string& text) {
+  for (const std::string& note : answer.notes)
+    if (note.find(text) != std::string::npos) return true;
+  return false;
+}
+
 TEST(QuestionsTest, StragglersAreThoseWhoStartLast) {
   TestTrace trace;
-  const std::string reduce = "ncclDevKernel_AllReduce_Sum_f32(ncclDevKernelArgs)";
-  // GPU 1 is late by 30 and by 10, GPU 0 once by 5.
-  const int64_t starts[3][2] = {{100, 130}, {200, 210}, {305, 300}};
-  for (const auto& meeting : starts)
-    for (int gpu = 0; gpu < 2; ++gpu)
-      trace.Kernel({.gpu = gpu, .start = meeting[gpu], .end = meeting[gpu] + 40, .name = reduce});
+  for (int64_t i = 0; i < 5; ++i)
+    Collective(trace, {{0, i * 100 * kMs}, {1, (i * 100 + 20) * kMs + i % 2 * 100'000}});
   trace.Kernel({.gpu = 0, .start = 0, .end = 1000, .name = "Compute"});
-  trace.Range(0, 100, "step 1");
-  trace.Call({.pid = 2,
-              .start = 0,
-              .end = 150,
-              .name = "UserMarker",
-              .args = "step 1",
-              .domain = "roctx"});
   const Answer answer = Asked(trace, "stragglers");
   EXPECT_EQ(Rows(answer, "ranks"),
-            (Lines{"rank collectives times_last last_percent waited_ns caused_wait_ns",
-                   "1 3 2 66.6667 5 40", "0 3 1 33.3333 40 5"}));
+            (Lines{"rank gpu pid collectives times_last last_percent waited_ns caused_wait_ns "
+                   "met_nobody verdict",
+                   "1 1 0 5 5 100 0 100200000 0 late", "0 0 0 5 0 0 100200000 0 0 "}));
   EXPECT_EQ(Rows(answer, "collectives"),
-            (Lines{"name meetings ranks mean_spread_ns max_spread_ns late_rank_at_max",
-                   reduce + " 3 2 15 30 1"}));
-  EXPECT_EQ(Rows(answer, "steps"),
-            (Lines{"step turn processes fastest_ns slowest_ns slowest_pid spread_percent",
-                   "step 1 1 2 100 150 2 33.3333"}));
+            (Lines{"name ranks rank_bytes meetings mean_spread_ns max_spread_ns late_rank_at_max",
+                   kReduce + " 0,1 - 5 2.004e+07 20100000 1"}));
+  EXPECT_TRUE(Says(answer, "Rank 1 (GPU 1, pid 0) starts last in 5 of 5 collectives"));
+}
+
+TEST(QuestionsTest, NoRankIsLateWhereTheyTakeTurns) {
+  TestTrace trace;
+  for (int64_t i = 0; i < 8; ++i)
+    Collective(trace, {{0, (i * 100 + i % 2 * 3) * kMs}, {1, (i * 100 + (i + 1) % 2 * 3) * kMs}});
+  const Answer answer = Asked(trace, "stragglers");
+  EXPECT_TRUE(Says(answer, "No rank is later in collectives than chance makes it"));
+}
+
+TEST(QuestionsTest, CollectivesOfOtherGroupsAndExtraOnesAreNotPaired) {
+  TestTrace trace;
+  Collective(trace, {{0, -500 * kMs}});  // of a communicator of its own
+  for (int64_t i = 0; i < 5; ++i) {
+    Collective(trace, {{0, i * 200 * kMs}, {1, i * 200 * kMs + i % 3 * 1000}});
+    Collective(trace, {{2, (i * 200 + 60) * kMs + i % 3 * 1000}, {3, (i * 200 + 60) * kMs}});
+  }
+  const Answer answer = Asked(trace, "stragglers");
+  EXPECT_EQ(Rows(answer, "collectives"),
+            (Lines{"name ranks rank_bytes meetings mean_spread_ns max_spread_ns late_rank_at_max",
+                   kReduce + " 0,1 - 5 800 2000 1", kReduce + " 2,3 - 5 800 2000 2"}));
+  EXPECT_TRUE(Says(answer, "1 of 21 collectives met none of another rank"));
+  EXPECT_TRUE(Says(answer, "No rank is later"));
+}
+
+TEST(QuestionsTest, TwoProcessesOnOneGpuAreTwoRanks) {
+  TestTrace trace;
+  for (int64_t i = 0; i < 5; ++i) {
+    for (int64_t process = 0; process < 2; ++process) {
+      const int64_t start = (i * 100 + process * 30) * kMs + i % 2 * 50'000;
+      trace.Kernel({.start = start,
+                    .end = (i * 100 + 40) * kMs,
+                    .name = kReduce,
+                    .id = (process << 32) + 10 + i});
+    }
+  }
+  store::TraceDatabase database = trace.Open();
+  ASSERT_TRUE(database.connection()
+                  .Run("INSERT INTO rochound_process(session, pid) VALUES (0, 70), (1, 71)")
+                  .ok());
+  const Answer answer = Asked(database, "stragglers");
+  EXPECT_TRUE(Says(answer, "Rank 1 (GPU 0, pid 71) starts last in 5 of 5 collectives"));
+}
+
+TEST(QuestionsTest, RcclCallsTellWhoMeets) {
+  TestTrace trace;
+  // Two communicators: ranks of one meet all the time, those of the other begin in the same
+  // moments.
+  for (int64_t process = 0; process < 4; ++process) {
+    const int64_t session = process << 32, pid = 70 + process, group = process / 2;
+    int64_t id = session + 1;
+    const auto call = [&](int64_t start, int64_t end, const char* name, const std::string& args) {
+      const char* const domain = std::string(name).starts_with("nccl") ? "rccl" : "hip";
+      return trace.Call({.pid = pid,
+                         .start = start,
+                         .end = end,
+                         .name = name,
+                         .args = args,
+                         .domain = domain,
+                         .id = id++});
+    };
+    call(0, kMs, "ncclCommInitRank",
+         "newcomm=0x1|*newcomm=0xc0|nranks=2|commId={0x" + std::to_string(group) +
+             ",0x0}|myrank=" + std::to_string(1 - process % 2));
+    for (int64_t turn = 0; turn < 4; ++turn) {
+      const int64_t late = process == 1 ? 5 * kMs + turn * 100'000 : 0;
+      const int64_t start = (turn + 1) * 100 * kMs + late;
+      // The second is grouped: its kernel is launched at the group's end.
+      const bool grouped = turn == 1;
+      if (grouped) call(start - 30, start - 20, "ncclGroupStart", "");
+      call(start, start + (grouped ? 10 : 1000), "ncclAllReduce",
+           "sendbuff=0x1|recvbuff=0x2|count=256|datatype=7|op=0|comm=0xc0|stream=0x0");
+      if (grouped) call(start + 20, start + 1000, "ncclGroupEnd", "");
+      const int64_t launch = call(start + 100, start + 200, "hipExtLaunchKernel", "");
+      trace.Kernel({.gpu = process,
+                    .start = start + 300,
+                    .end = (turn + 1) * 100 * kMs + 10 * kMs,
+                    .name = "ncclDevKernel_Generic_4",
+                    .call = launch,
+                    .id = session + 100 + turn});
+    }
+  }
+  store::TraceDatabase database = trace.Open();
+  ASSERT_TRUE(
+      database.connection()
+          .Run("INSERT INTO rochound_process(session, pid) VALUES (0, 70), (1, 71), (2, 72),"
+               " (3, 73)")
+          .ok());
+  const Answer answer = Asked(database, "stragglers");
+  EXPECT_EQ(Rows(answer, "collectives"),
+            (Lines{"name ranks rank_bytes meetings mean_spread_ns max_spread_ns late_rank_at_max",
+                   "AllReduce 0,1 1024 4 5.15e+06 5300000 1", "AllReduce 2,3 1024 4 0 0 3"}));
+  EXPECT_TRUE(Says(answer, "Rank 1 (GPU 1, pid 71) starts last in 4 of 4 collectives"));
+}
+
+// Steps of two ranks, the second longer by so much.
+TestTrace TwoRanksWithSteps(int64_t longer, bool threads) {
+  TestTrace trace;
+  for (int64_t i = 0; i < 8; ++i) {
+    const int64_t start = i * 100 * kMs;
+    trace.Range(start, start + 10 * kMs + i % 3 * 50'000, "step " + std::to_string(i));
+    trace.Call({.pid = threads ? 1 : 2,
+                .tid = threads ? 2 : 1,
+                .start = start,
+                .end = start + 10 * kMs + longer + (i + 1) % 3 * 50'000,
+                .name = "UserMarker",
+                .args = "step " + std::to_string(i),
+                .domain = "roctx"});
+  }
+  return trace;
+}
+
+TEST(QuestionsTest, SlowStepsNameTheirRank) {
+  for (const bool threads : {false, true}) {
+    const Answer answer = Asked(TwoRanksWithSteps(5 * kMs, threads), "stragglers");
+    const std::string rank = threads ? "1 2" : "2 1";
+    EXPECT_TRUE(Rows(answer, "step_ranks")[1].starts_with(rank + " 8 1.50562e+07 8 "))
+        << Rows(answer, "step_ranks")[1];
+    EXPECT_TRUE(Rows(answer, "step_ranks")[1].ends_with(" slower"));
+    EXPECT_TRUE(Rows(answer, "steps")[1].starts_with("step 0 1 2 10000000 15050000 " + rank + " "))
+        << Rows(answer, "steps")[1];
+  }
+}
+
+TEST(QuestionsTest, RanksThatWaitInsideTheStepAreNotAccused) {
+  const Answer answer = Asked(TwoRanksWithSteps(0, false), "stragglers");
+  EXPECT_TRUE(Says(answer, "Steps tell of no slow rank"));
+  const Lines steps = Rows(answer, "steps");
+  ASSERT_EQ(steps.size(), 9U);
+  for (size_t i = 1; i < steps.size(); ++i)
+    EXPECT_NE(steps[i].find(" - - "), std::string::npos) << steps[i];
 }
 
 TEST(QuestionsTest, VariabilityComparesAKernelWithItself) {
@@ -224,8 +428,28 @@ TEST(QuestionsTest, VariabilityComparesAKernelWithItself) {
       (Lines{"kernel ranks fastest_rank_mean_ns slowest_rank_mean_ns slowest_rank spread_percent",
              "Mul 2 200 400 1 100"}));
   EXPECT_EQ(Rows(answer, "steps"),
-            (Lines{"step pid turn wall_ns kernels gpu_ns against_mean_percent",
-                   "step 1 1 1 1000 1 100 -33.3333", "step 2 1 2 2000 4 1199 33.3333"}));
+            (Lines{"step pid thread turn wall_ns kernels gpu_ns against_mean_percent",
+                   "step 1 1 1 1 1000 1 100 -33.3333", "step 2 1 1 2 2000 4 1199 33.3333"}));
+}
+
+TEST(QuestionsTest, StepsOfThreadsHaveTheirOwnKernels) {
+  TestTrace trace;
+  for (int64_t tid = 1; tid <= 2; ++tid) {
+    trace.Range(0, 1000, "step 1", tid);
+    const int64_t launch = trace.Call({.tid = tid, .start = 10 * tid, .end = 10 * tid + 5});
+    trace.Kernel({.gpu = tid, .start = 100, .end = 100 + 100 * tid, .call = launch});
+  }
+  EXPECT_EQ(Rows(Asked(trace, "variability"), "steps"),
+            (Lines{"step pid thread turn wall_ns kernels gpu_ns against_mean_percent",
+                   "step 1 1 1 1 1000 1 100 0", "step 1 1 2 1 1000 1 200 0"}));
+}
+
+TEST(QuestionsTest, AStepHasTheKernelsOfThreadsWithoutSteps) {
+  TestTrace trace;
+  trace.Range(0, 1000, "step 1");
+  const int64_t backward = trace.Call({.tid = 2, .start = 10, .end = 15});
+  trace.Kernel({.start = 100, .end = 150, .call = backward});
+  EXPECT_EQ(Rows(Asked(trace, "variability"), "steps")[1], "step 1 1 1 1 1000 1 50 0");
 }
 
 TEST(QuestionsTest, HealthTellsEveryLossAndEveryDoubt) {
@@ -281,62 +505,157 @@ class DiffTest : public testing::Test {
   std::unique_ptr<base::TempDir> folder_;
 };
 
-TEST_F(DiffTest, TellsChangesFromChance) {
-  TestTrace before, after;
-  for (int i = 0; i < 20; ++i) {
-    const int64_t at = i * 10000;
-    before.Kernel({.start = at, .end = at + 100 + i % 3, .name = "Slower"});
-    after.Kernel({.start = at, .end = at + 200 + i % 3, .name = "Slower"});
-    before.Kernel({.start = at, .end = at + 500 + i % 7 * 10, .name = "Same"});
-    after.Kernel({.start = at, .end = at + 502 + i % 7 * 10, .name = "Same"});
+// A run whose kernels take `times`, each a little different at every call, and all of them scaled
+// by how the run itself went.
+TestTrace RunOf(const std::map<std::string, double>& times, double run, std::mt19937& random) {
+  std::normal_distribution<double> call(1, 0.05);
+  TestTrace trace;
+  int64_t at = 0;
+  for (int i = 0; i < 30; ++i) {
+    for (const auto& [name, ns] : times) {
+      const auto length = std::max<int64_t>(1, std::llround(ns * run * call(random)));
+      trace.Kernel({.start = at, .end = at + length, .name = name});
+      at += length + 1000;
+    }
   }
-  before.Kernel({.start = 0, .end = 7, .name = "Gone"});
-  after.Kernel({.start = 0, .end = 9, .name = "New"});
-  auto trace = store::TraceDatabase::Open({Write(before, "a.rpd"), Write(after, "b.rpd")});
+  return trace;
+}
+
+// The verdict on each kernel.
+std::map<std::string, std::string> Verdicts(const Answer& answer) {
+  std::map<std::string, std::string> verdicts;
+  for (const Table& table : answer.tables)
+    if (table.id == "kernels")
+      for (const auto& row : table.rows)
+        verdicts[std::get<std::string>(row.front())] = std::get<std::string>(row.back());
+  return verdicts;
+}
+
+class DiffRunsTest : public DiffTest {
+ protected:
+  // Runs of two binaries, each run as fast as chance makes it: some percent more or less.
+  Answer Compare(const std::map<std::string, double>& before,
+                 const std::map<std::string, double>& after, size_t runs, double run_to_run,
+                 std::mt19937& random) {
+    std::normal_distribution<double> run(1, run_to_run);
+    std::vector<std::filesystem::path> paths;
+    for (const auto* times : {&before, &after}) {
+      for (size_t i = 0; i < runs; ++i) {
+        const std::string name = std::to_string(paths.size()) + ".rpd";
+        std::filesystem::remove(folder_->path() / name);
+        paths.push_back(Write(RunOf(*times, run(random), random), name));
+      }
+    }
+    auto trace = store::TraceDatabase::Open(
+        paths, {.limits = {.memory_bytes = uint64_t{1} << 30, .threads = 1, .spill_directory = {}},
+                .views = false});
+    EXPECT_TRUE(trace.ok()) << trace.error().message;
+    auto answer = Ask(trace.value(), *FindQuestion("diff"), {.limit = 0, .before_count = runs});
+    EXPECT_TRUE(answer.ok()) << answer.error().message;
+    return answer.ok() ? std::move(answer).value() : Answer{};
+  }
+
+  const std::map<std::string, double> times_ = {
+      {"Add", 20000}, {"Gemm", 900000}, {"Norm", 55000}, {"Softmax", 130000}};
+};
+
+TEST_F(DiffRunsTest, TheSameBinaryIsNotCalledSlower) {
+  std::mt19937 random(1);
+  for (const auto& [name, verdict] : Verdicts(Compare(times_, times_, 3, 0.04, random)))
+    EXPECT_TRUE(verdict == "unclear" || verdict == "same") << name << " " << verdict;
+}
+
+TEST_F(DiffRunsTest, TwentyPercentAreFoundAndNobodyElseIsAccused) {
+  std::mt19937 random(2);
+  std::map<std::string, double> after = times_;
+  after["Norm"] *= 1.2;
+  for (const auto& [name, verdict] : Verdicts(Compare(times_, after, 5, 0.02, random)))
+    EXPECT_EQ(verdict == "slower" || verdict == "faster", name == "Norm") << name << " " << verdict;
+}
+
+TEST_F(DiffRunsTest, OneRunOfASideTellsNoVerdict) {
+  std::mt19937 random(3);
+  std::map<std::string, double> after = times_;
+  after["Norm"] /= 3.5;
+  after.erase("Add");
+  after["Fused"] = 1000;
+  const Answer answer = Compare(times_, after, 1, 0.04, random);
+  EXPECT_EQ(Verdicts(answer), (std::map<std::string, std::string>{{"Add", "gone"},
+                                                                  {"Fused", "new"},
+                                                                  {"Gemm", "not known"},
+                                                                  {"Norm", "not known"},
+                                                                  {"Softmax", "not known"}}));
+  ASSERT_EQ(answer.notes.size(), 1U);
+  EXPECT_NE(answer.notes[0].find("cannot be known"), std::string::npos) << answer.notes[0];
+}
+
+TEST_F(DiffTest, FiguresAreOfARun) {
+  const auto run = [](int64_t add, int64_t extra) {
+    TestTrace trace;
+    for (int64_t i = 0; i < 4; ++i) {
+      trace.Kernel({.start = i * 1000, .end = i * 1000 + add + i % 2, .name = "Add"});
+      trace.Kernel({.start = i * 1000, .end = i * 1000 + 500, .name = "Same"});
+    }
+    if (extra != 0) trace.Kernel({.start = 0, .end = extra, .name = "New"});
+    return trace;
+  };
+  auto trace = store::TraceDatabase::Open(
+      {Write(run(100, 0), "a.rpd"), Write(run(101, 0), "b.rpd"), Write(run(102, 0), "c.rpd"),
+       Write(run(200, 9), "d.rpd"), Write(run(201, 9), "e.rpd"), Write(run(202, 9), "f.rpd")});
   ASSERT_TRUE(trace.ok()) << trace.error().message;
-  const Lines lines = Rows(Asked(trace.value(), "diff"), "kernels");
-  ASSERT_EQ(lines.size(), 5U);
+  const auto answer = Ask(trace.value(), *FindQuestion("diff"), {.limit = 0, .before_count = 3});
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  const Lines lines = Rows(answer.value(), "kernels");
+  ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(lines[0],
             "kernel calls_before calls_after mean_before_ns mean_after_ns change_percent "
-            "total_change_ns p verdict");
-  EXPECT_TRUE(lines[1].starts_with("Slower 20 20 100.95 200.95 99.0589 2000 ")) << lines[1];
+            "low_percent high_percent total_change_ns p verdict");
+  // The runs' means are 100.5, 101.5, 102.5 and 100 more: 2.776 * sqrt(1 * 2/3) = 2.27 either way.
+  EXPECT_TRUE(lines[1].starts_with("Add 4 4 101.5 201.5 98.5222 96.2887 100.756 400 ")) << lines[1];
   EXPECT_TRUE(lines[1].ends_with(" slower")) << lines[1];
-  EXPECT_TRUE(lines[2].starts_with("Same 20 20 528.5 530.5 0.378")) << lines[2];
-  EXPECT_TRUE(lines[2].ends_with(" same")) << lines[2];
-  EXPECT_EQ(lines[3], "New 0 1 - 9 - 9 - new");
-  EXPECT_EQ(lines[4], "Gone 1 0 7 - - -7 - gone");
+  EXPECT_EQ(lines[2], "New 0 1 - 9 - - - 9 - new");
+  EXPECT_EQ(lines[3], "Same 4 4 500 500 0 0 0 0 1 same");
+  EXPECT_TRUE(answer.value().notes[0].starts_with(
+      "3 runs before, 3 runs after. Slower kernels: Add. Faster: none. Not clear: none."))
+      << answer.value().notes[0];
 }
 
 TEST_F(DiffTest, ComparesCallStacksOfNumberedRanges) {
-  TestTrace before, after;
-  for (int i = 0; i < 10; ++i) {
-    const int64_t at = i * 1000;
-    const std::string step = "step " + std::to_string(i);
-    before.Range(at, at + 500, step);
-    before.Call({.start = at + 100, .end = at + 150 + i % 2, .name = "hipMemcpy2D"});
-    after.Range(at, at + 500, step);
-    after.Call({.start = at + 100, .end = at + 250 + i % 2, .name = "hipMemcpy2D"});
-  }
-  after.Call({.start = 20000, .end = 20001, .name = "hipFree"});
-  auto trace = store::TraceDatabase::Open({Write(before, "a.rpd"), Write(after, "b.rpd")});
+  const auto run = [](int64_t copy, bool frees) {
+    TestTrace trace;
+    for (int i = 0; i < 10; ++i) {
+      const int64_t at = i * 1000;
+      trace.Range(at, at + 500, "step " + std::to_string(i));
+      trace.Call({.start = at + 100, .end = at + 100 + copy + i % 2, .name = "hipMemcpy2D"});
+    }
+    if (frees) trace.Call({.start = 20000, .end = 20001, .name = "hipFree"});
+    return trace;
+  };
+  auto trace =
+      store::TraceDatabase::Open({Write(run(50, false), "a.rpd"), Write(run(51, false), "b.rpd"),
+                                  Write(run(150, true), "c.rpd"), Write(run(151, true), "d.rpd")});
   ASSERT_TRUE(trace.ok()) << trace.error().message;
-  const Lines lines = Rows(Asked(trace.value(), "diff"), "stacks");
+  const auto answer = Ask(trace.value(), *FindQuestion("diff"), {.limit = 0, .before_count = 2});
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  const Lines lines = Rows(answer.value(), "stacks");
   ASSERT_EQ(lines.size(), 4U);
   // The copies take 100 more of each step, which the steps themselves take less.
-  EXPECT_TRUE(lines[1].starts_with("step # 10 10 449.5 349.5 -22.2469 -1000 ")) << lines[1];
+  EXPECT_TRUE(lines[1].starts_with("step # 10 10 449 349 -22.2717 ")) << lines[1];
   EXPECT_TRUE(lines[1].ends_with(" faster")) << lines[1];
-  EXPECT_TRUE(lines[2].starts_with("step # > hipMemcpy2D 10 10 50.5 150.5 198.02 1000 "))
-      << lines[2];
+  EXPECT_TRUE(lines[2].starts_with("step # > hipMemcpy2D 10 10 51 151 196.078 ")) << lines[2];
   EXPECT_TRUE(lines[2].ends_with(" slower")) << lines[2];
-  EXPECT_EQ(lines[3], "hipFree 0 1 - 1 - 1 - new");
+  EXPECT_EQ(lines[3], "hipFree 0 1 - 1 - - - 1 - new");
 }
 
-TEST_F(DiffTest, NeedsTwoTraces) {
-  auto trace = store::TraceDatabase::Open({Write(TestTrace(), "one.rpd")});
-  ASSERT_TRUE(trace.ok());
-  const auto answer = Ask(trace.value(), *FindQuestion("diff"), {});
-  ASSERT_FALSE(answer.ok());
-  EXPECT_NE(answer.error().message.find("two traces"), std::string::npos);
+TEST_F(DiffTest, NeedsTwoSides) {
+  const std::filesystem::path one = Write(TestTrace(), "one.rpd");
+  for (const size_t count : {size_t{1}, size_t{3}}) {
+    auto trace = store::TraceDatabase::Open(std::vector(count, one));
+    ASSERT_TRUE(trace.ok());
+    const auto answer = Ask(trace.value(), *FindQuestion("diff"), {});
+    ASSERT_FALSE(answer.ok());
+    EXPECT_NE(answer.error().message.find("--against"), std::string::npos);
+  }
 }
 
 TEST(StatisticsTest, StudentAgreesWithTables) {
@@ -348,10 +667,66 @@ TEST(StatisticsTest, StudentAgreesWithTables) {
   EXPECT_DOUBLE_EQ(StudentTwoSided(0, 5), 1);
 }
 
-TEST(StatisticsTest, WelchSaysNothingOfTooLittle) {
-  EXPECT_DOUBLE_EQ(WelchP({1, 5, 0}, {10, 9, 1}), 1);
-  EXPECT_DOUBLE_EQ(WelchP({10, 5, 0}, {10, 5, 0}), 1);
-  EXPECT_DOUBLE_EQ(WelchP({10, 5, 0}, {10, 6, 0}), 0);
+TEST(StatisticsTest, QuantileIsTheOtherWayRound) {
+  EXPECT_NEAR(StudentQuantile(0.05, 1), 12.7062, 1e-4);
+  EXPECT_NEAR(StudentQuantile(0.05, 10), 2.22814, 1e-5);
+}
+
+TEST(StatisticsTest, ARunIsOneObservation) {
+  // Ten thousand calls whose means differ beyond doubt, in one run each.
+  EXPECT_FALSE(ChangeBetween({{10000, 100, 1}}, {{10000, 120, 1}}).known);
+  // Three runs each that differ as much among themselves.
+  const std::vector<Sample> before = {{10000, 100, 1}, {10000, 120, 1}, {10000, 110, 1}};
+  const std::vector<Sample> after = {{10000, 120, 1}, {10000, 130, 1}, {10000, 110, 1}};
+  EXPECT_GT(ChangeBetween(before, after).p, 0.2);
+  // Runs that agree by chance, closer than their few calls allow.
+  const std::vector<Sample> lucky = {{4, 100, 400}, {4, 100, 400}, {4, 100, 400}};
+  const std::vector<Sample> also = {{4, 110, 400}, {4, 110, 400}, {4, 110, 400}};
+  EXPECT_GT(ChangeBetween(lucky, also).p, 0.1);
+  EXPECT_TRUE(ChangeBetween(lucky, also).known);
+}
+
+// What a run's calls come to: kernels vary from call to call, and together from run to run.
+std::vector<Sample> RunsOf(double mean, size_t runs, double run_to_run, std::mt19937& random) {
+  std::normal_distribution<double> run(1, run_to_run), calls(1, 0.05 / std::sqrt(30));
+  std::vector<Sample> samples;
+  for (size_t i = 0; i < runs; ++i) {
+    const double of_run = mean * run(random);
+    samples.push_back({30, of_run * calls(random), 0.0025 * of_run * of_run});
+  }
+  return samples;
+}
+
+TEST(StatisticsTest, ChanceIsTakenForAChangeAsOftenAsPSays) {
+  std::mt19937 random(1);
+  constexpr int kPairs = 5000;
+  for (const size_t runs : {2, 3, 5}) {
+    int below = 0;
+    for (int i = 0; i < kPairs; ++i)
+      below +=
+          ChangeBetween(RunsOf(100, runs, 0.04, random), RunsOf(100, runs, 0.04, random)).p < 0.01;
+    EXPECT_LT(below, kPairs * 2 / 100) << runs << " runs";  // 50 are to be expected
+  }
+}
+
+TEST(StatisticsTest, TwentyPercentAreFound) {
+  std::mt19937 random(2);
+  constexpr int kPairs = 1000, kRows = 50;  // rows of the table, for which p is corrected
+  int found = 0;
+  for (int i = 0; i < kPairs; ++i) {
+    const Change change = ChangeBetween(RunsOf(100, 5, 0.03, random), RunsOf(120, 5, 0.03, random));
+    found += change.p * kRows < 0.01;
+    EXPECT_NEAR(change.by, 0.2, 0.12);
+  }
+  EXPECT_GT(found, kPairs * 90 / 100);
+}
+
+TEST(StatisticsTest, AboveZeroByMeanOrBySign) {
+  EXPECT_DOUBLE_EQ(AreAboveZeroP({5, 5}), 1);
+  EXPECT_LT(AreAboveZeroP({5, 5.1, 5.2, 4.9}), 0.001);
+  // All above, and one of them far off: 1 / 256.
+  EXPECT_NEAR(AreAboveZeroP({5, 900, 6, 4, 5, 3, 2, 5}), 1.0 / 256, 1e-12);
+  EXPECT_GT(AreAboveZeroP({5, 900, -6, 4, -5, -3, 2, -5}), 0.1);
 }
 
 TEST(StatisticsTest, HolmIsNeverBelowItsOwn) {

@@ -49,16 +49,68 @@ double StudentTwoSided(double t, double degrees) {
   return IncompleteBeta(degrees / 2, 0.5, degrees / (degrees + t * t));
 }
 
-double WelchP(const Sample& a, const Sample& b) {
-  if (a.count < 2 || b.count < 2) return 1;
-  const double of_a = a.variance / static_cast<double>(a.count);
-  const double of_b = b.variance / static_cast<double>(b.count);
-  if (of_a + of_b <= 0) return a.mean == b.mean ? 1 : 0;
-  const double t = (a.mean - b.mean) / std::sqrt(of_a + of_b);
-  const double degrees = (of_a + of_b) * (of_a + of_b) /
-                         (of_a * of_a / static_cast<double>(a.count - 1) +
-                          of_b * of_b / static_cast<double>(b.count - 1));
-  return StudentTwoSided(t, degrees);
+double StudentQuantile(double p, double degrees) {
+  double low = 0, high = 1;
+  while (StudentTwoSided(high, degrees) > p && high < 1e12) high *= 2;
+  for (int i = 0; i < 200; ++i) {
+    const double middle = (low + high) / 2;
+    (StudentTwoSided(middle, degrees) > p ? low : high) = middle;
+  }
+  return high;
+}
+
+double MeanOf(const std::vector<Sample>& runs) {
+  double sum = 0;
+  for (const Sample& run : runs) sum += run.mean;
+  return runs.empty() ? 0 : sum / static_cast<double>(runs.size());
+}
+
+Change ChangeBetween(const std::vector<Sample>& before, const std::vector<Sample>& after) {
+  Change change;
+  if (before.empty() || after.empty()) return change;
+  const double mean_before = MeanOf(before), mean_after = MeanOf(after);
+  if (mean_before > 0) change.by = mean_after / mean_before - 1;
+  const size_t runs = before.size() + after.size();
+  if (runs < 3) return change;
+  double squares = 0, within = 0;
+  const auto add = [&](const std::vector<Sample>& side, double mean) {
+    for (const Sample& run : side) {
+      squares += (run.mean - mean) * (run.mean - mean);
+      within += run.variance / static_cast<double>(run.count);
+    }
+  };
+  add(before, mean_before);
+  add(after, mean_after);
+  const auto degrees = static_cast<double>(runs - 2);
+  // A few runs can agree by chance, but not better than their own calls allow.
+  const double variance = std::max(squares / degrees, within / static_cast<double>(runs));
+  const double error = std::sqrt(
+      variance * (1 / static_cast<double>(before.size()) + 1 / static_cast<double>(after.size())));
+  const double difference = mean_after - mean_before;
+  change.known = true;
+  change.p = error > 0 ? StudentTwoSided(difference / error, degrees) : difference == 0 ? 1 : 0;
+  if (mean_before > 0) {
+    const double room = StudentQuantile(0.05, degrees) * error;
+    change.low = (difference - room) / mean_before;
+    change.high = (difference + room) / mean_before;
+  }
+  return change;
+}
+
+double AreAboveZeroP(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  if (values.size() < 3) return 1;
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const double error = std::sqrt(squares / (count - 1) / count);
+  if (mean <= 0) return 1;
+  const double by_mean = error > 0 ? StudentTwoSided(mean / error, count - 1) / 2 : 0;
+  // So many or more of them, each above zero with a probability of one half.
+  const auto above = static_cast<double>(
+      std::count_if(values.begin(), values.end(), [](double value) { return value > 0; }));
+  const double by_sign = above > 0 ? IncompleteBeta(above, count - above + 1, 0.5) : 1;
+  return std::min(by_mean, by_sign);
 }
 
 std::vector<double> HolmAdjusted(const std::vector<double>& p) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The little statistics that comparing two runs needs. Pure.
+// The little statistics that comparing runs needs. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,30 @@ struct Sample {
   double variance = 0;  // of the sample: divided by count - 1
 };
 
-// Welch's test: how likely means that differ as much as these are if nothing differs. 1 when
-// nothing can be said (fewer than two values on a side).
-double WelchP(const Sample& a, const Sample& b);
+// The mean of the runs' means: each run counts once.
+double MeanOf(const std::vector<Sample>& runs);
+
+// How the mean of runs changed, as a part of what it was before.
+struct Change {
+  bool known = false;        // false: too few runs to tell a change from the runs' own variation
+  double by = 0;             // 0.2: 20% more
+  double low = 0, high = 0;  // where the true change lies with 95% confidence
+  double p = 1;              // how likely a difference like this is if nothing changed
+};
+
+// Student's test on the means of runs. A run is one observation, however many calls it made: calls
+// of a run share its clocks, its memory layout and what else the machine did. Needs three runs in
+// all and one on each side.
+Change ChangeBetween(const std::vector<Sample>& before, const std::vector<Sample>& after);
 
 // Probability that Student's t with these degrees of freedom is at least |t| away from zero.
 double StudentTwoSided(double t, double degrees);
+// The t that is exceeded on either side with probability p.
+double StudentQuantile(double p, double degrees);
+
+// How likely values like these are if they are not above zero on the whole: by Student's test, or
+// by how many are above zero where single ones are far off. 1 below three values.
+double AreAboveZeroP(const std::vector<double>& values);
 
 // Holm's correction: tests made together raise each other's p.
 std::vector<double> HolmAdjusted(const std::vector<double>& p);

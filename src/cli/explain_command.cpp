@@ -20,6 +20,7 @@ Examples:
   rochound explain top trace.rpd
   rochound explain idle trace.rpd --json | jq .tables.causes
   rochound explain stragglers rank*.rpd             several traces are one, each a node
+  rochound explain diff old*.rpd --against new*.rpd several runs of each side, so that chance can be told
   rochound explain top chrome-trace.json.gz         PyTorch's, rocprofv3's .db, our Parquet
 
 callstack, graphs and autograd also leave RPD's tables and views in an .rpd: ext_callstack, callStack_inclusive_name,
@@ -45,6 +46,10 @@ ExplainCommand::ExplainCommand(CLI::App& app)
       ->add_option("--steps", ask_.step_pattern,
                    "Regular expression of the ranges that are steps (step 1, ProfilerStep#1, ...)")
       ->type_name("REGEX");
+  subcommand_
+      ->add_option("--against", against_,
+                   "diff: runs after the change; the others are runs before it")
+      ->type_name("TRACE...");
   subcommand_->add_flag(
       "--no-write", no_write_,
       "Leave the .rpd as it is (callstack, graphs and autograd add RPD's tables)");
@@ -69,10 +74,15 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
         fmt::format("which trace? For example: rochound explain {} trace.rpd", question_));
     return kExitUsage;
   }
+  if (!against_.empty() && question_ != "diff") {
+    base::LogError("--against is for the question diff");
+    return kExitUsage;
+  }
+  if (!against_.empty()) ask_.before_count = trace_.traces().size();
   if ((json_ || csv_) && subcommand_->count("--limit") == 0) ask_.limit = 0;
   std::string rpd;  // what the answer is to be written into
   base::Result<analysis::Answer> answer = [&]() -> base::Result<analysis::Answer> {
-    ROCHOUND_TRY(store::TraceDatabase trace, trace_.Open());
+    ROCHOUND_TRY(store::TraceDatabase trace, trace_.OpenWith(against_));
     if (trace.formats() == std::vector{store::SourceFormat::kRpd}) rpd = trace_.traces()[0];
     return analysis::Ask(trace, *question, ask_);
   }();

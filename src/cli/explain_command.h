@@ -26,6 +26,7 @@ class ExplainCommand final : public Command {
 
   std::string question_;
   TraceOptions trace_;
+  std::vector<std::string> against_;  // diff: the runs after the change
   analysis::AskOptions ask_;
   std::string examples_;
   bool json_ = false;

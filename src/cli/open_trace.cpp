@@ -51,6 +51,12 @@ void TraceOptions::AddTo(CLI::App& subcommand, const std::string& help) {
 
 base::Result<store::TraceDatabase> TraceOptions::Open() { return Open(traces_, false, false); }
 
+base::Result<store::TraceDatabase> TraceOptions::OpenWith(const std::vector<std::string>& more) {
+  std::vector<std::string> all = traces_;
+  all.insert(all.end(), more.begin(), more.end());
+  return Open(all, false, false);
+}
+
 base::Result<store::TraceDatabase> TraceOptions::OpenForMany() {
   // SQLite files are slow to read; a loaded table takes a fraction of its room there.
   uint64_t bytes = 0;

@@ -24,6 +24,8 @@ class TraceOptions {
 
   // With a bar on the terminal whenever it or a later statement takes long.
   base::Result<store::TraceDatabase> Open();
+  // The same with these behind the others.
+  base::Result<store::TraceDatabase> OpenWith(const std::vector<std::string>& more);
   // The same, ready to be asked many questions one after the other.
   base::Result<store::TraceDatabase> OpenForMany();
   // The same for some of them, with RPD's views, for queries by people.

@@ -91,8 +91,7 @@ class Checker:
             if row["domain"] == "hip" and row["call"] not in NOT_COUNTED:
                 recorded[row["call"]] += row["calls"]
         self.equal("apis", calls, recorded)
-        self.equal("copies", rows("select count(*) from rochound_copy").fetchone()[0],
-                   sum(row["copies"] for row in answers["copies"]["directions"]["rows"]))
+        self.copies(answers["copies"]["directions"]["rows"], totals)
 
         queues = collections.defaultdict(list)
         gpus = collections.defaultdict(list)
@@ -130,6 +129,16 @@ class Checker:
         self.equal("graphs: launches", calls["hipGraphLaunch"], len(answers["graphs"]["launches"]["rows"]))
         self.views(rpd, calls)
         self.formats(rpd, answers)
+
+    def copies(self, directions, totals):
+        """Copies and bytes by direction, as the program counts them itself."""
+        expected = {"CopyHostToDevice": ("h2d",), "CopyDeviceToHost": ("d2h",), "CopyDeviceToDevice": ("d2d", "p2p"),
+                    "CopyHostToHost": ("h2h",)}
+        told = {row["direction"]: (row["copies"], row["moved_bytes"]) for row in directions}
+        for direction, kinds in expected.items():
+            self.equal(f"copies: {direction}",
+                       (sum(totals[kind] for kind in kinds), sum(totals[f"{kind}_bytes"] for kind in kinds)),
+                       told.get(direction, (0, 0)))
 
     def views(self, rpd, calls):
         """What the questions leave in the .rpd, as plain sqlite3 sees it."""

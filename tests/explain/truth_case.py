@@ -103,12 +103,12 @@ class Case:
             raise RuntimeError(f"{command}: no end within {timeout} s\n{out}{err}")
         return child.returncode, out, err
 
-    def record(self, program, *arguments, gpu="rx6800xt", run=(), code=0, interrupt_after=None):
+    def record(self, program, *arguments, gpu="rx6800xt", run=(), code=0, interrupt_after=None, timeout=TIMEOUT_S):
         """Records a program. run: options of `rochound run`; code: the exit code to expect, None for any."""
         self.recordings += 1
         trace = self.folder / f"{self.name}-{self.recordings}.rpd"
         outcome = self.rochound("softgpu", "--gpu", gpu, "--", self.options.rochound, "run", *run, "-o", trace, "--",
-                                self.program(program), *arguments, interrupt_after=interrupt_after)
+                                self.program(program), *arguments, timeout=timeout, interrupt_after=interrupt_after)
         if code is not None and outcome[0] != code:
             raise RuntimeError(f"{program} {arguments}: exit code {outcome[0]}\n{outcome[1]}{outcome[2]}")
         return Recording(self, trace, outcome)

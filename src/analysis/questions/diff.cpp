@@ -18,6 +18,8 @@ namespace {
 using store::duck::Rows;
 
 constexpr double kSignificant = 0.01;
+constexpr double kSmallestPercent = 1;  // a change below this is none, however sure it is
+constexpr double kSamePercent = 5;      // `same`: a change of more than this can be excluded
 
 // What is compared: a name, and what tells rows of one name apart.
 struct Group {
@@ -28,13 +30,26 @@ struct Group {
 };
 
 using Key = std::vector<std::string>;
+
+// The runs of a side in which the row occurs: the calls of each.
+using Runs = std::vector<Sample>;
 struct Pair {
-  Sample before, after;
+  Runs before, after;
+};
+using Pairs = std::map<Key, Pair>;
+
+// The sources of a side.
+struct Side {
+  Runs Pair::* runs;
+  size_t first, end;
+
+  size_t count() const { return end - first; }
 };
 
+std::string SchemaOf(size_t source) { return "source" + std::to_string(source); }
+
 base::Result<void> Read(store::duck::Connection& connection, const Group& group,
-                        const std::string& schema, Sample Pair::* side,
-                        std::map<Key, Pair>& pairs) {
+                        const std::string& schema, Runs Pair::* side, Pairs& pairs) {
   std::string keys, from = group.sql;
   for (const std::string& key : group.keys) keys += key + ", ";
   for (size_t at = 0; (at = from.find('@', at)) != std::string::npos; at += schema.size())
@@ -48,45 +63,73 @@ base::Result<void> Read(store::duck::Connection& connection, const Group& group,
     Key key;
     for (size_t i = 0; i < group.keys.size(); ++i) key.emplace_back(rows.Text(i));
     const size_t first = group.keys.size();
-    pairs[key].*side = {rows.Int(first), rows.Real(first + 1), rows.Real(first + 2)};
+    (pairs[key].*side).push_back({rows.Int(first), rows.Real(first + 1), rows.Real(first + 2)});
   }
 }
 
-std::string Verdict(const Pair& pair, double p) {
-  if (pair.before.count == 0) return "new";
-  if (pair.after.count == 0) return "gone";
-  if (p > kSignificant) return "same";
-  return pair.after.mean > pair.before.mean ? "slower" : "faster";
+double TotalOf(const Runs& runs) {
+  double total = 0;
+  for (const Sample& run : runs) total += run.mean * static_cast<double>(run.count);
+  return total;
 }
 
-Table Compared(const Group& group, const std::map<Key, Pair>& pairs, uint64_t limit) {
+int64_t CallsOf(const Runs& runs) {
+  int64_t calls = 0;
+  for (const Sample& run : runs) calls += run.count;
+  return calls;
+}
+
+std::string Verdict(const Pair& pair, const Change& change, double p) {
+  if (pair.before.empty()) return "new";
+  if (pair.after.empty()) return "gone";
+  if (!change.known) return "not known";
+  const double percent = 100 * change.by;
+  if (p <= kSignificant && std::fabs(percent) >= kSmallestPercent)
+    return percent > 0 ? "slower" : "faster";
+  const bool small = 100 * change.low > -kSamePercent && 100 * change.high < kSamePercent;
+  return small ? "same" : "unclear";
+}
+
+Table Compared(const Group& group, const Pairs& pairs, const Side& before, const Side& after,
+               uint64_t limit) {
+  std::vector<Change> changes;
   std::vector<double> p;
-  for (const auto& [key, pair] : pairs) p.push_back(WelchP(pair.before, pair.after));
+  for (const auto& [key, pair] : pairs) {
+    changes.push_back(ChangeBetween(pair.before, pair.after));
+    if (changes.back().known) p.push_back(changes.back().p);
+  }
   const std::vector<double> adjusted = HolmAdjusted(p);
 
   struct Line {
-    double change;  // of the total
+    double change;  // of a run's total
     std::vector<Value> row;
   };
   std::vector<Line> lines;
-  size_t index = 0;
+  size_t index = 0, tested = 0;
   for (const auto& [key, pair] : pairs) {
-    const double probability = adjusted[index++];
-    const double before = pair.before.mean * static_cast<double>(pair.before.count);
-    const double after = pair.after.mean * static_cast<double>(pair.after.count);
-    const bool both = pair.before.count > 0 && pair.after.count > 0;
-    Line line{after - before, {}};
+    const Change& change = changes[index++];
+    const double probability = change.known ? adjusted[tested++] : 1;
+    const double in_all = TotalOf(pair.after) / static_cast<double>(after.count()) -
+                          TotalOf(pair.before) / static_cast<double>(before.count());
+    Line line{in_all, {}};
+    const auto mean = [](const Runs& runs) { return runs.empty() ? Value() : Value(MeanOf(runs)); };
+    const auto percent = [](bool known, double by) { return known ? Value(100 * by) : Value(); };
+    const auto calls = [](const Runs& runs, const Side& side) {
+      return Value(static_cast<int64_t>(
+          std::llround(static_cast<double>(CallsOf(runs)) / static_cast<double>(side.count()))));
+    };
     for (const std::string& part : key) line.row.emplace_back(part);
-    line.row.emplace_back(pair.before.count);
-    line.row.emplace_back(pair.after.count);
-    line.row.push_back(pair.before.count > 0 ? Value(pair.before.mean) : Value());
-    line.row.push_back(pair.after.count > 0 ? Value(pair.after.mean) : Value());
-    line.row.push_back(both && pair.before.mean > 0
-                           ? Value(100 * (pair.after.mean / pair.before.mean - 1))
-                           : Value());
-    line.row.emplace_back(static_cast<int64_t>(std::llround(after - before)));
-    line.row.push_back(both ? Value(probability) : Value());
-    line.row.emplace_back(Verdict(pair, probability));
+    line.row.push_back(calls(pair.before, before));
+    line.row.push_back(calls(pair.after, after));
+    line.row.push_back(mean(pair.before));
+    line.row.push_back(mean(pair.after));
+    line.row.push_back(
+        percent(!pair.before.empty() && !pair.after.empty() && MeanOf(pair.before) > 0, change.by));
+    line.row.push_back(percent(change.known, change.low));
+    line.row.push_back(percent(change.known, change.high));
+    line.row.emplace_back(static_cast<int64_t>(std::llround(in_all)));
+    line.row.push_back(change.known ? Value(probability) : Value());
+    line.row.emplace_back(Verdict(pair, change, probability));
     lines.push_back(std::move(line));
   }
   std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
@@ -96,7 +139,7 @@ Table Compared(const Group& group, const std::map<Key, Pair>& pairs, uint64_t li
   Table table{group.id, group.title, {}, {}, 0};
   for (const std::string& key : group.keys) table.columns.push_back(MakeColumn(key, false));
   for (const char* name : {"calls_before", "calls_after", "mean_before_ns", "mean_after_ns",
-                           "change_percent", "total_change_ns", "p"})
+                           "change_percent", "low_percent", "high_percent", "total_change_ns", "p"})
     table.columns.push_back(MakeColumn(name, true));
   table.columns.push_back(MakeColumn("verdict", false));
   for (Line& line : lines) {
@@ -107,14 +150,6 @@ Table Compared(const Group& group, const std::map<Key, Pair>& pairs, uint64_t li
     table.rows.push_back(std::move(line.row));
   }
   return table;
-}
-
-base::Result<Table> Compare(store::duck::Connection& connection, const Group& group,
-                            uint64_t limit) {
-  std::map<Key, Pair> pairs;
-  ROCHOUND_CHECK(Read(connection, group, "source0", &Pair::before, pairs));
-  ROCHOUND_CHECK(Read(connection, group, "source1", &Pair::after, pairs));
-  return Compared(group, pairs, limit);
 }
 
 // `step 7` and `step 8` are the same range in two runs; hipMemcpy2D keeps its digit.
@@ -134,7 +169,7 @@ std::string WithoutNumbers(const std::string& name) {
 
 // What each path of calls spent itself, that is without what it called.
 base::Result<void> ReadStacks(store::duck::Connection& connection, const std::string& schema,
-                              Sample Pair::* side, std::map<Key, Pair>& pairs) {
+                              Runs Pair::* side, Pairs& pairs) {
   ROCHOUND_CHECK(connection.Run("SET schema = " + store::duck::Literal(schema)));
   auto loaded = LoadCallStacks(connection);
   ROCHOUND_CHECK(connection.Run("SET schema = 'main'"));
@@ -163,7 +198,7 @@ base::Result<void> ReadStacks(store::duck::Connection& connection, const std::st
     const double mean = sum.ns / count;
     const double variance =
         sum.calls > 1 ? std::max(0.0, (sum.squares - sum.ns * mean) / (count - 1)) : 0;
-    pairs[{path}].*side = {sum.calls, mean, variance};
+    (pairs[{path}].*side).push_back({sum.calls, mean, variance});
   }
   return {};
 }
@@ -199,28 +234,71 @@ std::vector<Group> Groups() {
   };
 }
 
+// What the whole comes to, in a sentence or two.
+std::vector<std::string> Summary(const Table& kernels, const Side& before, const Side& after) {
+  const auto runs = [](size_t count) {
+    return std::to_string(count) + (count == 1 ? " run" : " runs");
+  };
+  const std::string sides = runs(before.count()) + " before, " + runs(after.count()) + " after. ";
+  if (before.count() + after.count() < 3) {
+    return {sides +
+            "Times differ from run to run, and one run does not tell by how much: whether a change "
+            "comes from the program or from the run cannot be known. Record each side at least "
+            "three times (five find smaller changes): rochound explain diff a1.rpd a2.rpd a3.rpd "
+            "--against b1.rpd b2.rpd b3.rpd"};
+  }
+  std::map<std::string, std::vector<std::string>> names;
+  for (const std::vector<Value>& row : kernels.rows)
+    names[std::get<std::string>(row.back())].push_back(std::get<std::string>(row.front()));
+  const auto list = [&](const char* verdict) {
+    const std::vector<std::string>& found = names[verdict];
+    constexpr size_t kMostNamed = 3;
+    std::string text;
+    for (size_t i = 0; i < std::min(found.size(), kMostNamed); ++i)
+      text += (text.empty() ? "" : ", ") + found[i];
+    if (found.size() > kMostNamed)
+      text += " and " + std::to_string(found.size() - kMostNamed) + " more";
+    return text.empty() ? std::string("none") : text;
+  };
+  return {
+      sides + "Slower kernels: " + list("slower") + ". Faster: " + list("faster") +
+          ". Not clear: " + list("unclear") + ".",
+      "Ordered by what the change costs in a run. The change lies between low and high with 95% "
+      "confidence, by how much the runs of a side differ. p: how likely such a difference is "
+      "by chance, corrected for the number of rows; slower and faster mean p below 0.01. same: "
+      "at most 5% of change. unclear: more runs would tell."};
+}
+
 }  // namespace
 
 base::Result<Answer> AskDiff(store::TraceDatabase& trace, const AskOptions& options) {
-  if (trace.sources().size() != 2) {
+  const size_t sources = trace.sources().size();
+  size_t before_count = options.before_count;
+  if (before_count == 0 && sources == 2) before_count = 1;
+  if (before_count == 0 || before_count >= sources) {
     return base::Error{
-        "two traces are compared, the one before and the one after: rochound explain diff "
-        "before.rpd after.rpd; merge traces of several ranks first"};
+        "two traces are compared, or several runs of each side: rochound explain diff before.rpd "
+        "after.rpd, or rochound explain diff a1.rpd a2.rpd a3.rpd --against b1.rpd b2.rpd b3.rpd; "
+        "merge traces of several ranks first"};
   }
+  const Side before{&Pair::before, 0, before_count}, after{&Pair::after, before_count, sources};
   Answer answer;
-  answer.notes = {
-      "Ordered by what the change costs in all. p: how likely such a difference is by chance "
-      "(Welch's test, corrected for the number of rows); slower and faster mean p below 0.01."};
   for (const Group& group : Groups()) {
-    ROCHOUND_TRY(Table table, Compare(trace.connection(), group, options.limit));
-    answer.tables.push_back(std::move(table));
+    Pairs pairs;
+    for (const Side& side : {before, after})
+      for (size_t source = side.first; source < side.end; ++source)
+        ROCHOUND_CHECK(Read(trace.connection(), group, SchemaOf(source), side.runs, pairs));
+    if (answer.tables.empty())
+      answer.notes = Summary(Compared(group, pairs, before, after, 0), before, after);
+    answer.tables.push_back(Compared(group, pairs, before, after, options.limit));
   }
-  std::map<Key, Pair> stacks;
-  ROCHOUND_CHECK(ReadStacks(trace.connection(), "source0", &Pair::before, stacks));
-  ROCHOUND_CHECK(ReadStacks(trace.connection(), "source1", &Pair::after, stacks));
+  Pairs stacks;
+  for (const Side& side : {before, after})
+    for (size_t source = side.first; source < side.end; ++source)
+      ROCHOUND_CHECK(ReadStacks(trace.connection(), SchemaOf(source), side.runs, stacks));
   answer.tables.push_back(Compared(
       {"stacks", "Call stacks, by the time that each call on them spent itself", {"path"}, ""},
-      stacks, options.limit));
+      stacks, before, after, options.limit));
   return answer;
 }
 
