@@ -609,12 +609,13 @@ TEST_F(DiffTest, FiguresAreOfARun) {
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(lines[0],
             "kernel calls_before calls_after mean_before_ns mean_after_ns change_percent "
-            "low_percent high_percent total_change_ns p verdict");
+            "low_percent high_percent fastest_change_percent total_change_ns p verdict");
   // The runs' means are 100.5, 101.5, 102.5 and 100 more: 2.776 * sqrt(1 * 2/3) = 2.27 either way.
-  EXPECT_TRUE(lines[1].starts_with("Add 4 4 101.5 201.5 98.5222 96.2887 100.756 400 ")) << lines[1];
+  EXPECT_TRUE(lines[1].starts_with("Add 4 4 101.5 201.5 98.5222 96.2887 100.756 99.0099 400 "))
+      << lines[1];
   EXPECT_TRUE(lines[1].ends_with(" slower")) << lines[1];
-  EXPECT_EQ(lines[2], "New 0 1 - 9 - - - 9 - new");
-  EXPECT_EQ(lines[3], "Same 4 4 500 500 0 0 0 0 1 same");
+  EXPECT_EQ(lines[2], "New 0 1 - 9 - - - - 9 - new");
+  EXPECT_EQ(lines[3], "Same 4 4 500 500 0 0 0 0 0 1 same");
   EXPECT_TRUE(answer.value().notes[0].starts_with(
       "3 runs before, 3 runs after. Slower kernels: Add. Faster: none. Not clear: none."))
       << answer.value().notes[0];
@@ -644,7 +645,7 @@ TEST_F(DiffTest, ComparesCallStacksOfNumberedRanges) {
   EXPECT_TRUE(lines[1].ends_with(" faster")) << lines[1];
   EXPECT_TRUE(lines[2].starts_with("step # > hipMemcpy2D 10 10 51 151 196.078 ")) << lines[2];
   EXPECT_TRUE(lines[2].ends_with(" slower")) << lines[2];
-  EXPECT_EQ(lines[3], "hipFree 0 1 - 1 - - - 1 - new");
+  EXPECT_EQ(lines[3], "hipFree 0 1 - 1 - - - - 1 - new");
 }
 
 TEST_F(DiffTest, NeedsTwoSides) {
@@ -674,16 +675,17 @@ TEST(StatisticsTest, QuantileIsTheOtherWayRound) {
 
 TEST(StatisticsTest, ARunIsOneObservation) {
   // Ten thousand calls whose means differ beyond doubt, in one run each.
-  EXPECT_FALSE(ChangeBetween({{10000, 100, 1}}, {{10000, 120, 1}}).known);
+  EXPECT_FALSE(ChangeOfMeans({{10000, 100, 1, 90}}, {{10000, 120, 1, 90}}).known);
   // Three runs each that differ as much among themselves.
-  const std::vector<Sample> before = {{10000, 100, 1}, {10000, 120, 1}, {10000, 110, 1}};
-  const std::vector<Sample> after = {{10000, 120, 1}, {10000, 130, 1}, {10000, 110, 1}};
-  EXPECT_GT(ChangeBetween(before, after).p, 0.2);
+  const std::vector<Sample> before = {
+      {10000, 100, 1, 90}, {10000, 120, 1, 90}, {10000, 110, 1, 90}};
+  const std::vector<Sample> after = {{10000, 120, 1, 90}, {10000, 130, 1, 90}, {10000, 110, 1, 90}};
+  EXPECT_GT(ChangeOfMeans(before, after).p, 0.2);
   // Runs that agree by chance, closer than their few calls allow.
-  const std::vector<Sample> lucky = {{4, 100, 400}, {4, 100, 400}, {4, 100, 400}};
-  const std::vector<Sample> also = {{4, 110, 400}, {4, 110, 400}, {4, 110, 400}};
-  EXPECT_GT(ChangeBetween(lucky, also).p, 0.1);
-  EXPECT_TRUE(ChangeBetween(lucky, also).known);
+  const std::vector<Sample> lucky = {{4, 100, 400, 90}, {4, 100, 400, 90}, {4, 100, 400, 90}};
+  const std::vector<Sample> also = {{4, 110, 400, 90}, {4, 110, 400, 90}, {4, 110, 400, 90}};
+  EXPECT_GT(ChangeOfMeans(lucky, also).p, 0.1);
+  EXPECT_TRUE(ChangeOfMeans(lucky, also).known);
 }
 
 // What a run's calls come to: kernels vary from call to call, and together from run to run.
@@ -692,7 +694,7 @@ std::vector<Sample> RunsOf(double mean, size_t runs, double run_to_run, std::mt1
   std::vector<Sample> samples;
   for (size_t i = 0; i < runs; ++i) {
     const double of_run = mean * run(random);
-    samples.push_back({30, of_run * calls(random), 0.0025 * of_run * of_run});
+    samples.push_back({30, of_run * calls(random), 0.0025 * of_run * of_run, 0.9 * of_run});
   }
   return samples;
 }
@@ -704,7 +706,7 @@ TEST(StatisticsTest, ChanceIsTakenForAChangeAsOftenAsPSays) {
     int below = 0;
     for (int i = 0; i < kPairs; ++i)
       below +=
-          ChangeBetween(RunsOf(100, runs, 0.04, random), RunsOf(100, runs, 0.04, random)).p < 0.01;
+          ChangeOfMeans(RunsOf(100, runs, 0.04, random), RunsOf(100, runs, 0.04, random)).p < 0.01;
     EXPECT_LT(below, kPairs * 2 / 100) << runs << " runs";  // 50 are to be expected
   }
 }
@@ -714,11 +716,24 @@ TEST(StatisticsTest, TwentyPercentAreFound) {
   constexpr int kPairs = 1000, kRows = 50;  // rows of the table, for which p is corrected
   int found = 0;
   for (int i = 0; i < kPairs; ++i) {
-    const Change change = ChangeBetween(RunsOf(100, 5, 0.03, random), RunsOf(120, 5, 0.03, random));
+    const Change change = ChangeOfMeans(RunsOf(100, 5, 0.03, random), RunsOf(120, 5, 0.03, random));
     found += change.p * kRows < 0.01;
     EXPECT_NEAR(change.by, 0.2, 0.12);
   }
   EXPECT_GT(found, kPairs * 90 / 100);
+}
+
+TEST(StatisticsTest, FastestCallsTellWhereOthersAreDisturbed) {
+  // Means of a busy machine, and fastest calls that it left alone.
+  const std::vector<Sample> before = {{40, 300, 1e4, 100}, {40, 150, 1e4, 101}, {40, 500, 1e4, 99}};
+  const std::vector<Sample> after = {{40, 250, 1e4, 200}, {40, 600, 1e4, 202}, {40, 180, 1e4, 201}};
+  EXPECT_GT(ChangeOfMeans(before, after).p, 0.5);
+  EXPECT_LT(ChangeOfFastest(before, after).p, 0.001);
+  EXPECT_NEAR(ChangeOfFastest(before, after).by, 1.01, 1e-9);
+  // Fastest calls that differ by a tick of the clock do not differ.
+  const std::vector<Sample> tick = {{40, 300, 1e4, 100}, {40, 300, 1e4, 100}};
+  const std::vector<Sample> other = {{40, 300, 1e4, 110}, {40, 300, 1e4, 110}};
+  EXPECT_GT(ChangeOfFastest(tick, other).p, 0.1);
 }
 
 TEST(StatisticsTest, AboveZeroByMeanOrBySign) {

@@ -65,25 +65,26 @@ double MeanOf(const std::vector<Sample>& runs) {
   return runs.empty() ? 0 : sum / static_cast<double>(runs.size());
 }
 
-Change ChangeBetween(const std::vector<Sample>& before, const std::vector<Sample>& after) {
+namespace {
+
+double MeanOfValues(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// One value per run. least_variance: what is not known of a value, whatever the others are.
+Change ChangeOf(const std::vector<double>& before, const std::vector<double>& after,
+                double least_variance) {
   Change change;
   if (before.empty() || after.empty()) return change;
-  const double mean_before = MeanOf(before), mean_after = MeanOf(after);
+  const double mean_before = MeanOfValues(before), mean_after = MeanOfValues(after);
   if (mean_before > 0) change.by = mean_after / mean_before - 1;
   const size_t runs = before.size() + after.size();
   if (runs < 3) return change;
-  double squares = 0, within = 0;
-  const auto add = [&](const std::vector<Sample>& side, double mean) {
-    for (const Sample& run : side) {
-      squares += (run.mean - mean) * (run.mean - mean);
-      within += run.variance / static_cast<double>(run.count);
-    }
-  };
-  add(before, mean_before);
-  add(after, mean_after);
+  double squares = 0;
+  for (const double value : before) squares += (value - mean_before) * (value - mean_before);
+  for (const double value : after) squares += (value - mean_after) * (value - mean_after);
   const auto degrees = static_cast<double>(runs - 2);
-  // A few runs can agree by chance, but not better than their own calls allow.
-  const double variance = std::max(squares / degrees, within / static_cast<double>(runs));
+  const double variance = std::max(squares / degrees, least_variance);
   const double error = std::sqrt(
       variance * (1 / static_cast<double>(before.size()) + 1 / static_cast<double>(after.size())));
   const double difference = mean_after - mean_before;
@@ -95,6 +96,31 @@ Change ChangeBetween(const std::vector<Sample>& before, const std::vector<Sample
     change.high = (difference + room) / mean_before;
   }
   return change;
+}
+
+std::vector<double> Each(const std::vector<Sample>& runs, double Sample::* what) {
+  std::vector<double> values;
+  for (const Sample& run : runs) values.push_back(run.*what);
+  return values;
+}
+
+}  // namespace
+
+Change ChangeOfMeans(const std::vector<Sample>& before, const std::vector<Sample>& after) {
+  // A few runs can agree by chance, but not better than their own calls allow.
+  double within = 0;
+  for (const std::vector<Sample>* const side : {&before, &after})
+    for (const Sample& run : *side) within += run.variance / static_cast<double>(run.count);
+  return ChangeOf(Each(before, &Sample::mean), Each(after, &Sample::mean),
+                  within / static_cast<double>(std::max<size_t>(before.size() + after.size(), 1)));
+}
+
+Change ChangeOfFastest(const std::vector<Sample>& before, const std::vector<Sample>& after) {
+  constexpr double kTickNs = 10;  // of most GPUs' clocks
+  for (const std::vector<Sample>* const side : {&before, &after})
+    for (const Sample& run : *side)
+      if (run.fastest <= 0) return {};
+  return ChangeOf(Each(before, &Sample::fastest), Each(after, &Sample::fastest), kTickNs * kTickNs);
 }
 
 double AreAboveZeroP(const std::vector<double>& values) {

@@ -13,6 +13,7 @@ struct Sample {
   int64_t count = 0;
   double mean = 0;
   double variance = 0;  // of the sample: divided by count - 1
+  double fastest = 0;   // 0: not known
 };
 
 // The mean of the runs' means: each run counts once.
@@ -26,10 +27,12 @@ struct Change {
   double p = 1;              // how likely a difference like this is if nothing changed
 };
 
-// Student's test on the means of runs. A run is one observation, however many calls it made: calls
-// of a run share its clocks, its memory layout and what else the machine did. Needs three runs in
-// all and one on each side.
-Change ChangeBetween(const std::vector<Sample>& before, const std::vector<Sample>& after);
+// Student's test on the means of runs, or on their fastest calls: where other work on the machine
+// disturbs calls, it makes them longer, and the fastest is the one that it disturbed least. A run
+// is one observation, however many calls it made: calls of a run share its clocks, its memory
+// layout and what else the machine did. Needs three runs in all and one on each side.
+Change ChangeOfMeans(const std::vector<Sample>& before, const std::vector<Sample>& after);
+Change ChangeOfFastest(const std::vector<Sample>& before, const std::vector<Sample>& after);
 
 // Probability that Student's t with these degrees of freedom is at least |t| away from zero.
 double StudentTwoSided(double t, double degrees);

@@ -54,16 +54,19 @@ base::Result<void> Read(store::duck::Connection& connection, const Group& group,
   for (const std::string& key : group.keys) keys += key + ", ";
   for (size_t at = 0; (at = from.find('@', at)) != std::string::npos; at += schema.size())
     from.replace(at, 1, schema);
-  ROCHOUND_TRY(Rows rows, connection.Query("SELECT " + keys +
-                                           "count(*), avg(ns), coalesce(var_samp(ns), 0) FROM (" +
-                                           from + ") GROUP BY ALL"));
+  ROCHOUND_TRY(Rows rows,
+               connection.Query("SELECT " + keys +
+                                "count(*), avg(ns), coalesce(var_samp(ns), 0), min(ns) FROM (" +
+                                from + ") GROUP BY ALL"));
   while (true) {
     ROCHOUND_TRY(const bool any, rows.Next());
     if (!any) return {};
     Key key;
     for (size_t i = 0; i < group.keys.size(); ++i) key.emplace_back(rows.Text(i));
     const size_t first = group.keys.size();
-    (pairs[key].*side).push_back({rows.Int(first), rows.Real(first + 1), rows.Real(first + 2)});
+    (pairs[key].*side)
+        .push_back({rows.Int(first), rows.Real(first + 1), rows.Real(first + 2),
+                    static_cast<double>(rows.Int(first + 3))});
   }
 }
 
@@ -79,24 +82,40 @@ int64_t CallsOf(const Runs& runs) {
   return calls;
 }
 
-std::string Verdict(const Pair& pair, const Change& change, double p) {
+// What happened to a row: to its calls on the average, and to its fastest ones.
+struct Changes {
+  Change means, fastest;
+
+  // The one that is surer.
+  const Change& Surer() const { return fastest.known && fastest.p < means.p ? fastest : means; }
+  // There were two tests to choose from.
+  double P() const { return fastest.known ? std::min(1.0, 2 * Surer().p) : means.p; }
+  bool Contradict() const {
+    return fastest.known && means.by * fastest.by < 0 &&
+           std::max(means.p, fastest.p) <= kSignificant;
+  }
+};
+
+std::string Verdict(const Pair& pair, const Changes& changes, double p) {
   if (pair.before.empty()) return "new";
   if (pair.after.empty()) return "gone";
-  if (!change.known) return "not known";
-  const double percent = 100 * change.by;
-  if (p <= kSignificant && std::fabs(percent) >= kSmallestPercent)
+  if (!changes.means.known) return "not known";
+  const double percent = 100 * changes.Surer().by;
+  if (p <= kSignificant && std::fabs(percent) >= kSmallestPercent && !changes.Contradict())
     return percent > 0 ? "slower" : "faster";
-  const bool small = 100 * change.low > -kSamePercent && 100 * change.high < kSamePercent;
+  const Change& means = changes.means;
+  const bool small = 100 * means.low > -kSamePercent && 100 * means.high < kSamePercent;
   return small ? "same" : "unclear";
 }
 
 Table Compared(const Group& group, const Pairs& pairs, const Side& before, const Side& after,
                uint64_t limit) {
-  std::vector<Change> changes;
+  std::vector<Changes> changes;
   std::vector<double> p;
   for (const auto& [key, pair] : pairs) {
-    changes.push_back(ChangeBetween(pair.before, pair.after));
-    if (changes.back().known) p.push_back(changes.back().p);
+    changes.push_back(
+        {ChangeOfMeans(pair.before, pair.after), ChangeOfFastest(pair.before, pair.after)});
+    if (changes.back().means.known) p.push_back(changes.back().P());
   }
   const std::vector<double> adjusted = HolmAdjusted(p);
 
@@ -107,7 +126,8 @@ Table Compared(const Group& group, const Pairs& pairs, const Side& before, const
   std::vector<Line> lines;
   size_t index = 0, tested = 0;
   for (const auto& [key, pair] : pairs) {
-    const Change& change = changes[index++];
+    const Changes& of_row = changes[index++];
+    const Change& change = of_row.means;
     const double probability = change.known ? adjusted[tested++] : 1;
     const double in_all = TotalOf(pair.after) / static_cast<double>(after.count()) -
                           TotalOf(pair.before) / static_cast<double>(before.count());
@@ -127,9 +147,10 @@ Table Compared(const Group& group, const Pairs& pairs, const Side& before, const
         percent(!pair.before.empty() && !pair.after.empty() && MeanOf(pair.before) > 0, change.by));
     line.row.push_back(percent(change.known, change.low));
     line.row.push_back(percent(change.known, change.high));
+    line.row.push_back(percent(of_row.fastest.known, of_row.fastest.by));
     line.row.emplace_back(static_cast<int64_t>(std::llround(in_all)));
     line.row.push_back(change.known ? Value(probability) : Value());
-    line.row.emplace_back(Verdict(pair, change, probability));
+    line.row.emplace_back(Verdict(pair, of_row, probability));
     lines.push_back(std::move(line));
   }
   std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
@@ -138,8 +159,9 @@ Table Compared(const Group& group, const Pairs& pairs, const Side& before, const
 
   Table table{group.id, group.title, {}, {}, 0};
   for (const std::string& key : group.keys) table.columns.push_back(MakeColumn(key, false));
-  for (const char* name : {"calls_before", "calls_after", "mean_before_ns", "mean_after_ns",
-                           "change_percent", "low_percent", "high_percent", "total_change_ns", "p"})
+  for (const char* name :
+       {"calls_before", "calls_after", "mean_before_ns", "mean_after_ns", "change_percent",
+        "low_percent", "high_percent", "fastest_change_percent", "total_change_ns", "p"})
     table.columns.push_back(MakeColumn(name, true));
   table.columns.push_back(MakeColumn("verdict", false));
   for (Line& line : lines) {
@@ -198,7 +220,7 @@ base::Result<void> ReadStacks(store::duck::Connection& connection, const std::st
     const double mean = sum.ns / count;
     const double variance =
         sum.calls > 1 ? std::max(0.0, (sum.squares - sum.ns * mean) / (count - 1)) : 0;
-    (pairs[{path}].*side).push_back({sum.calls, mean, variance});
+    (pairs[{path}].*side).push_back({sum.calls, mean, variance, 0});
   }
   return {};
 }
