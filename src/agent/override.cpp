@@ -38,19 +38,35 @@ void Say(const std::string& text) {
   static_cast<void>(written);  // nobody to tell
 }
 
+constexpr size_t kProductNameBytes = 64;  // HSA's own limit
+
+void CorrectNumber(const char* property, std::optional<uint32_t> wanted, uint32_t* number) {
+  if (!wanted || *number == *wanted) return;
+  Corrected("hsa_agent_get_info", property, std::to_string(*number), std::to_string(*wanted));
+  *number = *wanted;
+}
+
+// Sizes of memory stay what they are: HIP and others divide the GPU's memory by them.
 hsa_status_t AgentGetInfo(hsa_agent_t agent, hsa_agent_info_t what, void* value) {
   const hsa_status_t status = Real().core.hsa_agent_get_info_fn(agent, what, value);
-  const auto cu = TheOverrides().compute_units;
-  if (status != HSA_STATUS_SUCCESS || !cu || !IsGpu(AgentIndex(agent)) ||
-      static_cast<uint32_t>(what) != HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT)
-    return status;
-  auto* const count = static_cast<uint32_t*>(value);
-  if (*count == *cu) return status;
+  if (status != HSA_STATUS_SUCCESS || !IsGpu(AgentIndex(agent))) return status;
+  const Overrides& wanted = TheOverrides();
   Guarded("no memory for an override", [&] {
-    Corrected("hsa_agent_get_info", "COMPUTE_UNIT_COUNT", std::to_string(*count),
-              std::to_string(*cu));
+    switch (static_cast<uint32_t>(what)) {
+      case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT:
+        CorrectNumber("COMPUTE_UNIT_COUNT", wanted.compute_units, static_cast<uint32_t*>(value));
+        break;
+      case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY:
+        CorrectNumber("MAX_CLOCK_FREQUENCY", wanted.clock_mhz, static_cast<uint32_t*>(value));
+        break;
+      case HSA_AMD_AGENT_INFO_PRODUCT_NAME:
+        CorrectName("hsa_agent_get_info", "PRODUCT_NAME", static_cast<char*>(value),
+                    kProductNameBytes);
+        break;
+      default:
+        break;
+    }
   });
-  *count = *cu;
   return status;
 }
 
@@ -107,8 +123,28 @@ void Corrected(const char* function, const char* property, const std::string& fr
         property + " (--override).\n");
 }
 
+void CorrectName(const char* function, const char* property, char* name, size_t size) {
+  const auto& wanted = TheOverrides().name;
+  if (!wanted || name == nullptr || size == 0) return;
+  const std::string_view fits = std::string_view(*wanted).substr(0, size - 1);
+  const std::string now(name, strnlen(name, size));
+  if (now == fits) return;
+  Corrected(function, property, now, std::string(fits));
+  std::memset(name, 0, size);
+  fits.copy(name, fits.size());
+}
+
+void WarnThatHipIsNotCorrected() {
+  if (!TheOverrides().any()) return;
+  Say("rochound: --override: this HIP's answers cannot be corrected (it has no tables of "
+      "functions, "
+      "as HIP 5); only those of HSA are.\n");
+}
+
 void HookOverrides(CoreApiTable* core) {
-  if (TheOverrides().compute_units) core->hsa_agent_get_info_fn = AgentGetInfo;
+  const Overrides& wanted = TheOverrides();
+  if (wanted.compute_units || wanted.clock_mhz || wanted.name)
+    core->hsa_agent_get_info_fn = AgentGetInfo;
 }
 
 }  // namespace rochound::agent

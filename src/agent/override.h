@@ -9,6 +9,7 @@
 
 #include <hsa/hsa_api_trace.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,7 +37,13 @@ void PrepareOverrides();
 void Corrected(const char* function, const char* property, const std::string& from,
                const std::string& to);
 
-// HSA's own questions.
+// Changes a name of at most so many bytes, if one was asked for.
+void CorrectName(const char* function, const char* property, char* name, size_t size);
+
+// Called for a HIP whose answers stay as they are; says so if any were to be corrected.
+void WarnThatHipIsNotCorrected();
+
+// HSA's own questions: compute units, clock and name. Sizes of memory are left alone.
 void HookOverrides(CoreApiTable* core);
 
 }  // namespace rochound::agent

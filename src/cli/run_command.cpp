@@ -108,7 +108,8 @@ RunCommand::RunCommand(CLI::App& app)
   };
   text("-o,--output", output_, "FILE", "The trace (default: trace.rpd)");
   text("--log-dir", log_directory_, "FOLDER", "Keep the flight log, and keep it here");
-  subcommand_->add_flag("--hip,!--no-hip", recording_.hip, "Record HIP calls (default: yes)");
+  subcommand_->add_flag_callback(
+      "--no-hip", [this] { recording_.hip = false; }, "Do not record HIP calls");
   subcommand_->add_flag("--hsa", recording_.hsa, "Record HSA calls, too");
   subcommand_->add_flag("--stacks", recording_.stacks, "Record who called, for every call");
   text("--last", recording_.last, "30s|64MiB", "Keep only the last part of the run");
@@ -123,7 +124,8 @@ RunCommand::RunCommand(CLI::App& app)
   subcommand_->add_flag("--fault-bundle", recording_.fault_bundle,
                         "If a GPU fails, capture the launch, as far as its memory can be read");
   text("--override", recording_.overrides, "cu=72,...",
-       "Correct what HIP and HSA say about GPUs: cu, clock (MHz), memory (GiB), name");
+       "Correct what HIP says about GPUs: cu, clock (MHz), memory (GiB), name; and HSA, but for "
+       "memory");
   text("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
   subcommand_->add_flag("--log-only", log_only_, "Leave the flight log as it is; make no trace");
   subcommand_->add_flag("-q,--quiet", quiet_, "No summary");
@@ -142,6 +144,8 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
   if (!IsOverrides(recording_.overrides))
     return fmt::format("--override: '{}' is not made of cu=N, clock=MHZ, memory=GIB, name=TEXT",
                        recording_.overrides);
+  if (!recording_.overrides.empty() && !recording_.hip)
+    return "--override corrects HIP's calls, which --no-hip leaves alone; leave one of them out";
   for (const auto& [name, value] :
        {std::pair("--delay", &recording_.delay), std::pair("--duration", &recording_.duration)}) {
     if (!value->empty() && !IsTime(*value))

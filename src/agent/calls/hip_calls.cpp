@@ -14,6 +14,7 @@
 #include "agent/calls/hip_tables.h"
 #include "agent/calls/hip_tracer.h"
 #include "agent/calls/libraries.h"
+#include "agent/override.h"
 #include "agent/session.h"
 #include "base/clock.h"
 
@@ -120,6 +121,8 @@ bool AttachHip(const std::vector<Library>& libraries) {
     const TracerKind tracer = AttachHipTracer(handle);
     if (tables && tracer != TracerKind::kNone)
       tracer_ends_ns = base::ClockNs(CLOCK_MONOTONIC) + kTracerLivesNs;
+    if (!tables && !(tracer == TracerKind::kFull && CorrectsTracedAnswers()))
+      WarnThatHipIsNotCorrected();
     AddInfo("hip_library", library.path);
     AddInfo("hip_calls", Describe(tables, tracer));
     changed = true;

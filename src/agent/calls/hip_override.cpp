@@ -4,7 +4,6 @@
 // First, for the types that the next one uses without including them.
 #include <hip/amd_detail/hip_prof_str.h>
 
-#include <cstring>
 #include <hip/amd_detail/hip_api_trace.hpp>
 #include <string>
 
@@ -33,11 +32,7 @@ void CorrectProperties(const char* function, Properties* properties) {
     Correct(function, "clockRate", &properties->clockRate, *wanted.clock_mhz * 1000);
   if (wanted.memory_bytes)
     Correct(function, "totalGlobalMem", &properties->totalGlobalMem, *wanted.memory_bytes);
-  if (wanted.name && *wanted.name != properties->name) {
-    Corrected(function, "name", properties->name, *wanted.name);
-    std::memset(properties->name, 0, sizeof properties->name);
-    wanted.name->copy(properties->name, sizeof properties->name - 1);
-  }
+  CorrectName(function, "name", properties->name, sizeof properties->name);
 }
 
 void CorrectAttribute(hipDeviceAttribute_t attribute, int* value) {
@@ -49,9 +44,20 @@ void CorrectAttribute(hipDeviceAttribute_t attribute, int* value) {
     Correct("hipDeviceGetAttribute", "ClockRate", value, *wanted.clock_mhz * 1000);
 }
 
+void CorrectTotal(size_t* bytes) {
+  if (bytes != nullptr && TheOverrides().memory_bytes)
+    Correct("hipDeviceTotalMem", "bytes", bytes, *TheOverrides().memory_bytes);
+}
+
+void CorrectDeviceName(char* name, int size) {
+  if (size > 0) CorrectName("hipDeviceGetName", "name", name, static_cast<size_t>(size));
+}
+
 decltype(HipDispatchTable::hipGetDevicePropertiesR0600_fn) next_properties = nullptr;
 decltype(HipDispatchTable::hipGetDevicePropertiesR0000_fn) next_old_properties = nullptr;
 decltype(HipDispatchTable::hipDeviceGetAttribute_fn) next_attribute = nullptr;
+decltype(HipDispatchTable::hipDeviceTotalMem_fn) next_total = nullptr;
+decltype(HipDispatchTable::hipDeviceGetName_fn) next_name = nullptr;
 
 hipError_t Properties(hipDeviceProp_tR0600* properties, int device) {
   const hipError_t result = next_properties(properties, device);
@@ -76,6 +82,19 @@ hipError_t Attribute(int* value, hipDeviceAttribute_t attribute, int device) {
   return result;
 }
 
+hipError_t Total(size_t* bytes, hipDevice_t device) {
+  const hipError_t result = next_total(bytes, device);
+  if (result == hipSuccess) Guarded("no memory for an override", [&] { CorrectTotal(bytes); });
+  return result;
+}
+
+hipError_t DeviceName(char* name, int size, hipDevice_t device) {
+  const hipError_t result = next_name(name, size, device);
+  if (result == hipSuccess)
+    Guarded("no memory for an override", [&] { CorrectDeviceName(name, size); });
+  return result;
+}
+
 template <typename Function>
 void Take(Function* entry, Function* next, Function ours) {
   Function const current = __atomic_load_n(entry, __ATOMIC_RELAXED);
@@ -96,6 +115,9 @@ void OverrideHipTable(void* table, bool (*has)(const char* function, const void*
     Take(&entries->hipGetDevicePropertiesR0000_fn, &next_old_properties, &OldProperties);
   if (has("hipDeviceGetAttribute", context))
     Take(&entries->hipDeviceGetAttribute_fn, &next_attribute, &Attribute);
+  if (has("hipDeviceTotalMem", context)) Take(&entries->hipDeviceTotalMem_fn, &next_total, &Total);
+  if (has("hipDeviceGetName", context))
+    Take(&entries->hipDeviceGetName_fn, &next_name, &DeviceName);
 }
 
 void OverrideTracedAnswer(uint32_t id, const hip_api_data_s& data) {
@@ -105,7 +127,12 @@ void OverrideTracedAnswer(uint32_t id, const hip_api_data_s& data) {
       CorrectProperties("hipGetDeviceProperties", data.args.hipGetDevicePropertiesR0600.prop);
     if (id == HIP_API_ID_hipDeviceGetAttribute)
       CorrectAttribute(data.args.hipDeviceGetAttribute.attr, data.args.hipDeviceGetAttribute.pi);
+    if (id == HIP_API_ID_hipDeviceTotalMem) CorrectTotal(data.args.hipDeviceTotalMem.bytes);
+    if (id == HIP_API_ID_hipDeviceGetName)
+      CorrectDeviceName(data.args.hipDeviceGetName.name, data.args.hipDeviceGetName.len);
   });
 }
+
+bool CorrectsTracedAnswers() { return true; }
 
 }  // namespace rochound::agent

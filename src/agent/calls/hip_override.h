@@ -17,4 +17,7 @@ void OverrideHipTable(void* table, bool (*has)(const char* function, const void*
 // A call that only the tracer saw: its answer stands in the program's memory already.
 void OverrideTracedAnswer(uint32_t id, const hip_api_data_s& data);
 
+// Whether that corrects anything with this HIP.
+bool CorrectsTracedAnswers();
+
 }  // namespace rochound::agent

@@ -15,5 +15,10 @@ int main() {
   int units = 0;
   HIP_CALL(hipDeviceGetAttribute(&units, hipDeviceAttributeMultiprocessorCount, 0));
   printf("attribute: %d units\n", units);
+  size_t bytes = 0;
+  char name[256] = {};
+  HIP_CALL(hipDeviceTotalMem(&bytes, 0));
+  HIP_CALL(hipDeviceGetName(name, sizeof name, 0));
+  printf("asked: %zu bytes, %s\n", bytes, name);
   return 0;
 }

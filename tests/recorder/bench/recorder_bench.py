@@ -71,7 +71,7 @@ def main():
     result = {}
     log = json.loads(run([BIN / "bench_recorder_log", "--json"], {}))
     result["a_recorded_call_over_bare_store"] = log
-    hip, stat = call_rates(options.gpu, options.rounds, ["--hip"])
+    hip, stat = call_rates(options.gpu, options.rounds, [])
     hsa, _ = call_rates(options.gpu, max(2, options.rounds // 2), ["--hsa", "--no-hip"])
     kernels, _ = call_rates(options.gpu, options.rounds, ["--no-hip"])
     hip_ratios, hsa_ratios = ratios(hip, "hip_"), ratios(hsa, "hsa_")
