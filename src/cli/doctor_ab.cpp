@@ -191,15 +191,14 @@ int DoctorAb::Run(const std::vector<std::string>& program) {
     rows.push_back(std::move(row));
   }
   const doctor::Conclusion conclusion = Conclude(rows);
-  std::vector<doctor::BootSuggestion> suggestions;
+  doctor::BootAdvice boot;
   if (conclusion == doctor::Conclusion::kNoneHelps && !machine.kfd.empty())
-    suggestions = BootSuggestions(machine);
+    boot = AdviseBootParameters(machine);
   if (json_) {
     using Json = nlohmann::ordered_json;
-    fmt::print("{}\n",
-               ToJson(rows, suggestions).dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", ToJson(rows, boot).dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
-    fmt::print("{}", ToText(rows, suggestions, TerminalWidth()));
+    fmt::print("{}", ToText(rows, boot, TerminalWidth()));
   }
   if (conclusion == doctor::Conclusion::kWorks) return kExitSuccess;
   return conclusion == doctor::Conclusion::kSomeHelp ? kExitSomeHelp : kExitNoneHelps;

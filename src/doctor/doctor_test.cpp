@@ -4,9 +4,15 @@
 // are judged in tests/doctor.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "base/files.h"
+#include "codeobj/target.h"
+#include "doctor/facts.h"
 #include "doctor/hardware.h"
 #include "doctor/outcome.h"
 #include "doctor/runtimes.h"
@@ -37,6 +43,55 @@ TEST(HardwareTest, TableFitsItself) {
   EXPECT_EQ(FindKnownGpu(0x73bf, 0xc1)->compute_units, 72u);
   EXPECT_EQ(FindKnownGpu(0x73bf, 0xc3)->compute_units, 60u);
   EXPECT_EQ(FindKnownGpu(0x73bf, 0x00), nullptr);
+}
+
+// The compiler's generic targets are made for GPUs with the same instructions.
+TEST(HardwareTest, SameInstructionsAsTheCompilerSays) {
+  using codeobj::ParseTarget;
+  for (const auto& [generic, first] :
+       {std::pair("gfx10-3-generic", "gfx1030"), std::pair("gfx11-generic", "gfx1100")}) {
+    codeobj::Target code = ParseTarget(generic).value();
+    code.generic_version = 255;
+    for (const KnownTarget& target : KnownTargets()) {
+      // gfx11-generic leaves out instructions for gfx115x, which gfx1100's own code has.
+      const bool same = RunsOn(code, ParseTarget(target.target).value()) &&
+                        target.architecture != std::string_view("RDNA 3.5");
+      EXPECT_EQ(same, target.target == std::string_view(first) ||
+                          target.nearest == std::string_view(first))
+          << target.target;
+    }
+  }
+}
+
+Machine MachineWithGrub(const base::TempDir& folder, const char* grub) {
+  std::filesystem::create_directories(folder.path() / "etc/default");
+  std::filesystem::create_directories(folder.path() / "proc");
+  EXPECT_TRUE(base::WriteFile(folder.path() / "proc/cmdline", "ro quiet\n").ok());
+  if (grub != nullptr) {
+    EXPECT_TRUE(base::WriteFile(folder.path() / "etc/default/grub", grub).ok());
+  }
+  Machine machine{Sysroot(folder.path())};
+  machine.kfd.resize(2);
+  return machine;
+}
+
+TEST(BootParameters, AreAllInTheLine) {
+  const auto folder = base::TempDir::Create(testing::TempDir(), "grub-").value();
+  const BootAdvice advice = AdviseBootParameters(
+      MachineWithGrub(folder, "GRUB_TIMEOUT=5\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash\"\n"));
+  ASSERT_EQ(advice.parameters.size(), 3u);
+  EXPECT_EQ(advice.grub_line,
+            "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash amdgpu.noretry=0 amdgpu.vm_fragment_size=9 "
+            "iommu=pt\"");
+  EXPECT_NE(ToText({}, advice, 80).find(advice.grub_line), std::string::npos);
+}
+
+TEST(BootParameters, AreNamedWithoutAGrub) {
+  const auto folder = base::TempDir::Create(testing::TempDir(), "grub-").value();
+  const BootAdvice advice = AdviseBootParameters(MachineWithGrub(folder, nullptr));
+  EXPECT_EQ(advice.grub_line, "");
+  EXPECT_NE(ToText({}, advice, 80).find("amdgpu.noretry=0 amdgpu.vm_fragment_size=9 iommu=pt\n"),
+            std::string::npos);
 }
 
 TEST(TopologyTest, NamesTargets) {

@@ -147,7 +147,7 @@ std::string ConclusionText(const std::vector<Row>& rows) {
          "doctor).";
 }
 
-Json ToJson(const std::vector<Row>& rows, const std::vector<BootSuggestion>& suggestions) {
+Json ToJson(const std::vector<Row>& rows, const BootAdvice& boot) {
   constexpr const char* kNames[] = {"works", "some-help", "none-helps"};
   Json json = {{"conclusion", kNames[static_cast<int>(Conclude(rows))]},
                {"text", ConclusionText(rows)},
@@ -168,14 +168,14 @@ Json ToJson(const std::vector<Row>& rows, const std::vector<BootSuggestion>& sug
                             {"attempts", attempts}});
   }
   json["boot_parameters"] = Json::array();
-  for (const BootSuggestion& one : suggestions)
+  for (const BootSuggestion& one : boot.parameters)
     json["boot_parameters"].push_back(
         {{"parameter", one.parameter}, {"about", one.about}, {"sure", one.sure}});
+  if (!boot.grub_line.empty()) json["grub_line"] = boot.grub_line;
   return json;
 }
 
-std::string ToText(const std::vector<Row>& rows, const std::vector<BootSuggestion>& suggestions,
-                   size_t width) {
+std::string ToText(const std::vector<Row>& rows, const BootAdvice& boot, size_t width) {
   size_t name = 7;
   size_t outcome = 7;
   for (const Row& row : rows) {
@@ -201,14 +201,20 @@ std::string ToText(const std::vector<Row>& rows, const std::vector<BootSuggestio
                         outcome, seconds, remark);
   }
   text += "\n" + ConclusionText(rows) + "\n";
-  if (suggestions.empty()) return text;
+  if (boot.parameters.empty()) return text;
   text += "\nNot tried, since they need a reboot; suggestions only:\n";
-  for (const BootSuggestion& one : suggestions)
+  std::string all;
+  for (const BootSuggestion& one : boot.parameters) {
     text += fmt::format("  {}: {}\n    How sure: {}\n", one.parameter, one.about, one.sure);
-  text += fmt::format(
-      "  The line in /etc/default/grub, then sudo update-grub and reboot:\n"
-      "    GRUB_CMDLINE_LINUX_DEFAULT=\"... {}\"\n",
-      suggestions[0].parameter);
+    all += " " + one.parameter;
+  }
+  text +=
+      boot.grub_line.empty()
+          ? fmt::format("  To add to the kernel's command line, in your boot loader:\n   {}\n", all)
+          : fmt::format(
+                "  The line in /etc/default/grub, then sudo update-grub and reboot:\n"
+                "    {}\n",
+                boot.grub_line);
   return text;
 }
 

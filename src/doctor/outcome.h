@@ -45,9 +45,7 @@ Conclusion Conclude(const std::vector<Row>& rows);
 // In words, with the command that keeps a setting.
 std::string ConclusionText(const std::vector<Row>& rows);
 
-nlohmann::ordered_json ToJson(const std::vector<Row>& rows,
-                              const std::vector<BootSuggestion>& suggestions);
-std::string ToText(const std::vector<Row>& rows, const std::vector<BootSuggestion>& suggestions,
-                   size_t width);
+nlohmann::ordered_json ToJson(const std::vector<Row>& rows, const BootAdvice& boot);
+std::string ToText(const std::vector<Row>& rows, const BootAdvice& boot, size_t width);
 
 }  // namespace rochound::doctor

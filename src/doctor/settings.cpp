@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -144,13 +145,29 @@ base::Result<std::vector<Setting>> ParseSettings(const std::string& text) {
   return settings;
 }
 
-std::vector<BootSuggestion> BootSuggestions(const Machine& machine) {
-  std::vector<BootSuggestion> suggestions;
+namespace {
+
+// What stands between the quotes of GRUB_CMDLINE_LINUX_DEFAULT now, in the last line that sets it.
+std::string GrubParameters(const std::string& file) {
+  static const std::regex kLine(R"(^\s*GRUB_CMDLINE_LINUX_DEFAULT=["']?([^"']*)["']?)");
+  std::string parameters;
+  std::istringstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, kLine)) parameters = match[1];
+  }
+  return parameters;
+}
+
+}  // namespace
+
+BootAdvice AdviseBootParameters(const Machine& machine) {
+  BootAdvice advice;
   const std::string command_line = machine.root.ReadLine("/proc/cmdline").value_or("");
   const auto add = [&](const char* parameter, const char* about, const char* sure) {
     const std::string name = std::string(parameter).substr(0, std::string(parameter).find('=') + 1);
     if (command_line.find(name) == std::string::npos)
-      suggestions.push_back({parameter, about, sure});
+      advice.parameters.push_back({parameter, about, sure});
   };
   add("amdgpu.noretry=0", "retries page faults of the GPU instead of failing at once",
       "not sure: users report that it helped on RDNA 1 and 2; we know of no explanation, and it "
@@ -163,7 +180,13 @@ std::vector<BootSuggestion> BootSuggestions(const Machine& machine) {
     add("iommu=pt", "lets the GPUs' accesses pass the IOMMU untranslated",
         "fairly sure where GPUs copy to each other: AMD's installation guide asks for it");
   }
-  return suggestions;
+  const auto grub = machine.root.Read("/etc/default/grub");
+  if (advice.parameters.empty() || !grub) return advice;
+  std::string all = GrubParameters(*grub);
+  for (const BootSuggestion& one : advice.parameters)
+    all += (all.empty() ? "" : " ") + one.parameter;
+  advice.grub_line = "GRUB_CMDLINE_LINUX_DEFAULT=\"" + all + "\"";
+  return advice;
 }
 
 }  // namespace rochound::doctor

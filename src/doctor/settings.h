@@ -39,6 +39,11 @@ struct BootSuggestion {
   std::string about;
   std::string sure;  // how sure we are
 };
-std::vector<BootSuggestion> BootSuggestions(const Machine& machine);
+struct BootAdvice {
+  std::vector<BootSuggestion> parameters;
+  // The line of /etc/default/grub with all of them added; empty where there is no such file.
+  std::string grub_line;
+};
+BootAdvice AdviseBootParameters(const Machine& machine);
 
 }  // namespace rochound::doctor
