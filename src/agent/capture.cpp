@@ -254,8 +254,7 @@ void ExplainMissingCapture() {
   const std::lock_guard lock(choosing);
   const Wish& wish = TheWish();
   if (wish.taken) return;
-  std::string reason = std::to_string(wish.dispatches) + " kernels were launched, " +
-                       std::to_string(wish.matches) + " of them matched.";
+  std::string reason = wish.choice->WhyNone(wish.dispatches, wish.matches);
   size_t named = 0;
   for (const auto& [id, kernel] : wish.kernels) {
     if (kernel.launches == 0) continue;

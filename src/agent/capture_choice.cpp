@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/count.h"
+
 namespace rochound::agent {
 namespace {
 
@@ -104,6 +106,16 @@ bool CaptureChoice::ShapeMatches(const hsa_kernel_dispatch_packet_t& packet) con
     if (workgroup_[i] != 0 && workgroup_[i] != workgroup[i]) return false;
   }
   return true;
+}
+
+std::string CaptureChoice::WhyNone(uint64_t launches, uint64_t matches) const {
+  const std::string all = base::Count(launches, "kernel was launched.", "kernels were launched.");
+  if (dispatch > launches) return "launch " + std::to_string(dispatch) + " did not come: " + all;
+  if (dispatch != 0)
+    return "launch " + std::to_string(dispatch) + " is of another kernel or shape: " + all;
+  if (matches == 0) return "no launch matched: " + all;
+  return "only " + base::Count(matches, "launch", "launches") + " matched, not " +
+         std::to_string(nth) + ": " + all;
 }
 
 }  // namespace rochound::agent

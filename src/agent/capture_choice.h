@@ -29,6 +29,8 @@ class CaptureChoice {
 
   bool NameMatches(const std::string& symbol) const;
   bool ShapeMatches(const hsa_kernel_dispatch_packet_t& packet) const;
+  // Why nothing was captured, after so many launches of which so many matched.
+  std::string WhyNone(uint64_t launches, uint64_t matches) const;
 
   std::string directory;
   std::string kernel;  // as it was written; empty: any

@@ -85,5 +85,16 @@ TEST(CaptureChoiceTest, WhatCannotBeUnderstoodIsNamed) {
   }
 }
 
+TEST(CaptureChoiceTest, SaysWhyNothingWasCaptured) {
+  std::string problem;
+  const auto tenth = Choice({{"DIR", "d"}, {"KERNEL", "add"}, {"NTH", "10"}}, &problem);
+  EXPECT_EQ(tenth->WhyNone(7, 3), "only 3 launches matched, not 10: 7 kernels were launched.");
+  EXPECT_EQ(tenth->WhyNone(1, 0), "no launch matched: 1 kernel was launched.");
+  const auto numbered = Choice({{"DIR", "d"}, {"KERNEL", "add"}, {"DISPATCH", "5"}}, &problem);
+  EXPECT_EQ(numbered->WhyNone(4, 4), "launch 5 did not come: 4 kernels were launched.");
+  EXPECT_EQ(numbered->WhyNone(9, 4),
+            "launch 5 is of another kernel or shape: 9 kernels were launched.");
+}
+
 }  // namespace
 }  // namespace rochound::agent

@@ -219,7 +219,7 @@ int CaptureCommand::Run(const std::vector<std::string>& program) {
   } else {
     const State outcome = Outcome(recording.log_directory);
     packed = Error(outcome.state == "failed"    ? "the launch was not captured: " + outcome.reason
-                   : outcome.state == "waiting" ? "no launch matched. " + outcome.reason
+                   : outcome.state == "waiting" ? outcome.reason
                    : IsLogFolder(recording.log_directory)
                        ? "the program ended before a launch was captured"
                        : WhyNothing(program, status));

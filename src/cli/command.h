@@ -19,13 +19,25 @@ class Command {
 
   bool Chosen() const { return subcommand_->parsed(); }
   std::string name() const { return subcommand_->get_name(); }
-  // For the end of --help.
-  virtual const char* examples() const = 0;
+  // What --help prints: about one action alone where the command line names one.
+  std::string Help(const CLI::App& app);
   // The exit code. program: what stood behind --.
   virtual int Run(const std::vector<std::string>& program) = 0;
 
  protected:
+  // One of the things that a command can do, named by its positional argument "action".
+  struct Action {
+    const char* name;
+    const char* usage;
+    const char* about;
+    std::vector<std::string> options;  // those that this action reads
+  };
+
   explicit Command(CLI::App* subcommand) : subcommand_(subcommand) {}
+
+  // For the end of --help.
+  virtual const char* examples() const = 0;
+  virtual std::vector<Action> actions() const { return {}; }
 
   // Says what is wrong with the command line; the exit code for it.
   int Usage(const std::string& problem) const;

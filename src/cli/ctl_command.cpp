@@ -89,6 +89,25 @@ processes answered, 1 some did not or there were none, 2 wrong usage.
 
 const char* CtlCommand::examples() const { return kExamples; }
 
+std::vector<Command::Action> CtlCommand::actions() const {
+  const std::vector<std::string> whom = {"pid", "--tree", "--all", "--json"};
+  const std::vector<std::string> dump = {"pid", "--tree", "--all", "--output", "--json"};
+  return {
+      {"list", "rochound ctl list [OPTIONS]", "List the programs that are being recorded.", whom},
+      {"status", "rochound ctl status [PID... | --tree PID | --all] [OPTIONS]",
+       "Say what recorders have written so far.", whom},
+      {"start", "rochound ctl start PID... | --tree PID | --all [OPTIONS]", "Record from now on.",
+       whom},
+      {"stop", "rochound ctl stop PID... | --tree PID | --all [OPTIONS]",
+       "Pause recording; start goes on in the same log.", whom},
+      {"flush", "rochound ctl flush PID... | --tree PID | --all [OPTIONS]",
+       "Bring finished GPU work into the log now.", whom},
+      {"dump", "rochound ctl dump PID... | --tree PID | --all [-o FILE] [OPTIONS]",
+       "Flush and say where the log is; with -o, make a trace of it while the program runs on.",
+       dump},
+  };
+}
+
 CtlCommand::CtlCommand(CLI::App& app)
     : Command(app.add_subcommand("ctl", "Start, stop and ask the recorders of running programs")) {
   UsageFormatter::Set(*subcommand_, "rochound ctl ACTION [PID... | --tree PID | --all] [OPTIONS]");

@@ -21,6 +21,7 @@ class CtlCommand final : public Command {
   explicit CtlCommand(CLI::App& app);
 
   const char* examples() const override;
+  std::vector<Action> actions() const override;
 
   // The exit code.
   int Run(const std::vector<std::string>& program) override;

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/count.h"
 #include "base/log.h"
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
@@ -22,6 +23,7 @@
 namespace rochound::cli {
 namespace {
 
+using base::Count;
 using nlohmann::ordered_json;
 using trace::DropReason;
 using trace::ProcessLog;
@@ -42,6 +44,8 @@ std::string Size(uint64_t bytes) {
   if (bytes < 10 * 1024 * 1024) return fmt::format("{} KiB", bytes / 1024);
   return fmt::format("{} MiB", bytes / (1024 * 1024));
 }
+
+std::string Records(uint64_t number) { return Count(number, "record", "records"); }
 
 uint64_t Lost(const ProcessLog& log) {
   uint64_t sum = log.unknown_reasons_dropped();
@@ -125,22 +129,24 @@ void PrintStat(const ProcessLog& log) {
   for (const std::string& problem : log.problems()) fmt::print("  ! {}\n", problem);
   for (const Reason& loss : kLosses) {
     if (log.Dropped(loss.reason) == 0) continue;
-    fmt::print("  ! {} records dropped: {}\n", log.Dropped(loss.reason), loss.words);
+    fmt::print("  ! {} dropped: {}\n", Records(log.Dropped(loss.reason)), loss.words);
   }
   if (log.unknown_reasons_dropped() != 0) {
-    fmt::print("  ! {} records dropped for reasons this rochound does not know\n",
-               log.unknown_reasons_dropped());
+    fmt::print("  ! {} dropped for reasons this rochound does not know\n",
+               Records(log.unknown_reasons_dropped()));
   }
   if (log.Dropped(DropReason::kRecycled) != 0) {
     fmt::print("  flight recorder: {} older records made room for later ones\n",
                log.Dropped(DropReason::kRecycled));
   }
   const uint64_t start_ns = log.first_ns() + static_cast<uint64_t>(log.realtime_offset_ns());
-  fmt::print("  {:.3f} s from {:%Y-%m-%d %H:%M:%S}, {} threads, {} kernels, {} queues\n",
+  fmt::print("  {:.3f} s from {:%Y-%m-%d %H:%M:%S}, {}, {}, {}\n",
              static_cast<double>(log.last_ns() - log.first_ns()) / 1e9,
-             fmt::gmtime(static_cast<time_t>(start_ns / 1000000000)), log.threads().size(),
-             log.kernels().size(), log.queues().size());
-  fmt::print("  {} records, {:.1f} bytes each; {} of records, {} on disk\n", log.records(),
+             fmt::gmtime(static_cast<time_t>(start_ns / 1000000000)),
+             Count(log.threads().size(), "thread", "threads"),
+             Count(log.kernels().size(), "kernel", "kernels"),
+             Count(log.queues().size(), "queue", "queues"));
+  fmt::print("  {}, {:.1f} bytes each; {} of records, {} on disk\n", Records(log.records()),
              BytesPerRecord(log), Size(log.record_bytes()), Size(log.file_bytes()));
   fmt::print("  {:<14} {:>12} {:>12}\n", "RECORD", "COUNT", "BYTES");
   for (const auto& [name, count] : Counts(log)) {
@@ -160,6 +166,7 @@ Actions:
   stat      what is in a run's log: records by kind, threads, time, what was
             dropped and which calls had not returned when a process was killed
   dump      every record, one per line; --json: one JSON object per line
+  recover   the trace of a run that was killed, or whose trace was not made
   describe  the record kinds and their fields (no folder needed)
 
 Examples:
@@ -177,6 +184,24 @@ wrong usage, 125 the log cannot be read.
 )";
 
 const char* LogCommand::examples() const { return kExamples; }
+
+std::vector<Command::Action> LogCommand::actions() const {
+  return {
+      {"stat",
+       "rochound log stat FOLDER [OPTIONS]",
+       "Say what is in a run's log, what was dropped, and which calls had not returned.",
+       {"folder", "--pid", "--json"}},
+      {"dump",
+       "rochound log dump FOLDER [OPTIONS]",
+       "Print every record.",
+       {"folder", "--kind", "--pid", "--limit", "--json"}},
+      {"recover",
+       "rochound log recover FOLDER [-o FILE] [OPTIONS]",
+       "Make the trace of a run that was killed, or whose trace was not made.",
+       {"folder", "--output", "--jsonl", "--durations"}},
+      {"describe", "rochound log describe", "Describe the record kinds and their fields.", {}},
+  };
+}
 
 LogCommand::LogCommand(CLI::App& app)
     : Command(app.add_subcommand("log", "Look into the log of a run, also of a killed one")) {
@@ -210,8 +235,8 @@ int LogCommand::Dump(const trace::RunLog& run) const {
       base::LogWarning(fmt::format("process {}: {}", log->pid(), problem));
     }
     if (Lost(*log) == 0) continue;
-    base::LogWarning(fmt::format("process {}: {} records were dropped and are missing here",
-                                 log->pid(), Lost(*log)));
+    base::LogWarning(
+        fmt::format("process {}: {} dropped, missing here", log->pid(), Records(Lost(*log))));
   }
   std::string text;
   bool good = true;
@@ -261,12 +286,14 @@ int LogCommand::Stat(const trace::RunLog& run) const {
     return kExitSuccess;
   }
   if (lost != 0 || problems != 0) {
-    fmt::print("INCOMPLETE: {} records were dropped, {} other problems\n", lost, problems);
+    fmt::print("INCOMPLETE: {} dropped, {}\n", Records(lost),
+               Count(problems, "other problem", "other problems"));
   } else {
     fmt::print("complete: no record was dropped\n");
   }
   for (const std::string& problem : run.problems()) fmt::print("! {}\n", problem);
-  fmt::print("{} processes, {} of them killed\n", run.processes().size(), killed);
+  fmt::print("{}, {} of them killed\n", Count(run.processes().size(), "process", "processes"),
+             killed);
   for (const auto& log : run.processes()) PrintStat(*log);
   return kExitSuccess;
 }

@@ -19,6 +19,7 @@ class LogCommand final : public Command {
   explicit LogCommand(CLI::App& app);
 
   const char* examples() const override;
+  std::vector<Action> actions() const override;
 
   // The exit code.
   int Run(const std::vector<std::string>& program) override;

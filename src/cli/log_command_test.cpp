@@ -66,7 +66,7 @@ TEST_F(LogCommandTest, StatSaysWhatThereIsAndThatNothingIsLost) {
   Write()->Finish();
   const Outcome stat = Rochound("log stat " + run_);
   EXPECT_EQ(stat.code, 0) << stat.text;
-  EXPECT_EQ(stat.text.find("complete: no record was dropped\n1 processes, 0 of them killed\n"), 0u)
+  EXPECT_EQ(stat.text.find("complete: no record was dropped\n1 process, 0 of them killed\n"), 0u)
       << stat.text;
   EXPECT_NE(stat.text.find("(ended in order): ./program --fast"), std::string::npos) << stat.text;
   EXPECT_NE(stat.text.find("call                     10          320"), std::string::npos)
@@ -81,12 +81,11 @@ TEST_F(LogCommandTest, LostDataIsTheFirstLine) {
   writer->CountDropped(trace::DropReason::kNoSignal, 42);
   writer->Maintain();
   const Outcome stat = Rochound("log stat " + run_);
-  EXPECT_EQ(stat.text.find("INCOMPLETE: 42 records were dropped, 0 other problems\n"), 0u)
-      << stat.text;
+  EXPECT_EQ(stat.text.find("INCOMPLETE: 42 records dropped, 0 other problems\n"), 0u) << stat.text;
   EXPECT_NE(stat.text.find("(still running)"), std::string::npos);
   EXPECT_NE(stat.text.find("! 42 records dropped: no signal"), std::string::npos);
   const Outcome dump = Rochound("log dump " + run_);
-  EXPECT_LT(dump.text.find("42 records were dropped"), dump.text.find('\n')) << dump.text;
+  EXPECT_LT(dump.text.find("42 records dropped"), dump.text.find('\n')) << dump.text;
 }
 
 TEST_F(LogCommandTest, StatAsJson) {

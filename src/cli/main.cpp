@@ -47,6 +47,15 @@ rochound::cli::Commands AllCommands(CLI::App& app) {
   return commands;
 }
 
+int UnknownCommand(const std::string& word) {
+  rochound::base::LogError(fmt::format("there is no command '{}'", word));
+  rochound::base::LogInfo(
+      rochound::cli::IsQuestion(word)
+          ? fmt::format("{0} is a question: rochound explain {0} TRACE... answers it.", word)
+          : "See rochound --help.");
+  return kExitUsage;
+}
+
 int Main(std::vector<std::string> arguments) {
   CLI::App app("rochound: see what your program does on AMD GPUs", "rochound");
   app.set_version_flag("--version", "rochound " ROCHOUND_VERSION);
@@ -59,6 +68,9 @@ int Main(std::vector<std::string> arguments) {
   std::vector<std::string> program;
   if (dashes != arguments.end()) program.assign(dashes + 1, arguments.end());
   arguments.erase(dashes, arguments.end());
+  if (!arguments.empty() && !arguments[0].empty() && arguments[0][0] != '-' &&
+      app.get_subcommand_no_throw(arguments[0]) == nullptr)
+    return UnknownCommand(arguments[0]);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants it
 
   const auto chosen = [&]() -> rochound::cli::Command* {
@@ -69,7 +81,7 @@ int Main(std::vector<std::string> arguments) {
   try {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}{}", app.help(), chosen() != nullptr ? chosen()->examples() : kMore);
+    fmt::print("{}", chosen() != nullptr ? chosen()->Help(app) : app.help() + kMore);
     return kExitSuccess;
   } catch (const CLI::Success& answer) {  // --version
     return app.exit(answer);

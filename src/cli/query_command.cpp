@@ -63,7 +63,8 @@ QueryCommand::QueryCommand(CLI::App& app)
 const char* QueryCommand::examples() const {
   return R"(
 Tables and views are RPD's, whatever the trace's format: api, op, kernel, copy, copyop, busy, top, rocpd_*, and
-rochound's own (docs/formats/trace.md). The engine is DuckDB; queries written for an .rpd and SQLite work.
+rochound's own (docs/formats/trace.md). The engine is DuckDB. Queries written for an .rpd and SQLite work, but for
+columns beside GROUP BY that are neither grouped nor summed: any_value(column) there.
 
 Examples:
   rochound query trace.rpd "select * from top"

@@ -79,6 +79,29 @@ bool Numbers(const std::string& text, std::string* relative, std::string* absolu
 
 const char* ReplayCommand::examples() const { return kExamples; }
 
+std::vector<Command::Action> ReplayCommand::actions() const {
+  return {
+      {"check",
+       "rochound replay check BUNDLE [OPTIONS]",
+       "Say whether the bundle's addresses can be had here. Nothing is run.",
+       {"bundle", "--softgpu", "--json"}},
+      {"run",
+       "rochound replay run BUNDLE [OPTIONS]",
+       "Run the captured launch at its own addresses, and compare the result.",
+       {"bundle", "--iterations", "--hsaco", "--verify", "--as", "--timeout", "--show", "--softgpu",
+        "--no-restore", "--json"}},
+      {"compare",
+       "rochound replay compare BUNDLE BUILD... [OPTIONS]",
+       "Run other builds of the kernel and the captured one by turns; compare results and times.",
+       {"bundle", "builds", "--iterations", "--warmup", "--verify", "--as", "--timeout", "--show",
+        "--softgpu", "--no-restore", "--json"}},
+      {"export",
+       "rochound replay export BUNDLE [-o FOLDER] [--json]",
+       "Make a project of the bundle: source, data and CMakeLists.txt. It needs no rochound.",
+       {"bundle", "--output", "--json"}},
+  };
+}
+
 ReplayCommand::ReplayCommand(CLI::App& app)
     : Command(app.add_subcommand("replay", "Run a captured launch again, and compare")) {
   UsageFormatter::Set(*subcommand_, "rochound replay ACTION BUNDLE [BUILD...] [OPTIONS]");

@@ -20,6 +20,7 @@ class ReplayCommand final : public Command {
   explicit ReplayCommand(CLI::App& app);
 
   const char* examples() const override;
+  std::vector<Action> actions() const override;
   int Run(const std::vector<std::string>& program) override;
 
  private:

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/count.h"
+
 namespace rochound::cli {
 namespace {
 
+using base::Count;
 using nlohmann::ordered_json;
 
 std::string Text(const ordered_json& json, const char* name) {
@@ -31,7 +34,7 @@ std::string DifferencesText(const ordered_json& differences) {
   const ordered_json& first = differences["first"];
   const auto count = differences["count"].get<uint64_t>();
   std::string text =
-      fmt::format("  {} difference(s){}\n", count,
+      fmt::format("  {}{}\n", Count(count, "difference", "differences"),
                   first.size() < count ? fmt::format(", the first {}:", first.size()) : ":");
   using Row = std::array<std::string, 6>;
   std::vector<Row> rows = {{"address", "region", "argument", "index", "expected", "got"}};
@@ -97,9 +100,9 @@ std::string ReplayText(const ordered_json& answer) {
   std::string text;
   if (verdict == "possible") {
     const ordered_json& memory = answer["memory"];
-    text =
-        fmt::format("the addresses can be had: {} bytes in {} mapping(s), for {}\n",
-                    memory["bytes"].get<uint64_t>(), memory["mappings"].get<uint64_t>(), demangled);
+    text = fmt::format("the addresses can be had: {} bytes in {}, for {}\n",
+                       memory["bytes"].get<uint64_t>(),
+                       Count(memory["mappings"].get<uint64_t>(), "mapping", "mappings"), demangled);
   } else if (answer.contains("candidates")) {
     text = demangled + "\n";  // each build has its own verdict
   } else {
@@ -119,7 +122,8 @@ std::string ReplayText(const ordered_json& answer) {
     text += "\n";
   }
   if (answer.contains("gpu_ns")) {
-    text += fmt::format("  {} iteration(s), {} verified\n", answer["iterations"].get<uint64_t>(),
+    text += fmt::format("  {}, {} verified\n",
+                        Count(answer["iterations"].get<uint64_t>(), "iteration", "iterations"),
                         answer["verified"].get<uint64_t>());
     text += Times("GPU time:", answer["gpu_ns"]);
     text += Times("with launch and wait:", answer["wall_ns"]);

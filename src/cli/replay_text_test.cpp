@@ -25,7 +25,7 @@ TEST(ReplayText, WhatIsWrongComesFirst) {
   EXPECT_EQ(ReplayText(answer),
             "different: Scale(float*)\n"
             "  build b.hsaco\n"
-            "  12 difference(s), the first 1:\n"
+            "  12 differences, the first 1:\n"
             "    address  region  argument      index  expected  got\n"
             "    0x7f00   1       data (float)  77     250.25    251.25\n"
             "  largest relative error 0.004\n"

@@ -126,7 +126,7 @@ TEST_F(RunCommand, MakesATrace) {
   EXPECT_EQ(Ask("trace.rpd", "select value from rocpd_metadata where tag = 'rochound_command'"),
             std::string(ROCHOUND_TEST_PROGRAM) + " print hello hsa");
   EXPECT_PRED_FORMAT2(IsSubstring, "trace.rpd: 1 process", outcome.err);
-  EXPECT_PRED_FORMAT2(IsSubstring, "10 kernels", outcome.err);
+  EXPECT_PRED_FORMAT2(IsSubstring, "10 kernels and 0 of the runtime itself", outcome.err);
   EXPECT_PRED_FORMAT2(IsSubstring, "work(int*)", outcome.err);
   EXPECT_LE(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 10);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/trace_commands.h"
 
+#include "analysis/questions.h"
 #include "cli/convert_command.h"
 #include "cli/explain_command.h"
 #include "cli/merge_command.h"
@@ -20,5 +21,7 @@ void AddTraceCommands(CLI::App& app, Commands& commands) {
   commands.push_back(std::make_unique<TopCommand>(app));
   commands.push_back(std::make_unique<ReportCommand>(app));
 }
+
+bool IsQuestion(const std::string& word) { return analysis::FindQuestion(word) != nullptr; }
 
 }  // namespace rochound::cli

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// The commands that ask a trace: explain, query, merge and the like. They need DuckDB; a rochound
-// built where there is none has one command in their place that says so. Called once by main.
+// The commands that ask a trace: explain, query, merge and the like. They need DuckDB; in a
+// rochound that was built where there is none, commands of the same names say so. Called once by
+// main.
 #pragma once
+
+#include <string>
 
 #include "cli/command.h"
 
 namespace rochound::cli {
 
 void AddTraceCommands(CLI::App& app, Commands& commands);
+
+// Whether this is what rochound explain can be asked; without DuckDB, nothing is.
+bool IsQuestion(const std::string& word);
 
 }  // namespace rochound::cli

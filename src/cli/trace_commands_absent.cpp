@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include "base/log.h"
 #include "cli/exit_codes.h"
 #include "cli/trace_commands.h"
@@ -6,17 +8,21 @@
 namespace rochound::cli {
 namespace {
 
+constexpr const char* kAbsent[] = {"explain", "query",   "shell", "merge",
+                                   "open",    "convert", "top",   "report"};
+
 class AbsentCommand final : public Command {
  public:
-  explicit AbsentCommand(CLI::App& app)
-      : Command(app.add_subcommand("explain", "Not in this build: it was made without DuckDB")) {
+  AbsentCommand(CLI::App& app, const char* name)
+      : Command(app.add_subcommand(name, "Not in this build: it was made without DuckDB")) {
     subcommand_->allow_extras();
   }
   const char* examples() const override { return "\n"; }
   int Run(const std::vector<std::string>& /*program*/) override {
-    base::LogError(
-        "this rochound was built without DuckDB and cannot explain traces; build it where "
-        "libduckdb-dev is installed (Debian 14 and later), the traces are the same");
+    base::LogError(fmt::format(
+        "this rochound was built without DuckDB, which {} needs; build it where libduckdb-dev is "
+        "installed (Debian 14 and later), it reads the same traces",
+        name()));
     return kExitSetup;
   }
 };
@@ -24,7 +30,9 @@ class AbsentCommand final : public Command {
 }  // namespace
 
 void AddTraceCommands(CLI::App& app, Commands& commands) {
-  commands.push_back(std::make_unique<AbsentCommand>(app));
+  for (const char* name : kAbsent) commands.push_back(std::make_unique<AbsentCommand>(app, name));
 }
+
+bool IsQuestion(const std::string& /*word*/) { return false; }
 
 }  // namespace rochound::cli

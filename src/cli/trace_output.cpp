@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/count.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "cli/child_process.h"
@@ -19,6 +20,7 @@
 namespace rochound::cli {
 namespace {
 
+using base::Count;
 using base::Result;
 using store::Summary;
 
@@ -43,10 +45,6 @@ std::string Size(uint64_t bytes) {
 
 std::string Short(const std::string& name) {
   return name.size() <= kNameWidth ? name : name.substr(0, kNameWidth - 3) + "...";
-}
-
-std::string Count(uint64_t number, const char* one, const char* many) {
-  return fmt::format("{} {}", number, number == 1 ? one : many);
 }
 
 using Entry = std::pair<std::string, Summary::Total>;
@@ -166,7 +164,7 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
   for (const auto& [name, total] : MostTime(summary.calls_by_name, 3))
     calls += fmt::format("; {} {} x {}", Time(total.ns), total.count, name);
   lines.push_back(calls);
-  lines.push_back(fmt::format("{} ({} of the runtime's own), {} ({}), {}",
+  lines.push_back(fmt::format("{} and {} of the runtime itself, {} ({}), {}",
                               Count(summary.kernels, "kernel", "kernels"), summary.runtime_kernels,
                               Count(summary.copies, "copy", "copies"), Size(summary.copied_bytes),
                               Count(summary.ranges, "range", "ranges")));

@@ -46,9 +46,9 @@ base::Result<ForeignSqlite> ForeignSqlite::Attach(duck::Connection& connection,
     source.tables_[statement.Text(0)].insert(Lower(statement.Text(1)));
   }
   if (auto loaded = connection.Run("LOAD sqlite_scanner"); !loaded.ok()) {
-    return loaded.error().In(
-        "DuckDB's extension sqlite_scanner is needed to read '" + file +
-        "' and did not load; Debian's libduckdb has it, elsewhere: duckdb -c 'INSTALL sqlite'");
+    return loaded.error().In("DuckDB's extension sqlite_scanner is needed to read '" + file +
+                             "' and did not load; install Debian's package duckdb, elsewhere: "
+                             "duckdb -c 'INSTALL sqlite'");
   }
   ROCHOUND_CHECK(connection.Run("ATTACH " + duck::Literal(file) + " AS " + duck::Identifier(name) +
                                 " (TYPE sqlite, READ_ONLY)"));

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/count.h"
 #include "base/files.h"
 #include "capture/replay/kernarg.h"
 #include "codeobj/demangle.h"
@@ -205,8 +206,8 @@ void Session::TakeAddresses() {
     host_regions += region.taken &&
                     (region.kind == "host" || region.kind == "locked" || region.kind == "managed");
   if (host_regions > 0)
-    answer_.Note(fmt::format("{} region(s) of host memory are in GPU memory here: times may differ",
-                             host_regions));
+    answer_.Note(fmt::format("host memory is in GPU memory here ({}): times may differ",
+                             base::Count(host_regions, "region", "regions")));
   for (size_t i = 0; i < mappings_.size(); ++i) {
     answer_.Progress("mapping", static_cast<double>(i) / static_cast<double>(mappings_.size()));
     Must(runtime_->Back(mappings_[i], OwnerOf(mappings_[i].owner), *gpu_), Verdict::kCannotMap);
@@ -413,9 +414,9 @@ void Session::Fill() {
     }
     if (moved > 0)
       answer_.Note(
-          fmt::format("{}: {} argument(s) point at module variables, which are at other "
-                      "addresses here",
-                      candidate.name, moved));
+          fmt::format("{}: module variables that arguments point at ({}) are at other addresses "
+                      "here",
+                      candidate.name, base::Count(moved, "argument", "arguments")));
     if (&candidate == &candidates_.front() && kernarg_in_place_) {
       candidate.packet.kernarg = manifest().launch.kernarg;
       const std::span<const std::byte> captured = bundle_->kernarg();

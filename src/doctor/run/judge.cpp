@@ -259,7 +259,7 @@ class Judge {
       return;
     Find(Severity::kWarning, "host-burns",
          fmt::format("The host computed for {} outside of HIP while the GPU was idle", Time(work)),
-         "Find out what it computes: rochound explain gaps, or a profiler of the host's code; put "
+         "Find out what it computes: rochound explain idle, or a profiler of the host's code; put "
          "roctx ranges around the operators to see which fall back",
          {fmt::format("a GPU was busy for {} of {} ({:.1f}%)", Time(run_.busy_ns),
                       Time(run_.length_ns), Share(run_.busy_ns, run_.length_ns)),
