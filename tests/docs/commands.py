@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the commands of a page as it writes them, from a fresh folder.
+
+usage: commands.py --checkout FOLDER --bin FOLDER --scratch FOLDER [--gpu GPU] PAGE
+
+A command block is fenced as sh and runs in bash, which stops at the first command that fails. All blocks of a page run in
+one folder, one after the other. It looks like the checkout, with an empty build/ and a home of its own; the built rochound
+is on the PATH. With --gpu, each block runs where `rochound softgpu --gpu GPU -- bash` leads to. ./dev root and ./dev build
+are not repeated: whoever runs this has done both.
+
+Comments on the lines straight above a fence tell what to expect:
+  <!-- not run: REASON -->         the block cannot run in a test; it is counted, and shown with its reason
+  <!-- exit code 134: REASON -->   its last command ends so
+  <!-- prints: TEXT -->            its output has this text in it
+Every other fence names its language (text, c, python, ...), so that no command is overlooked.
+"""
+
+import argparse
+import dataclasses
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+
+LIMIT = 600  # seconds per block
+FENCE = re.compile(r"^(\s*)```(.*)$")
+COMMENT = re.compile(r"^<!-- (not run|exit code (\d+)|prints): (.*) -->$")
+DEV = """#!/bin/bash
+case ${{1:-}} in
+  root | build) echo "./dev $1: done before"; exit ;;
+esac
+exec {checkout}/dev "$@"
+"""
+
+
+class Failed(Exception):
+    pass
+
+
+@dataclasses.dataclass
+class Block:
+    line: int
+    commands: str
+    reason: str = ""  # why it is not run
+    code: int = 0
+    prints: list = dataclasses.field(default_factory=list)
+
+
+def blocks_of(text):
+    """The command blocks of a page, in order. Raises Failed where a page leaves open what a block is."""
+    blocks = []
+    comments = []
+    fence = None  # line, language, lines
+    for number, line in enumerate(text.split("\n"), 1):
+        match = FENCE.match(line)
+        if fence is not None:
+            if match and not match[2]:
+                if fence[1] == "sh":
+                    blocks.append(make_block(fence[0], fence[2], comments))
+                elif comments:
+                    raise Failed(f"line {fence[0]}: only blocks of commands (sh) are run")
+                fence, comments = None, []
+            else:
+                fence[2].append(line)
+        elif match:
+            if not match[2]:
+                raise Failed(f"line {number}: a fence without a language; sh for commands, text for what is none")
+            fence = (number, match[2], [])
+        elif line.startswith("<!--"):
+            comment = COMMENT.match(line)
+            if not comment or not comment[3].strip():
+                raise Failed(f"line {number}: this comment is not understood: {line}")
+            comments.append(comment)
+        elif comments:
+            raise Failed(f"line {number}: a comment about a block stands straight above its fence")
+    if fence is not None:
+        raise Failed(f"line {fence[0]}: this fence does not end")
+    return blocks
+
+
+def make_block(line, lines, comments):
+    block = Block(line, "\n".join(lines) + "\n")
+    for comment in comments:
+        if comment[1] == "not run":
+            block.reason = comment[3]
+        elif comment[1] == "prints":
+            block.prints.append(comment[3])
+        else:
+            block.code = int(comment[2])
+    return block
+
+
+def make_scratch(checkout, scratch):
+    shutil.rmtree(scratch, ignore_errors=True)
+    for folder in ("build", "home"):
+        (scratch / folder).mkdir(parents=True)
+    for entry in checkout.iterdir():
+        if entry.name not in ("build", "dev", "home") and not entry.name.startswith("."):
+            (scratch / entry.name).symlink_to(entry)
+    dev = scratch / "dev"
+    dev.write_text(DEV.format(checkout=shlex.quote(str(checkout))))
+    dev.chmod(0o755)
+
+
+def run(block, options, environment):
+    """Raises Failed with what the commands printed, if they do not do what the page says."""
+    command = ["bash", "-e", "-u", "-o", "pipefail", "-c", block.commands]
+    if options.gpu:
+        command = [str(options.bin / "rochound"), "softgpu", "--gpu", options.gpu, "--", *command]
+    with subprocess.Popen(command, cwd=options.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True) as child:
+        try:
+            output = child.communicate(timeout=LIMIT)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            output = child.communicate()[0]
+            raise Failed(f"not done after {LIMIT} s\n{output[-4000:]}") from None
+    code = child.returncode if child.returncode >= 0 else 128 - child.returncode
+    if code != block.code:
+        raise Failed(f"exit code {code} instead of {block.code}\n{output[-4000:]}")
+    for text in block.prints:
+        if text not in output:
+            raise Failed(f"does not print '{text}', but\n{output[-4000:]}")
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--checkout", type=pathlib.Path, required=True)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--scratch", type=pathlib.Path, required=True)
+    parser.add_argument("--gpu")
+    parser.add_argument("page", type=pathlib.Path)
+    options = parser.parse_args(arguments)
+    environment = {**os.environ, "PATH": f"{options.bin}:{os.environ['PATH']}", "HOME": str(options.scratch / "home")}
+    environment.pop("XDG_CONFIG_HOME", None)
+    name = options.page.name
+    try:
+        blocks = blocks_of(options.page.read_text())
+    except Failed as problem:
+        print(f"{name}, {problem}")
+        return 1
+    make_scratch(options.checkout, options.scratch)
+    for block in blocks:
+        if block.reason:
+            continue
+        try:
+            run(block, options, environment)
+        except Failed as problem:
+            print(f"{name}, line {block.line}: {problem}\nThe block:\n{block.commands}")
+            return 1
+    skipped = [block for block in blocks if block.reason]
+    print(f"{name}: {len(blocks) - len(skipped)} of {len(blocks)} blocks run")
+    for block in skipped:
+        print(f"  line {block.line} not run: {block.reason}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""commands.py and options.py find what a page tells people to type, and fail when it is wrong."""
+
+import contextlib
+import io
+import pathlib
+import tempfile
+import unittest
+
+import commands
+import options
+
+GOOD = """# A page
+
+```sh
+echo one > file
+./dev build && test -f README.md
+```
+
+<!-- not run: it needs a GPU -->
+```sh
+no-such-command
+```
+
+```text
+no-such-command
+```
+"""
+
+
+class CommandsTest(unittest.TestCase):
+    def run_page(self, text):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            checkout = folder / "checkout"
+            checkout.mkdir()
+            (checkout / "README.md").write_text(text)
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                code = commands.main(["--checkout", str(checkout), "--bin", "/usr/bin", "--scratch", str(folder / "scratch"),
+                                      str(checkout / "README.md")])
+            return code, said.getvalue()
+
+    def assert_fails(self, text, *words):
+        code, said = self.run_page(text)
+        self.assertEqual(code, 1, said)
+        for word in words:
+            self.assertIn(word, said)
+
+    def test_runs_what_is_to_be_run_and_counts_the_rest(self):
+        code, said = self.run_page(GOOD)
+        self.assertEqual(code, 0, said)
+        self.assertIn("1 of 2 blocks run", said)
+        self.assertIn("line 9 not run: it needs a GPU", said)
+
+    def test_blocks_share_a_folder(self):
+        code, said = self.run_page("```sh\necho text > file\n```\n\n```sh\ngrep text file\n```\n")
+        self.assertEqual(code, 0, said)
+
+    def test_a_wrong_command_fails(self):
+        self.assert_fails(GOOD.replace("echo one", "rochound-nonsense one"), "line 3", "exit code 127", "rochound-nonsense")
+
+    def test_a_wrong_command_in_the_middle_fails(self):
+        self.assert_fails("```sh\ntrue\nfalse\ntrue\n```\n", "line 1", "exit code 1")
+
+    def test_other_text_than_promised_fails(self):
+        page = "<!-- prints: two -->\n```sh\necho {}\n```\n"
+        self.assertEqual(self.run_page(page.format("one two"))[0], 0)
+        self.assert_fails(page.format("one"), "does not print 'two'")
+
+    def test_another_exit_code_than_promised_fails(self):
+        page = "<!-- exit code 134: it crashes -->\n```sh\nexit {}\n```\n"
+        self.assertEqual(self.run_page(page.format(134))[0], 0)
+        self.assert_fails(page.format(0), "exit code 0 instead of 134")
+
+    def test_every_fence_says_what_it_is(self):
+        self.assert_fails("```\nrochound doctor\n```\n", "line 1", "language")
+
+    def test_what_is_not_run_has_a_reason(self):
+        self.assert_fails("<!-- not run -->\n```sh\ntrue\n```\n", "not understood")
+        self.assert_fails("<!-- not run: -->\n```sh\ntrue\n```\n", "not understood")
+
+    def test_a_comment_belongs_to_a_fence(self):
+        self.assert_fails("<!-- not run: lost -->\n\n```sh\ntrue\n```\n", "straight above")
+        self.assert_fails("<!-- not run: it is no command -->\n```text\ntrue\n```\n", "only blocks of commands")
+
+
+ROCHOUND = """#!/bin/sh
+case "$*" in
+  --help) printf '  run     Record\\n' ;;
+  "run --help") echo "--last 30s  --start-off" ;;
+  *) exit 2 ;;
+esac
+"""
+
+
+class OptionsTest(unittest.TestCase):
+    def problems(self, text):
+        with tempfile.TemporaryDirectory() as name:
+            rochound = pathlib.Path(name) / "rochound"
+            rochound.write_text(ROCHOUND)
+            rochound.chmod(0o755)
+            return options.problems_in(str(rochound), "page", text)
+
+    def test_what_is_there_is_fine(self):
+        self.assertEqual(self.problems("Type `rochound run --last 30s -- ./a --nonsense`. Then rochound says why.\n"
+                                       "  rochound run --start-off -- ./server &\n"), [])
+
+    def test_an_option_that_is_not_there_is_found(self):
+        self.assertEqual(self.problems("a\nsee `rochound run --frist 1s`"), ["page:2: rochound run has no --frist"])
+        self.assertEqual(self.problems("use rochound run --start"), ["page:1: rochound run has no --start"])
+
+    def test_a_command_that_is_not_there_is_found(self):
+        self.assertEqual(self.problems("`rochound gaps trace.rpd`"), ["page:1: there is no rochound gaps"])
+
+
+if __name__ == "__main__":
+    unittest.main()
