@@ -121,6 +121,23 @@ TEST(GoldenCriticalPath, ACopyWaitsForWhatWasBeforeIt) {
   }
 }
 
+// A copy through a buffer is submitted when what came before is over.
+TEST(GoldenCriticalPath, ACopyWaitsBeforeItIsSubmitted) {
+  TestTrace trace;
+  const int64_t launch = trace.Call({.start = 0, .end = 10, .stream = "0x0"});
+  trace.Kernel({.start = 20, .end = 90, .name = "A", .call = launch, .submit = 5});
+  const int64_t copy = trace.Call({.start = 12, .end = 140, .name = "hipMemcpy", .stream = ""});
+  trace.Copy({.queue = 1, .start = 101, .end = 110, .call = copy, .submit = 96});
+  trace.Copy({.queue = 1, .start = 121, .end = 130, .call = copy, .submit = 114});
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Ask(database, "critical-path", "path"),
+            (Lines{"0|5|host calls|hipLaunchKernel", "5|15|launch latency|A", "20|70|kernels|A",
+                   "90|6|return from waiting|hipMemcpy", "96|5|launch latency|CopyHostToDevice",
+                   "101|9|copies|CopyHostToDevice", "110|4|return from waiting|hipMemcpy",
+                   "114|7|launch latency|CopyHostToDevice", "121|9|copies|CopyHostToDevice",
+                   "130|10|return from waiting|hipMemcpy"}));
+}
+
 // hipMalloc returned before the kernel was over, hipFree after it: the second one waited.
 TEST(GoldenCriticalPath, ACallThatMayWaitDidIfAllWasOver) {
   TestTrace trace;

@@ -90,6 +90,7 @@ void StreamOrder::Reset() {
   events_.clear();
   own_call_ = -1;
   own_streams_.clear();
+  own_waits_.clear();
   fresh_.clear();
   unseen_.clear();
   value_at_.clear();
@@ -190,12 +191,8 @@ void StreamOrder::AddOp(Step& step) {
       if (IsDefault(step.stream)) known->second = step.op.gpu;
     }
   }
-  if (own_call_ != step.call) own_streams_.clear();
-  own_call_ = step.call;
-  if (std::find(own_streams_.begin(), own_streams_.end(), step.stream) == own_streams_.end())
-    own_streams_.push_back(step.stream);
-
   const std::vector<Op>& before = Before(step.stream, step.op.gpu);
+  AddOwn(step, before);
   Stream& stream = streams_[step.stream];
   step.host_function = stream.host_function;
   waits_(step, before);
@@ -219,6 +216,26 @@ void StreamOrder::AddOp(Step& step) {
     stream.new_to_device = true;
     unseen_.push_back(step.stream);
   }
+}
+
+void StreamOrder::AddOwn(const Step& step, const std::vector<Op>& before) {
+  if (own_call_ != step.call) {
+    own_call_ = step.call;
+    own_streams_.clear();
+    own_waits_.clear();
+    own_since_ = step.start;
+  }
+  if (std::find(own_streams_.begin(), own_streams_.end(), step.stream) == own_streams_.end())
+    own_streams_.push_back(step.stream);
+  if (step.submit <= own_since_ || step.submit > step.end) return;
+  bool waited = false;
+  for (const Op& op : before) {
+    if (op.end > step.submit) return;
+    waited = waited || op.end > own_since_;
+  }
+  if (!waited) return;
+  own_waits_.push_back({own_since_, step.submit, before});
+  own_since_ = step.submit;
 }
 
 void StreamOrder::AddValues(const Step& step) {
@@ -257,6 +274,13 @@ void StreamOrder::Sync(Step& step) {
   switch (step.kind) {
     case StepKind::kSyncStream:
       if (own_call_ == step.call) {
+        for (const OwnWait& wait : own_waits_) {
+          Step part = step;
+          part.start = wait.start;
+          part.end = wait.end;
+          waits_(part, wait.ops);
+        }
+        step.start = own_since_;
         for (const Handle handle : own_streams_) {
           for (const Op& op : Before(handle, gpu)) AddOnce(ops, op);
           if (streams_[handle].host_function != UINT32_MAX)

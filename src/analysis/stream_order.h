@@ -17,6 +17,9 @@
 //   a call that may wait     likewise if all of it was over when the call returned, and not all
 //   when
 //                            it began; of several GPUs each is looked at by itself
+//   a call that submits      operations of its own late, as copies through buffers do, waited for
+//                            what these wait for if all of it was over at the submission, and not
+//                            all when the call began or submitted the one before
 //   a polling loop           is a waiting call from the first query that said "not ready" to the
 //   one
 //                            that did not, if its thread did nothing else with GPUs in between
@@ -78,6 +81,7 @@ enum class StepKind : uint8_t {
   kQueryStream,  // stream, ready
   kQueryEvent,   // event, ready
 };
+inline constexpr int64_t kNotSubmitted = INT64_MIN;
 inline bool IsWaiting(StepKind kind) { return kind >= StepKind::kSyncDevice; }
 
 struct Step {
@@ -87,11 +91,13 @@ struct Step {
   int64_t call = 0;            // its id
   uint32_t name = UINT32_MAX;  // and name, where it is a waiting one
   Handle stream = 0, event = 0;
-  int64_t device = -1;               // as the process counts them
-  bool blocking = true;              // a stream that waits for the default stream
-  bool sure = true;                  // a waiting call always waits; false: it may
-  bool ready = true;                 // what a query said
-  bool is_kernel = true;             // an operation
+  int64_t device = -1;    // as the process counts them
+  bool blocking = true;   // a stream that waits for the default stream
+  bool sure = true;       // a waiting call always waits; false: it may
+  bool ready = true;      // what a query said
+  bool is_kernel = true;  // an operation
+  // When an operation was submitted; kNotSubmitted: not known, or its call does not wait.
+  int64_t submit = kNotSubmitted;
   Handle waits_for = 0, writes = 0;  // an operation: the address of a value; 0: none
   // Found by StreamOrder: the name of the call that put a function of the host between this and
   // what it waits for.
@@ -102,7 +108,7 @@ struct Step {
 class StreamOrder {
  public:
   // What the operation of this step, or the waiting call, waits for: none twice. A polling loop is
-  // told as one call.
+  // told as one call, a call that waited several times as several.
   using Waits = std::function<void(const Step& step, const std::vector<Op>& for_these)>;
   // An operation that waited for a value, and one that wrote it. May come in either order, and for
   // writes that came too late or were not the last.
@@ -139,6 +145,7 @@ class StreamOrder {
   };
 
   void AddOp(Step& step);
+  void AddOwn(const Step& step, const std::vector<Op>& before);
   void AddValues(const Step& step);
   // What the next operation of the stream waits for.
   const std::vector<Op>& Before(Handle handle, int64_t gpu);
@@ -160,8 +167,16 @@ class StreamOrder {
   std::unordered_map<int64_t, int64_t> gpus_;  // by device
   std::unordered_map<Handle, Stream> streams_;
   std::unordered_map<Handle, Event> events_;
-  int64_t own_call_ = -1;            // whose operations came last
-  std::vector<Handle> own_streams_;  // and on which streams
+  // Of the call whose operations came last: their streams, its waits before it submitted them, and
+  // since when it had not waited.
+  struct OwnWait {
+    int64_t start, end;
+    std::vector<Op> ops;
+  };
+  int64_t own_call_ = -1;
+  std::vector<Handle> own_streams_;
+  std::vector<OwnWait> own_waits_;
+  int64_t own_since_ = 0;
   std::vector<Handle> fresh_;   // blocking streams with work that the default stream has not seen
   std::vector<Handle> unseen_;  // streams with work that no device synchronization saw end
   struct Value {

@@ -251,8 +251,8 @@ class PathReference {
       std::vector<Waiting> waiting = JoinsOf(times, thread);
       for (const TestCall& call : trace_.calls) {
         if (std::pair(call.pid, call.tid) != thread) continue;
-        if (const auto wait = reference_.WaitOf(call))
-          waiting.push_back({wait->start, call.end, call.name, wait->ops, {}});
+        for (const Reference::Wait& wait : reference_.WaitsOf(call))
+          waiting.push_back({wait.start, wait.end, call.name, wait.ops, {}});
       }
       std::stable_sort(waiting.begin(), waiting.end(), [](const Waiting& a, const Waiting& b) {
         return std::pair(a.start, a.end) < std::pair(b.start, b.end);

@@ -186,6 +186,10 @@ class RandomTrace {
       op.name = std::string("kernel ") + static_cast<char>('A' + Number(0, 2));
       if (Chance(15)) op.name = "ncclDevKernel_AllReduce";
       op.submit = call.start + Number(0, 6);
+      if (copy && Chance(30)) {  // it waits before it submits
+        op.submit = std::max(*op.submit, LastEnd() + Number(-1, 3));
+        call.end = std::max(call.end, *op.submit + Number(-1, 4));
+      }
       // Now and then clocks disagree and it starts before it was launched.
       op.start = *op.submit + (Chance(8) ? Number(-8, 0) : Number(0, 25));
       op.start = std::max<int64_t>(op.start, 0);

@@ -112,12 +112,37 @@ class Reference {
     return ops;
   }
 
-  // What a call waited for, from when on; nothing if it is no call that waits.
+  // What a call waited for, and when.
   struct Wait {
-    int64_t start = 0;
+    int64_t start = 0, end = 0;
     Ops ops{};
   };
-  std::optional<Wait> WaitOf(const TestCall& call) const {
+  std::vector<Wait> WaitsOf(const TestCall& call) const {
+    if (call.domain != "hip" || !IsOutermost(call)) return {};
+    std::vector<Wait> waits;
+    int64_t since = call.start;
+    if (call.name == "hipMemcpy" || call.name == "hipMemcpyAsync") {
+      std::map<Place, const TestOp*> own;
+      for (const TestOp& op : trace_.ops)
+        if (op.call == call.id) own[PlaceOf(op)] = &op;
+      for (const auto& [place, op] : own) {
+        const int64_t submit = trace_.SubmitOf(*op);
+        bool over = true, waited = false;
+        for (const int64_t id : BeforeOp(*op)) {
+          over = over && trace_.FindOp(id)->end <= submit;
+          waited = waited || trace_.FindOp(id)->end > since;
+        }
+        if (submit <= since || submit > call.end || !over || !waited) continue;
+        waits.push_back({since, submit, BeforeOp(*op)});
+        since = submit;
+      }
+    }
+    if (const auto last = WaitOf(call, since)) waits.push_back(*last);
+    return waits;
+  }
+
+  // The last wait, until the call returns.
+  std::optional<Wait> WaitOf(const TestCall& call, int64_t since) const {
     const Place place = PlaceOf(call);
     const int64_t gpu = GpuAt(call, place);
     const auto stream = [&] {
@@ -131,15 +156,14 @@ class Reference {
       }
       return ops;
     };
-    if (call.domain != "hip" || !IsOutermost(call)) return std::nullopt;
     if (call.name == "hipStreamSynchronize" || call.name == "hipMemcpy")
-      return Wait{call.start, stream()};
+      return Wait{since, call.end, stream()};
     if (call.name == "hipEventSynchronize")
-      return Wait{call.start, EventOps(call.pid, Argument(call.args, "event"), place)};
-    if (call.name == "hipDeviceSynchronize") return Wait{call.start, DeviceOps(call, gpu)};
-    if (call.name == "hipMemcpyAsync") return IfOver(call, stream());
+      return Wait{since, call.end, EventOps(call.pid, Argument(call.args, "event"), place)};
+    if (call.name == "hipDeviceSynchronize") return Wait{since, call.end, DeviceOps(call, gpu)};
+    if (call.name == "hipMemcpyAsync") return IfOver(call, since, stream());
     if (call.name == "hipFree" || call.name == "hipMalloc")
-      return IfOver(call, DeviceOps(call, -1));
+      return IfOver(call, since, DeviceOps(call, -1));
     if (IsQuery(call) && !call.result) return Polled(call, place, gpu);
     return std::nullopt;
   }
@@ -309,16 +333,16 @@ class Reference {
 
   // A call that may wait did, for a GPU that was done with all of it when the call returned, and
   // not yet when it began.
-  std::optional<Wait> IfOver(const TestCall& call, const Ops& ops) const {
+  std::optional<Wait> IfOver(const TestCall& call, int64_t since, const Ops& ops) const {
     std::map<int64_t, int64_t> ends;  // by GPU: the last end
     for (const int64_t id : ops) {
       const TestOp& op = *trace_.FindOp(id);
       ends[op.gpu] = std::max(ends.emplace(op.gpu, op.end).first->second, op.end);
     }
-    Wait wait{call.start, {}};
+    Wait wait{since, call.end, {}};
     for (const int64_t id : ops) {
       const int64_t end = ends[trace_.FindOp(id)->gpu];
-      if (end > call.start && end <= call.end + clock_error_) wait.ops.insert(id);
+      if (end > since && end <= call.end + clock_error_) wait.ops.insert(id);
     }
     if (wait.ops.empty()) return std::nullopt;
     return wait;
@@ -363,8 +387,9 @@ class Reference {
     }
     if (!since) return std::nullopt;
     if (call.name == "hipEventQuery")
-      return Wait{*since, EventOps(call.pid, Argument(call.args, "event"), place)};
-    return Wait{*since, Before(Normal(Argument(call.args, "stream"), gpu, call.tid), gpu, place)};
+      return Wait{*since, call.end, EventOps(call.pid, Argument(call.args, "event"), place)};
+    return Wait{*since, call.end,
+                Before(Normal(Argument(call.args, "stream"), gpu, call.tid), gpu, place)};
   }
 
   // The GPU that the thread chose, or used last, or the first one; -1: not known.

@@ -250,7 +250,7 @@ class OpSteps {
         Rows rows,
         connection.Query(std::string("SELECT a.pid, a.tid, a.start, a.\"end\", a.id, o.id, o.start,"
                                      " o.\"end\", o.gpuId, o.queueId, s.number, t.number, f.string,"
-                                     " a.apiName_id, o.opType_id FROM rocpd_op o") +
+                                     " a.apiName_id, o.opType_id, launch.submit FROM rocpd_op o") +
                          store::kJoinLaunch +
                          "JOIN rocpd_api a ON a.id = launch.api_id"
                          " LEFT JOIN rocpd_kernelapi k ON k.api_ptr_id = a.id"
@@ -291,8 +291,11 @@ class OpSteps {
     }
     step_.is_kernel = names_.text(names_.Of(rows_.Int(14))) == "KernelExecution";
     step_.waits_for = step_.writes = 0;
+    const uint32_t call = names_.Of(rows_.Int(13));
+    step_.submit =
+        !rows_.IsNull(15) && call < waits_.size() && waits_[call] ? rows_.Int(15) : kNotSubmitted;
     if (!rows_.IsNull(12)) {
-      const std::string& name = names_.text(names_.Of(rows_.Int(13)));
+      const std::string& name = names_.text(call);
       const Handle address = StreamHandle(ArgumentOf(rows_.Text(12), "ptr"), step_.tid);
       if (WaitsForValue(name)) step_.waits_for = address;
       if (WritesValue(name)) step_.writes = address;
@@ -304,11 +307,17 @@ class OpSteps {
 
  private:
   OpSteps(Rows rows, const Names& names, std::vector<std::string> streams)
-      : rows_(std::move(rows)), names_(names), streams_(std::move(streams)) {}
+      : rows_(std::move(rows)), names_(names), streams_(std::move(streams)), waits_(names.size()) {
+    for (uint32_t i = 0; i < names.size(); ++i) {
+      const std::optional<StepOfName> step = StepOf(names.text(i));
+      waits_[i] = step && step->kind == StepKind::kSyncStream;
+    }
+  }
 
   Rows rows_;
   const Names& names_;
   std::vector<std::string> streams_;
+  std::vector<bool> waits_;  // by name: a call that waits for its stream, or may
   Step step_{};
 };
 

@@ -128,7 +128,7 @@ def value_written_early(case):
 
 
 if __name__ == "__main__":
-    modes = ["sync", "copy", "pageable", "free", "destroy", "event_poll", "stream_poll"]
+    modes = ["sync", "copy", "small_copy", "pageable", "free", "destroy", "event_poll", "stream_poll"]
     main({**{f"path_{mode}": waits(mode) for mode in modes},
           "path_overlap": does_not_wait,
           "path_stream_of_gpu": right_gpu("stream"),

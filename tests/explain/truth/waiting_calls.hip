@@ -3,7 +3,8 @@
 // Calls that wait for the GPU. Each round launches a kernel and then waits for it in one way, so
 // that the kernel is what the program takes its time for. waiting_calls MODE
 //   sync          hipDeviceSynchronize
-//   copy          hipMemcpy of a few bytes from the GPU
+//   copy          hipMemcpy from the GPU, by a copy engine: it is large enough
+//   small_copy    hipMemcpy of a few bytes, which the runtime copies with a kernel
 //   pageable      hipMemcpyAsync into memory from malloc
 //   free          hipFree
 //   destroy       hipStreamDestroy
@@ -17,11 +18,12 @@ using namespace truth;
 
 int main(int count, char** arguments) {
   constexpr int kRounds = 5;
+  constexpr size_t kLarge = 1 << 18;
   const std::string mode = count > 1 ? arguments[1] : "sync";
   const int kernel_rounds = mode == "overlap" ? 20000 : 200000;
-  int* memory = Allocate(256);
+  int* memory = Allocate(kLarge / sizeof(int));
   int* other = Allocate(256);
-  int* pageable = static_cast<int*>(malloc(256));
+  int* pageable = static_cast<int*>(malloc(kLarge));
   int* pinned = nullptr;
   CHECK(hipHostMalloc(&pinned, 256));
   std::vector<int*> given;
@@ -37,6 +39,7 @@ int main(int count, char** arguments) {
   CHECK(hipMemcpyAsync(other, pinned, 256, hipMemcpyHostToDevice, second));
   CHECK(hipDeviceSynchronize());
   CHECK(hipMemcpy(pageable, memory, 256, hipMemcpyDeviceToHost));
+  CHECK(hipMemcpy(pageable, memory, kLarge, hipMemcpyDeviceToHost));
 
   double host = 0;
   rochound_range_push("measured");
@@ -44,11 +47,15 @@ int main(int count, char** arguments) {
   for (int round = 0; round < kRounds; ++round) {
     hipStream_t fresh = nullptr;
     if (mode == "destroy") CHECK(hipStreamCreate(&fresh));
-    const hipStream_t used = mode == "destroy" ? fresh : mode == "copy" ? nullptr : stream;
+    const hipStream_t used = mode == "destroy"                        ? fresh
+                             : mode == "copy" || mode == "small_copy" ? nullptr
+                                                                      : stream;
     Spin<1><<<1, 64, 0, used>>>(memory, kernel_rounds);
     if (mode == "sync") {
       CHECK(hipDeviceSynchronize());
     } else if (mode == "copy") {
+      CHECK(hipMemcpy(pageable, memory, kLarge, hipMemcpyDeviceToHost));
+    } else if (mode == "small_copy") {
       CHECK(hipMemcpy(pageable, memory, 256, hipMemcpyDeviceToHost));
     } else if (mode == "pageable") {
       CHECK(hipMemcpyAsync(pageable, memory, 256, hipMemcpyDeviceToHost, stream));
