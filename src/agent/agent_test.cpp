@@ -198,6 +198,23 @@ TEST_F(AgentTest, ALatePacketThatNobodyRingsForIsNotStuck) {
   ASSERT_TRUE(fake.WaitUntilConsumed(2));
 }
 
+// What was held back while recording is rung for by the next one who rings, recorded or not.
+TEST_F(AgentTest, ADoorbellThatWasHeldBackIsNotLostWhenRecordingStops) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const uint64_t late = fake.Reserve();
+  const uint64_t middle = fake.Reserve();
+  const uint64_t early = fake.Reserve();
+  fake.Write(early, 64, {0});
+  runtime_.Ring(queue, early);
+  SwitchFromOutside(false);
+  fake.Write(middle, 64, {0});
+  fake.Write(late, 64, {0});
+  runtime_.Ring(queue, late);
+  ASSERT_TRUE(fake.WaitUntilConsumed(3));
+}
+
 // The runtime's own packets on a program's queue do not come through the table.
 TEST_F(AgentTest, APacketThatTheRuntimeRangForIsSteppedOver) {
   Load();

@@ -189,19 +189,25 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
   }
 }
 
+// With the queue's lock held.
+void RingForAllWanted(Queue& queue, hsa_signal_t doorbell, StoreFunction store) {
+  if (queue.wanted > queue.next.load(std::memory_order_relaxed))
+    queue.next.store(queue.wanted, std::memory_order_relaxed);
+  queue.rung = std::max(queue.rung, queue.wanted);
+  queue.late_since_tsc = 0;
+  store(doorbell, static_cast<hsa_signal_value_t>(queue.rung - 1));
+}
+
 void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) {
   Queue* queue = FindQueue(doorbell.handle);
   if (queue == nullptr) return store(doorbell, value);
   const uint64_t limit = static_cast<uint64_t>(value) + 1;
   const std::lock_guard lock(queue->submitting);
   if (Recording() && settings().kernels) return Submit(*queue, limit, doorbell, store);
-  // Not recording: what was rung for is not ours to look at any more.
-  if (limit > queue->next.load(std::memory_order_relaxed))
-    queue->next.store(limit, std::memory_order_relaxed);
-  queue->rung = std::max(queue->rung, limit);
+  // Not recording: what was rung for is not ours to look at any more, and neither is what was held
+  // back while we recorded.
   queue->wanted = std::max(queue->wanted, limit);
-  queue->late_since_tsc = 0;
-  store(doorbell, static_cast<hsa_signal_value_t>(queue->rung - 1));
+  RingForAllWanted(*queue, doorbell, store);
 }
 
 bool IsDoorbell(hsa_signal_t signal) {
@@ -379,6 +385,15 @@ bool ServeLateDoorbells() {
     queue.submitting.unlock();
   });
   return any;
+}
+
+void RingHeldDoorbells() {
+  ForEachQueue([](Queue& queue) {
+    const std::lock_guard lock(queue.submitting);
+    if (queue.wanted > queue.rung && queue.doorbell != 0)
+      RingForAllWanted(queue, hsa_signal_t{queue.doorbell},
+                       Real().core.hsa_signal_store_screlease_fn);
+  });
 }
 
 void GiveBackSignals() {

@@ -25,6 +25,9 @@ size_t HarvestDispatches();
 
 // A doorbell that waits for a packet another thread has yet to write; true while there are any.
 bool ServeLateDoorbells();
+// Rings for everything that the program rang for, looked at or not: the last thing that the drain
+// thread does, since nobody serves late doorbells after it.
+void RingHeldDoorbells();
 
 // Destroys our signals that are not lent; the runtime complains at its end about those left.
 void GiveBackSignals();

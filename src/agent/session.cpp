@@ -77,7 +77,7 @@ void ObeyTimetable(uint64_t now_ns) {
   if (wishes.duration_ns != 0 && !stopped &&
       now_ns - set_up_ns >= wishes.delay_ns + wishes.duration_ns) {
     stopped = true;
-    SwitchFromOutside(false);
+    SwitchFromOutside(false, "the time that --duration asks for was over");
   }
 }
 
@@ -132,6 +132,7 @@ void DrainLoop() {
     syscall(SYS_futex, &wake_count, FUTEX_WAIT_PRIVATE, seen, &timeout, nullptr, 0);
     seen = wake_count.load();
   }
+  if (RuntimeAlive()) RingHeldDoorbells();
 }
 
 void* DrainThread(void*) {
@@ -238,7 +239,9 @@ void SetUpLocked() {
     PrepareOverrides();
     pthread_atfork(nullptr, nullptr, InForkedChild);
     atexit(AtExit);
-    SwitchFromOutside(settings().start_on && settings().delay_ns == 0);
+    SwitchFromOutside(settings().start_on && settings().delay_ns == 0,
+                      settings().delay_ns != 0 ? "the time that --delay asks for was not over"
+                                               : "it had not been started");
     RecordOnlyInRange(settings().range);
   }
   if (!Open()) return;

@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "agent/session.h"
 #include "agent/thread_state.h"
+#include "base/units.h"
 
 namespace rochound::agent {
 
@@ -22,6 +24,8 @@ namespace {
 constinit std::atomic<int32_t> wanted_by_program{0};
 constinit std::atomic<bool> wanted_outside{false};
 constinit std::atomic<bool> range_allows{true};
+constinit std::atomic<bool> program_paused{false};
+constinit std::atomic<const char*> why_stopped{kWhyStopped};
 constinit std::atomic<const char*> disabled_reason{""};
 
 Settings& MutableSettings() {
@@ -29,19 +33,31 @@ Settings& MutableSettings() {
   return *kept;
 }
 
+// Why nothing is recorded now; empty: something is.
+std::string_view WhyNot() {
+  if (program_paused.load()) return "the program paused it (roctxProfilerPause)";
+  if (!range_allows.load()) return "outside of the ranges that were asked for";
+  if (!wanted_outside.load() && wanted_by_program.load() == 0) return why_stopped.load();
+  return {};
+}
+
 void NoteState(State now) {
+  const uint64_t now_tsc = Tsc();
   ThreadState* thread = CurrentThread();
   if (thread == nullptr) return;
+  const std::string_view why = now == State::kArmed ? WhyNot() : std::string_view();
+  const uint32_t reason = why.empty() ? 0 : Intern(why);
   if (auto* record = thread->log->Reserve<trace::StateChange>()) {
-    record->now_tsc = Tsc();
-    record->reason = 0;
+    record->now_tsc = now_tsc;
+    record->reason = reason;
     record->reserved = 0;
     thread->log->Commit(record, static_cast<uint16_t>(now));
   }
 }
 
 bool Wanted() {
-  return (wanted_outside.load() || wanted_by_program.load() > 0) && range_allows.load();
+  return (wanted_outside.load() || wanted_by_program.load() > 0) && range_allows.load() &&
+         !program_paused.load();
 }
 
 // Armed <-> Recording, as the wishes stand. Two threads that change their wishes at once both end
@@ -71,47 +87,23 @@ bool Flag(const char* name, bool otherwise) {
   return value == nullptr || *value == '\0' ? otherwise : !Is(value, kNo);
 }
 
-uint64_t Nanoseconds(const char* text, const char** end) {
-  char* after = nullptr;
-  const double number = strtod(text, &after);
-  double scale = 1e9;
-  if (strncmp(after, "ms", 2) == 0) {
-    scale = 1e6;
-    after += 2;
-  } else if (strncmp(after, "us", 2) == 0) {
-    scale = 1e3;
-    after += 2;
-  } else if (*after == 's') {
-    ++after;
-  } else if (*after == 'm' && after[1] == '\0') {
-    scale = 60e9;
-    ++after;
-  }
-  *end = after;
-  return number > 0 ? static_cast<uint64_t>(number * scale) : 0;
-}
-
-uint64_t Duration(const char* name) {
+// An unset or empty variable is zero.
+uint64_t Duration(const char* name, const char* complaint) {
   const char* value = getenv(name);
-  const char* end = nullptr;
-  return value == nullptr ? 0 : Nanoseconds(value, &end);
+  if (value == nullptr || *value == '\0') return 0;
+  const auto parsed = base::ParseTime(value);
+  if (!parsed.has_value()) Disable(complaint);
+  return parsed.value_or(0);
 }
 
 // "30s", "500ms" is a time, "64MiB", "1GiB" a size.
 void ReadKeep(Settings* settings) {
   const char* value = getenv("ROCHOUND_KEEP");
   if (value == nullptr || *value == '\0') return;
-  char* unit = nullptr;
-  const double number = strtod(value, &unit);
-  double scale = 0;
-  if (strcasecmp(unit, "kib") == 0) scale = 1024.0;
-  if (strcasecmp(unit, "mib") == 0) scale = 1024.0 * 1024;
-  if (strcasecmp(unit, "gib") == 0) scale = 1024.0 * 1024 * 1024;
-  const char* end = nullptr;
-  if (scale > 0)
-    settings->keep_bytes = static_cast<uint64_t>(number * scale);
-  else
-    settings->keep_ns = Nanoseconds(value, &end);
+  settings->keep_bytes = base::ParseSize(value).value_or(0);
+  if (settings->keep_bytes != 0) return;
+  settings->keep_ns =
+      Duration("ROCHOUND_KEEP", "ROCHOUND_KEEP is neither a time (30s) nor a size (64MiB)");
 }
 
 }  // namespace
@@ -122,14 +114,21 @@ void StartByProgram() {
 }
 
 void StopByProgram() {
+  why_stopped.store(kWhyStopped);
   int32_t count = wanted_by_program.load();
   while (count > 0 && !wanted_by_program.compare_exchange_weak(count, count - 1)) {
   }
   Settle();
 }
 
-void SwitchFromOutside(bool on) {
+void SwitchFromOutside(bool on, const char* why_off) {
+  why_stopped.store(why_off);
   wanted_outside.store(on);
+  Settle();
+}
+
+void PauseByProgram(bool pause) {
+  program_paused.store(pause);
   Settle();
 }
 
@@ -144,7 +143,9 @@ Wishes CurrentWishes() {
 
 void Arm() {
   State from = State::kOff;
-  if (internal::state.compare_exchange_strong(from, State::kArmed)) Settle();
+  if (!internal::state.compare_exchange_strong(from, State::kArmed)) return;
+  if (!Wanted()) NoteState(State::kArmed);
+  Settle();
 }
 
 void Disable(const char* reason) {
@@ -182,9 +183,17 @@ Settings ReadSettings() {
   if (Flag("RPDT_STACKFRAMES", false)) settings.stacks = true;
   settings.start_on = Flag("ROCHOUND_START", Flag("RPDT_AUTOSTART", true));
   ReadKeep(&settings);
-  settings.delay_ns = Duration("ROCHOUND_DELAY");
-  settings.duration_ns = Duration("ROCHOUND_DURATION");
-  if (getenv("ROCHOUND_HANG") != nullptr) settings.hang_ns = Duration("ROCHOUND_HANG");
+  settings.delay_ns =
+      Duration("ROCHOUND_DELAY", "ROCHOUND_DELAY is not a time, such as 5s or 500ms");
+  settings.duration_ns =
+      Duration("ROCHOUND_DURATION", "ROCHOUND_DURATION is not a time, such as 5s or 500ms");
+  // 0 is a time here: never.
+  if (const char* hang = getenv("ROCHOUND_HANG"); hang != nullptr) {
+    settings.hang_ns =
+        strcmp(hang, "0") == 0
+            ? 0
+            : Duration("ROCHOUND_HANG", "ROCHOUND_HANG is not a time, such as 30s, or 0");
+  }
   return settings;
 }
 

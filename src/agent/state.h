@@ -29,7 +29,11 @@ inline bool Recording() { return CurrentState() == State::kRecording; }
 // answered yet, or the switch that the outside holds (control socket, environment).
 void StartByProgram();
 void StopByProgram();
-void SwitchFromOutside(bool on);
+// `why_off`: said in the trace of the time that is not recorded; a constant text.
+inline constexpr const char* kWhyStopped = "it was stopped";
+void SwitchFromOutside(bool on, const char* why_off = kWhyStopped);
+// roctxProfilerPause and Resume: nothing is recorded in between, whoever wants it.
+void PauseByProgram(bool pause);
 // Whether what is wanted is also allowed now: false outside the ranges that ROCHOUND_RANGE names.
 // `forked`: in a child that has no log yet and is not to make one for this.
 void AllowByRange(bool inside, bool forked = false);

@@ -218,6 +218,8 @@ void RecordText::AppendJson(const Thread& thread, const Head& head, const char* 
   }
   fmt::format_to(out, "\"{}\"", description->name);
   for (size_t i = 0; i < description->field_count; ++i) {
+    // A thread record's own is the one that stands first already.
+    if (std::string_view(description->fields[i].name) == "tid") continue;
     fmt::format_to(out, ",\"{}\":", description->fields[i].name);
     AppendField(*description, description->fields[i], record, true, line);
   }

@@ -44,7 +44,11 @@ struct SegmentHeader {
   uint64_t finished_tsc;  // segment 0: when the process ended the log in order; 0: it did not
   // Records lost since the process started, by DropReason. Kept in segment 0 only.
   uint64_t dropped[kDropReasons];
-  uint8_t reserved[kSegmentHeaderBytes - 48 - 8 * kDropReasons];
+  // Both in segment 0 only; zero: not known.
+  uint64_t alive_tsc;  // when the recorder last looked after the log: the process was there then
+  uint64_t
+      recycled_tsc;  // the latest time of a record that was recycled: what is before is partial
+  uint8_t reserved[kSegmentHeaderBytes - 64 - 8 * kDropReasons];
 };
 static_assert(sizeof(SegmentHeader) == kSegmentHeaderBytes);
 

@@ -60,6 +60,12 @@ void Writer::Maintain() {
     WriteAnchor(now);
   }
   WriteDropped(now);
+  NoteAlive();
+}
+
+// For a reader that wants to know how long a killed process lived.
+void Writer::NoteAlive() {
+  std::atomic_ref<uint64_t>(header_->alive_tsc).store(ReadTsc(), std::memory_order_relaxed);
 }
 
 void Writer::Finish() {
@@ -76,6 +82,7 @@ void Writer::Finish() {
     ready_bytes_.fetch_sub(chunks_[id].bytes, std::memory_order_relaxed);
     Release(id);
   }
+  NoteAlive();
   std::atomic_ref<uint64_t>(header_->finished_tsc).store(ReadTsc(), std::memory_order_release);
 }
 
@@ -328,6 +335,26 @@ void Writer::Release(uint32_t id) {
   UnlinkIfReleased(number);
 }
 
+namespace {
+
+// When what a record tells happened; 0: it has no time stamp of the host.
+uint64_t TimeOf(const Head& head, const char* record) {
+  switch (head.kind) {
+    case Kind::kApiCall:
+      return reinterpret_cast<const ApiCall*>(record)->end_tsc;
+    case Kind::kKernelDispatch:
+      return reinterpret_cast<const KernelDispatch*>(record)->submit_tsc;
+    case Kind::kCopy:
+      return reinterpret_cast<const Copy*>(record)->submit_tsc;
+    case Kind::kRange:
+      return reinterpret_cast<const Range*>(record)->now_tsc;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
 // Copies what other records need, and returns how many of those that do not count as such there
 // are.
 uint64_t Writer::KeepLasting(const Chunk& chunk) {
@@ -338,7 +365,9 @@ uint64_t Writer::KeepLasting(const Chunk& chunk) {
     if (anchors[clock][0] == nullptr) anchors[clock][0] = place;
     anchors[clock][1] = place;
   };
+  const char* state = nullptr;  // the last one: what the recorder did from then on
   uint64_t lost = 0;
+  uint64_t latest = std::atomic_ref<uint64_t>(header_->recycled_tsc).load();
   const char* end = chunk.memory + chunk.bytes;
   for (const char* place = chunk.memory + sizeof(ChunkHeader);
        end - place >= static_cast<ptrdiff_t>(sizeof(ApiCall));) {
@@ -358,14 +387,21 @@ uint64_t Writer::KeepLasting(const Chunk& chunk) {
       case Kind::kGpuAnchor:
         if (head.small < kMaxAgents) anchor(1 + head.small, place);
         break;
+      case Kind::kStateChange:
+        state = place;
+        break;
       case Kind::kThreadHere:
+      case Kind::kThreadEnd:
       case Kind::kDropped:
         break;  // of use only beside what goes with them; the sums stand in the header
       default:
         ++lost;
+        latest = std::max(latest, TimeOf(head, place));
     }
     place += head.units * 32;
   }
+  std::atomic_ref<uint64_t>(header_->recycled_tsc).store(latest, std::memory_order_relaxed);
+  if (state != nullptr) CopyRecord<StateChange>(own_, state);
   for (size_t clock = 0; clock <= kMaxAgents; ++clock) {
     for (int i = 0; i < 2; ++i) {
       const char* place = anchors[clock][i];

@@ -70,11 +70,24 @@ bool IsRunning(const fs::path& folder) {
   return Cut(&fields, ' ') == start && state != "Z" && state != "X";
 }
 
+// Whether the same process has a later log: process-PID-START, then -1, -2, ... behind it.
+bool IsReplaced(const fs::path& folder) {
+  const std::string name = folder.filename();
+  std::string_view rest = name;
+  for (int i = 0; i < 3; ++i) Cut(&rest, '-');
+  uint64_t number = 0;
+  if (!rest.empty() && !ParseNumber(rest, &number)) return false;
+  const std::string first = rest.empty() ? name : name.substr(0, name.rfind('-'));
+  std::error_code error;
+  return fs::exists(folder.parent_path() / fmt::format("{}-{}", first, number + 1), error);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ProcessLog>> ProcessLog::Open(const fs::path& folder) {
   std::unique_ptr<ProcessLog> log(new ProcessLog(folder));
   log->running_ = IsRunning(folder);
+  log->replaced_ = IsReplaced(folder);
   ROCHOUND_CHECK(log->FindSegments());
   log->Scan();
   // A string is written before the records that name it, so it is there if they are.
@@ -82,6 +95,7 @@ Result<std::unique_ptr<ProcessLog>> ProcessLog::Open(const fs::path& folder) {
   log->LoadInfo();
   log->LoadFunctions();
   log->MakeClocks();
+  log->FindUnrecorded();
   return log;
 }
 
@@ -117,6 +131,9 @@ Result<void> ProcessLog::FindSegments() {
   }
   std::copy(std::begin(first.dropped), std::end(first.dropped), dropped_.begin());
   finished_ = first.finished_tsc != 0;
+  begin_tsc_ = first.created_tsc;
+  end_tsc_ = first.alive_tsc;
+  recycled_tsc_ = first.recycled_tsc;
   if (finished_) running_ = false;
   return {};
 }
@@ -172,6 +189,9 @@ void ProcessLog::NoteRecord(const Head& head, const char* record) {
       break;
     case Kind::kRange:
       note_time(As<Range>(record).now_tsc, As<Range>(record).now_tsc);
+      break;
+    case Kind::kStateChange:
+      states_.push_back(As<StateChange>(record));
       break;
     case Kind::kThreadHere:
       threads_[head.wide] = As<ThreadHere>(record).tid;
@@ -360,6 +380,42 @@ void ProcessLog::MakeClocks() {
   for (OpenCall& call : open_calls_) call.begin_ns = host_clock_.At(call.begin_ns);
   if (first_tsc_ > last_tsc_)
     first_tsc_ = last_tsc_ = host_anchors_.empty() ? 0 : host_anchors_[0].now_tsc;
+  begin_tsc_ = begin_tsc_ == 0 ? first_tsc_ : std::min(begin_tsc_, first_tsc_);
+  end_tsc_ = std::max(end_tsc_, last_tsc_);
+}
+
+// States say when the recorder paused. Of a log that keeps only its last part the early ones may be
+// gone; what the recorder did then is not known, nor needed.
+void ProcessLog::FindUnrecorded() {
+  std::stable_sort(states_.begin(), states_.end(), [](const StateChange& a, const StateChange& b) {
+    return a.now_tsc < b.now_tsc;
+  });
+  const auto add = [&](uint64_t begin_tsc, uint64_t end_tsc, std::string why) {
+    begin_tsc = std::max(begin_tsc, recycled_tsc_);
+    end_tsc = std::min(end_tsc, end_tsc_);
+    if (begin_tsc < end_tsc)
+      unrecorded_.push_back({host_clock_.At(begin_tsc), host_clock_.At(end_tsc), std::move(why)});
+  };
+  if (recycled_tsc_ > begin_tsc_) {
+    unrecorded_.push_back({host_clock_.At(begin_tsc_), host_clock_.At(recycled_tsc_),
+                           "older data was not kept, as asked (--last)"});
+  }
+  bool paused = false;
+  uint64_t since = begin_tsc_;
+  std::string why;
+  for (const StateChange& state : states_) {
+    const bool pauses = static_cast<RecorderState>(state.head.small) == RecorderState::kArmed;
+    if (pauses && !paused) {
+      // Before its first state the recorder did nothing.
+      since = first_tsc_ < state.now_tsc ? state.now_tsc : begin_tsc_;
+      why = String(static_cast<uint32_t>(state.reason)).value_or("it was stopped");
+    } else if (!pauses && paused) {
+      add(since, state.now_tsc, why);
+    }
+    paused = pauses;
+  }
+  if (paused) add(since, end_tsc_, why);
+  states_ = {};
 }
 
 void ProcessLog::Problem(std::string text) {

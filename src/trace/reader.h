@@ -78,6 +78,7 @@ class Visitor {
   virtual void OnDropped(const Event<Dropped>&) {}
   virtual void OnStateChange(const Event<StateChange>&) {}
   virtual void OnOverhead(const Event<Overhead>&) {}
+  virtual void OnThreadEnd(const Event<ThreadEnd>&) {}
 
   // After each chunk. False: enough.
   virtual bool OnProgress(uint64_t /*records_done*/, uint64_t /*records*/) { return true; }
@@ -106,6 +107,13 @@ struct OpenCall {
   uint16_t function;
   uint64_t begin_ns;
   uint64_t correlation;
+};
+
+// A part of the process's life that the log does not hold.
+struct Unrecorded {
+  uint64_t begin_ns;
+  uint64_t end_ns;
+  std::string why;
 };
 
 class ProcessLog {
@@ -145,16 +153,27 @@ class ProcessLog {
   uint64_t file_bytes() const { return file_bytes_; }  // as allocated on disk
   uint64_t first_ns() const { return host_clock_.At(first_tsc_); }
   uint64_t last_ns() const { return host_clock_.At(last_tsc_); }
+  // The recorder's life in the process: from when the log was made to when it was last seen alive,
+  // so not before the first record and not after the last one.
+  uint64_t begin_ns() const { return host_clock_.At(begin_tsc_); }
+  uint64_t end_ns() const { return host_clock_.At(end_tsc_); }
   const std::map<uint32_t, uint32_t>& threads() const { return threads_; }  // index -> tid
   // Calls that had not returned when the log was last written, outermost first.
   const std::vector<OpenCall>& open_calls() const { return open_calls_; }
 
   // What there is not.
+  // In order, without overlaps: paused, not yet started, or dropped because only the last part was
+  // to be kept. All records of a thread that fall into the latter may be there or not.
+  const std::vector<Unrecorded>& unrecorded() const { return unrecorded_; }
+  // Times before this one may have lost records because only the last part was to be kept; 0: none.
+  uint64_t recycled_ns() const { return recycled_tsc_ == 0 ? 0 : host_clock_.At(recycled_tsc_); }
   uint64_t Dropped(DropReason reason) const;
   uint64_t unknown_reasons_dropped() const;
   // The recorder ended in order. Otherwise the process was killed, or runs on.
   bool finished() const { return finished_; }
   bool running() const { return running_; }
+  // The process became another program, which has a log of its own.
+  bool replaced() const { return replaced_; }
   // Doubtful or damaged data, in words.
   const std::vector<std::string>& problems() const { return problems_; }
 
@@ -169,6 +188,7 @@ class ProcessLog {
   void LoadInfo();
   void LoadFunctions();
   void MakeClocks();
+  void FindUnrecorded();
   void Problem(std::string text);
 
   std::filesystem::path folder_;
@@ -199,11 +219,15 @@ class ProcessLog {
   uint64_t file_bytes_ = 0;
   uint64_t first_tsc_ = UINT64_MAX;
   uint64_t last_tsc_ = 0;
+  uint64_t begin_tsc_ = 0, end_tsc_ = 0, recycled_tsc_ = 0;
+  std::vector<StateChange> states_;
+  std::vector<Unrecorded> unrecorded_;
   std::map<uint32_t, uint32_t> threads_;
   std::vector<OpenCall> open_calls_;
   std::array<uint64_t, kDropReasons> dropped_{};
   bool finished_ = false;
   bool running_ = false;
+  bool replaced_ = false;
   std::vector<std::string> problems_;
 };
 

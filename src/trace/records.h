@@ -38,6 +38,7 @@ enum class Kind : uint8_t {
   kStateChange = 17,
   kOverhead = 18,
   kTextPiece = 19,
+  kThreadEnd = 20,
 };
 
 // The first eight bytes of every record. `units` is the record's size in 32 bytes, so that a reader
@@ -410,6 +411,16 @@ ROCHOUND_RECORD(TextPiece, 64, "text",
                 ROCHOUND_FIELD(TextPiece, total, kNumber, "length of the whole string"),
                 ROCHOUND_ARRAY(TextPiece, text, kText, "the piece"));
 
+struct ThreadEnd {
+  Head head;
+  uint64_t now_tsc;
+  uint64_t reserved[2];
+};
+ROCHOUND_RECORD(ThreadEnd, 32, "thread_end",
+                "The thread ended: the last record that it wrote. Absent when the process ended "
+                "before the thread did.",
+                ROCHOUND_FIELD(ThreadEnd, now_tsc, kTsc, "when"));
+
 #undef ROCHOUND_FIELD
 #undef ROCHOUND_ARRAY
 #undef ROCHOUND_SMALL
@@ -439,6 +450,7 @@ inline constexpr const Description* kDescriptions[] = {
     &Described<StateChange>::kDescription,
     &Described<Overhead>::kDescription,
     &Described<TextPiece>::kDescription,
+    &Described<ThreadEnd>::kDescription,
 };
 inline constexpr size_t kKinds = std::size(kDescriptions);
 

@@ -119,6 +119,9 @@ class Stream {
             {thread_, overhead, HostNs(overhead.begin_tsc), HostNs(overhead.end_tsc)});
         break;
       }
+      case Kind::kThreadEnd:
+        visitor_.OnThreadEnd(At(As<ThreadEnd>(record), &ThreadEnd::now_tsc));
+        break;
       case Kind::kEnd:
       case Kind::kHostAnchor:
       case Kind::kGpuAnchor:

@@ -250,6 +250,11 @@ ThreadLog* Writer::Attach() {
 void Writer::Detach(ThreadLog* log) {
   if (!alive() || log->writer_ != this) return;
   if (log->chunk_ != nullptr) {
+    if (auto* end = log->Reserve<ThreadEnd>()) {
+      end->now_tsc = ReadTsc();
+      end->reserved[0] = end->reserved[1] = 0;
+      log->Commit(end);
+    }
     for (OpenCallSlot& slot : log->chunk_->open_calls) {
       Atomic(slot.call).store(0, std::memory_order_release);
     }

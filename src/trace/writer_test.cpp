@@ -335,6 +335,10 @@ TEST_F(WriterTest, RecyclingKeepsTheLatestRecordsAndWhatTheyReferTo) {
   symbol->code_object = 6;
   symbol->kernarg_bytes = 7;
   log->Commit(symbol, 1, 2);
+  auto* state = log->Reserve<StateChange>();
+  state->now_tsc = 17;
+  state->reason = state->reserved = 0;
+  log->Commit(state, static_cast<uint16_t>(RecorderState::kRecording));
   constexpr uint64_t kTurns = 300;
   constexpr uint64_t kPerTurn = 1000;
   for (uint64_t turn = 0; turn < kTurns; ++turn) {
@@ -355,6 +359,15 @@ TEST_F(WriterTest, RecyclingKeepsTheLatestRecordsAndWhatTheyReferTo) {
   EXPECT_EQ(symbols[0].As<KernelSymbol>().kernel_object, 0x1234u);
   EXPECT_EQ(symbols[0].As<KernelSymbol>().kernarg_bytes, 7u);
   EXPECT_EQ(symbols[0].head.wide, 2u);
+  const auto states = seen.Of(Kind::kStateChange);
+  ASSERT_EQ(states.size(), 1u);
+  EXPECT_EQ(states[0].As<StateChange>().now_tsc, 17u);
+  const std::string file =
+      base::ReadFile(fs::path(writer->process_directory()) / "segment-000000").value();
+  SegmentHeader header{};
+  memcpy(static_cast<void*>(&header), file.data(), sizeof header);
+  EXPECT_EQ(header.recycled_tsc, calls.front().As<ApiCall>().begin_tsc) << "the last one's end";
+  EXPECT_GE(header.alive_tsc, header.created_tsc);
 }
 
 TEST_F(WriterTest, OldRecordsGoAfterTheTimeGivenAndTheirSpaceIsGivenBack) {

@@ -41,6 +41,7 @@ struct Seen : trace::Visitor {
                      {call.words.begin(), call.words.end()},
                      call.texts.empty() ? std::string() : std::string(call.texts[0].text)});
   }
+  std::vector<std::string> unrecorded;
   void OnRange(const trace::Event<trace::Range>& event) override {
     ranges.emplace_back(static_cast<trace::RangeKind>(event.record.head.small),
                         std::string(log->String(event.record.head.wide).value_or("")));
@@ -68,6 +69,7 @@ class RegisterTest : public testing::Test {
     for (const auto& process : run.value().processes()) {
       seen.log = process.get();
       EXPECT_TRUE(process->Visit(seen).ok());
+      for (const trace::Unrecorded& one : process->unrecorded()) seen.unrecorded.push_back(one.why);
     }
     return seen;
   }
@@ -120,6 +122,28 @@ TEST_F(RegisterTest, RangesOfARegisteringRoctxAreRecorded) {
   EXPECT_EQ(seen.ranges[0], std::make_pair(RangeKind::kPush, std::string("outer")));
   EXPECT_EQ(seen.ranges[2], std::make_pair(RangeKind::kMark, std::string("mark")));
   EXPECT_EQ(seen.ranges[4].first, RangeKind::kPop);
+}
+
+TEST_F(RegisterTest, TheProgramsPauseIsKeptAndNoted) {
+  fake_roctx_push("outer");
+  fake_roctx_push("before");
+  EXPECT_EQ(fake_roctx_pause(), 21);
+  fake_roctx_mark("unseen");
+  fake_roctx_pop();
+  fake_roctx_push("unseen");
+  EXPECT_EQ(fake_roctx_resume(), 22);
+  fake_roctx_pop();  // of a range whose push is not there
+  fake_roctx_mark("after");
+  fake_roctx_pop();
+  EXPECT_EQ(fake_refusals(), 0);
+  const Seen seen = Read();
+  using trace::RangeKind;
+  ASSERT_EQ(seen.ranges.size(), 4u);
+  EXPECT_EQ(seen.ranges[1].second, "before");
+  EXPECT_EQ(seen.ranges[2], std::make_pair(RangeKind::kMark, std::string("after")));
+  EXPECT_EQ(seen.ranges[3].first, RangeKind::kPop);
+  ASSERT_EQ(seen.unrecorded.size(), 1u);
+  EXPECT_EQ(seen.unrecorded[0], "the program paused it (roctxProfilerPause)");
 }
 
 TEST_F(RegisterTest, AnHsaRuntimeIsTaken) {

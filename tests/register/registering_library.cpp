@@ -19,12 +19,12 @@ namespace {
 
 std::atomic<int> refusals{0};
 
-template <typename Table>
-void Register(const char* name, uint32_t version, Table* table) {
-  void* tables[] = {table};
+template <typename... Table>
+void Register(const char* name, uint32_t version, Table*... table) {
+  void* tables[] = {table...};
   rocprofiler_register_library_indentifier_t id{};
   if (rocprofiler_register_library_api_table(name, &rocprofiler_register_import_hip, version,
-                                             tables, 1, &id) != ROCP_REG_SUCCESS)
+                                             tables, sizeof...(table), &id) != ROCP_REG_SUCCESS)
     ++refusals;
 }
 
@@ -81,6 +81,18 @@ struct RoctxTable {
   int (*thread)(uint64_t* id);
 };
 
+struct RoctxControlTable {
+  uint64_t size;
+  int (*pause)(uint64_t thread);
+  int (*resume)(uint64_t thread);
+};
+
+RoctxControlTable& RoctxControl() {
+  static RoctxControlTable made{sizeof(RoctxControlTable), [](uint64_t) { return 21; },
+                                [](uint64_t) { return 22; }};
+  return made;
+}
+
 RoctxTable& Roctx() {
   static RoctxTable* const table = [] {
     static int depth = 0;
@@ -91,7 +103,7 @@ RoctxTable& Roctx() {
                            [](const char*) { return uint64_t{9}; },
                            [](uint64_t) {},
                            [](uint64_t*) { return 0; }};
-    Register("roctx", 100, &made);
+    Register("roctx", 100, &made, &RoctxControl());
     return &made;
   }();
   return *table;
@@ -130,6 +142,11 @@ EXPORTED int fake_hip_load_module(void** module, const char* path) {
 }
 EXPORTED int fake_roctx_push(const char* message) { return Roctx().push(message); }
 EXPORTED int fake_roctx_pop() { return Roctx().pop(); }
+EXPORTED int fake_roctx_pause() {
+  Roctx();
+  return RoctxControl().pause(0);
+}
+EXPORTED int fake_roctx_resume() { return RoctxControl().resume(0); }
 EXPORTED void fake_roctx_mark(const char* message) { Roctx().mark(message); }
 EXPORTED uint64_t fake_hsa_signal(int64_t initial) {
   hsa_signal_t signal{};

@@ -18,6 +18,8 @@ int fake_hip_load_module(void** module, const char* path);
 int fake_roctx_push(const char* message);
 int fake_roctx_pop();
 void fake_roctx_mark(const char* message);
+int fake_roctx_pause();   // 21
+int fake_roctx_resume();  // 22
 
 // hsa_signal_create through the table of a small HSA runtime: the signal's handle.
 uint64_t fake_hsa_signal(int64_t initial);

@@ -19,9 +19,10 @@ namespace rochound::agent {
 
 // What the call recorders keep per thread beside ThreadState. Plain memory, never freed.
 struct CallState {
-  uint32_t hip_depth = 0;    // HIP calls under way: only the outermost one is the program's
-  uint32_t range_depth = 0;  // user ranges pushed and not popped
-  uint64_t stack_low = 0;    // the thread's stack, once asked for; see stacks.h
+  uint32_t hip_depth = 0;      // HIP calls under way: only the outermost one is the program's
+  uint32_t range_depth = 0;    // user ranges pushed and not popped
+  uint64_t range_written = 0;  // by depth: whether the push is in the log
+  uint64_t stack_low = 0;      // the thread's stack, once asked for; see stacks.h
   uint64_t stack_high = 0;
 };
 extern __thread CallState call_state __attribute__((tls_model("initial-exec")));

@@ -19,20 +19,26 @@ std::string_view View(const char* message) {
                             : std::string_view{message, strnlen(message, kMaxTextLength)};
 }
 
-void Write(RangeKind kind, std::string_view message, uint64_t range) {
-  if (!Recording()) return;
+// False: nothing was written.
+bool Write(RangeKind kind, std::string_view message, uint64_t range) {
+  if (!Recording()) return false;
   ThreadState* thread = CurrentThread();
-  if (thread == nullptr || thread->inside) return;
+  if (thread == nullptr || thread->inside) return false;
   const uint64_t now = Tsc();
   const Inside inside(thread);
   const uint32_t text = message.empty() ? 0 : Intern(message);
-  if (auto* record = thread->log->Reserve<trace::Range>()) {
-    record->now_tsc = now;
-    record->range = range;
-    record->correlation = thread->log->NextCorrelation();
-    thread->log->Commit(record, static_cast<uint16_t>(kind), text);
-  }
+  auto* record = thread->log->Reserve<trace::Range>();
+  if (record == nullptr) return false;
+  record->now_tsc = now;
+  record->range = range;
+  record->correlation = thread->log->NextCorrelation();
+  thread->log->Commit(record, static_cast<uint16_t>(kind), text);
+  return true;
 }
+
+// A pop is written only if its push was: in the log each pop belongs to the last push of its depth,
+// however often the recorder paused in between. Deeper than 64 nobody knows, and both are written.
+uint64_t DepthBit(uint32_t depth) { return depth < 64 ? uint64_t{1} << depth : 0; }
 
 }  // namespace
 
@@ -42,11 +48,18 @@ void RecordRange(RangeKind kind, const char* message, uint64_t range) {
   switch (kind) {
     case RangeKind::kPush:
       RangeBegins(text);
-      Write(kind, text, call_state.range_depth++);
+      if (Write(kind, text, call_state.range_depth))
+        call_state.range_written |= DepthBit(call_state.range_depth);
+      else
+        call_state.range_written &= ~DepthBit(call_state.range_depth);
+      ++call_state.range_depth;
       break;
     case RangeKind::kPop:
       if (call_state.range_depth == 0) break;  // pushed before we were loaded, or never
-      Write(kind, text, --call_state.range_depth);
+      --call_state.range_depth;
+      if (const uint64_t bit = DepthBit(call_state.range_depth);
+          bit == 0 || (call_state.range_written & bit) != 0)
+        Write(kind, text, call_state.range_depth);
       RangeEnds();
       break;
     case RangeKind::kStart:

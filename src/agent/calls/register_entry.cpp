@@ -31,6 +31,7 @@ extern "C" __attribute__((visibility("default"))) int rocprofiler_set_api_table(
       TakeRcclTable(tables[0]);
     } else if (library == "roctx" && settings().roctx) {
       TakeRoctxTable(tables[0]);
+      if (count > 1 && tables[1] != nullptr) TakeRoctxControlTable(tables[1]);
     }
   });
   return 0;

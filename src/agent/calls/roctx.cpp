@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "agent/calls/ranges.h"
+#include "agent/state.h"
 
 namespace rochound::agent {
 
@@ -69,6 +70,14 @@ struct RoctxTable {
 
 constinit RoctxTable real_roctx = {};
 
+struct RoctxControlTable {
+  uint64_t size;  // in bytes
+  int (*pause)(uint64_t thread);
+  int (*resume)(uint64_t thread);
+};
+
+constinit RoctxControlTable real_control = {};
+
 template <typename Function>
 void Take(Function* entry, Function* real, Function ours) {
   if (*entry == nullptr) return;
@@ -122,6 +131,24 @@ void TakeRoctxTable(void* table) {
       &roctx->stop, &real_roctx.stop, +[](uint64_t id) {
         RecordRange(RangeKind::kStop, nullptr, id);
         real_roctx.stop(id);
+      });
+}
+
+// A pause may name one thread; here, as in rocprofv3, it is for the whole process.
+void TakeRoctxControlTable(void* table) {
+  auto* control = static_cast<RoctxControlTable*>(table);
+  if (real_control.size != 0 || control->size < sizeof(RoctxControlTable)) return;
+  real_control.size = control->size;
+  Take(
+      &control->pause, &real_control.pause, +[](uint64_t thread) {
+        PauseByProgram(true);
+        return real_control.pause(thread);
+      });
+  Take(
+      &control->resume, &real_control.resume, +[](uint64_t thread) {
+        const int result = real_control.resume(thread);
+        PauseByProgram(false);
+        return result;
       });
 }
 

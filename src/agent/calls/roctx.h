@@ -20,5 +20,7 @@ void AttachRoctx(const std::vector<Library>& libraries);
 
 // The table of rocprofiler-sdk's roctx.
 void TakeRoctxTable(void* table);
+// And that of its roctxProfilerPause and roctxProfilerResume.
+void TakeRoctxControlTable(void* table);
 
 }  // namespace rochound::agent
