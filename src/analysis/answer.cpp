@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "store/trace_tables.h"
+
 namespace rochound::analysis {
 
 Column MakeColumn(const std::string& name, bool number) {
@@ -22,6 +24,15 @@ Column MakeColumn(const std::string& name, bool number) {
     }
   }
   return column;
+}
+
+std::string NodeText(const Column& column, int64_t number) {
+  const std::string& name = column.name;
+  const bool of_gpu = name == "gpu";
+  if (!of_gpu && name != "pid" && name != "tid" && name != "process") return {};
+  const int64_t stride = of_gpu ? store::kGpuStride : store::kPidStride;
+  if (number < stride) return {};
+  return "rank " + std::to_string(number / stride) + ": " + std::to_string(number % stride);
 }
 
 }  // namespace rochound::analysis

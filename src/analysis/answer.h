@@ -23,6 +23,10 @@ struct Column {
 // Made from the name of a column, as questions name them.
 Column MakeColumn(const std::string& name, bool number);
 
+// A trace of several nodes numbers processes, threads and GPUs in steps of a stride per node
+// (store/trace_tables.h): "rank 1: 4711". Empty: this is not such a number.
+std::string NodeText(const Column& column, int64_t number);
+
 using Value = std::variant<std::monostate, int64_t, double, std::string>;  // monostate: not known
 
 struct Table {

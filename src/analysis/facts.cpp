@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/window.h"
+
 namespace rochound::analysis {
 namespace {
 
@@ -41,6 +43,8 @@ base::Result<std::vector<std::string>> ReadLayers(store::TraceDatabase& trace) {
 }
 
 base::Result<Facts> ReadSize(store::TraceDatabase& trace) {
+  Window window;
+  ROCHOUND_TRY(window.unrecorded, LoadUnrecorded(trace.connection()));
   ROCHOUND_TRY(store::duck::Rows rows, trace.connection().Query(R"(
       WITH calls AS (
         SELECT min(a.start) AS first, max(a."end") AS last,
@@ -58,11 +62,13 @@ base::Result<Facts> ReadSize(store::TraceDatabase& trace) {
   ROCHOUND_TRY(const bool any, rows.Next());
   if (!any) return facts;
   facts.begin = rows.Int(0);
-  facts.length = std::max<int64_t>(0, rows.Int(1) - rows.Int(0));
+  window.begin = rows.Int(0);
+  window.end = rows.Int(1);
   facts.calls = rows.Int(2);
   facts.operations = rows.Int(3);
   facts.processes = rows.Int(4);
   facts.gpus = rows.Int(5);
+  facts.length = std::max<int64_t>(0, window.length());
   return facts;
 }
 

@@ -15,7 +15,7 @@ namespace rochound::analysis {
 
 struct Facts {
   int64_t begin = 0;   // ns, the trace's clock
-  int64_t length = 0;  // ns
+  int64_t length = 0;  // ns, of which something was recorded (window.h)
   int64_t calls = 0, operations = 0;
   int64_t processes = 0, gpus = 0;
   // File names of the libraries through which the program reached the GPU, itself first and KFD

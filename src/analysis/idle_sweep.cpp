@@ -41,18 +41,24 @@ void IdleSweep::Add(const QueuedOp& op, const HostThreads& threads) {
     idle_since_ = window_.begin;
     last_ = {};
   }
-  Queue& queue = queues_.back();
-  ++queue.ops;
-  if (op.start > idle_since_) Gap(threads, idle_since_, op.start, &op);
+  ++queues_.back().ops;
+  Gaps(threads, idle_since_, op.start, &op);
   if (op.end > idle_since_) {
-    queue.busy += op.end - std::max(op.start, idle_since_);
+    queues_.back().busy += window_.Recorded(std::max(op.start, idle_since_), op.end);
     idle_since_ = op.end;
   }
   last_ = op;
 }
 
 void IdleSweep::EndQueue(const HostThreads& threads) {
-  if (idle_since_ < window_.end) Gap(threads, idle_since_, window_.end, nullptr);
+  Gaps(threads, idle_since_, window_.end, nullptr);
+}
+
+// What ended a gap that a pause of the recording cut off is not known, as at the trace's end.
+void IdleSweep::Gaps(const HostThreads& threads, int64_t begin, int64_t end, const QueuedOp* next) {
+  window_.ForEachRecorded(begin, end, [&](int64_t from, int64_t to) {
+    Gap(threads, from, to, to == end ? next : nullptr);
+  });
 }
 
 void IdleSweep::Finish(const HostThreads& threads) {

@@ -11,6 +11,8 @@
 //    then host not   too short if the call
 //    submitting      began before A's end
 //
+// What was not recorded (window.h) is neither busy nor idle.
+//
 // Before a queue's first operation A's end is the window's begin, and no kernel was too short.
 #pragma once
 
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "analysis/host_threads.h"
+#include "analysis/window.h"
 
 namespace rochound::analysis {
 
@@ -35,11 +38,6 @@ enum class IdleCause : uint8_t {
 };
 inline constexpr size_t kIdleCauses = 6;
 std::string_view IdleCauseName(IdleCause cause);
-
-struct Window {
-  int64_t begin = 0, end = 0;
-  int64_t length() const { return end - begin; }
-};
 
 inline constexpr int64_t kNever = INT64_MIN;
 
@@ -95,6 +93,7 @@ class IdleSweep {
 
  private:
   void EndQueue(const HostThreads& threads);
+  void Gaps(const HostThreads& threads, int64_t begin, int64_t end, const QueuedOp* next);
   void Gap(const HostThreads& threads, int64_t begin, int64_t end, const QueuedOp* next);
   void HostPhase(const HostThreads& threads, uint32_t thread, int64_t begin, int64_t end);
   void Piece(const HostThreads& threads, IdleCause cause, uint32_t thread, int64_t begin,

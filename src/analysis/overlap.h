@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/idle_sweep.h"
 #include "analysis/questions.h"
+#include "analysis/window.h"
 #include "base/result.h"
 #include "store/duck.h"
 

@@ -294,6 +294,18 @@ PathGraph::Path PathGraph::PathTo(uint32_t node) const {
     node = before;
   }
   std::reverse(path.pieces.begin(), path.pieces.end());
+  if (!window_.unrecorded.empty()) {
+    std::vector<Piece> recorded;
+    for (const Piece& piece : path.pieces) {
+      window_.ForEachRecorded(piece.begin, piece.end, [&](int64_t begin, int64_t end) {
+        Piece part = piece;
+        part.begin = begin;
+        part.end = end;
+        recorded.push_back(part);
+      });
+    }
+    path.pieces = std::move(recorded);
+  }
   std::reverse(path.ops.begin(), path.ops.end());
   return path;
 }

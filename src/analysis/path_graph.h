@@ -94,8 +94,9 @@ class PathGraph {
     uint32_t call = kNoNode;
   };
   struct Path {
-    std::vector<Piece>
-        pieces;  // first to last without holes, from the window's begin; none is empty
+    // First to last, from the window's begin; none is empty. The only holes between them are what
+    // was not recorded (window.h).
+    std::vector<Piece> pieces;
     std::vector<uint32_t> ops;  // all that are on it, those that took no time too
   };
   // The one that led to the last event of all.

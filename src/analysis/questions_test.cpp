@@ -187,6 +187,44 @@ TEST(QuestionsTest, CapturedCopiesMoveNothing) {
             (Lines{"call calls captured_bytes", "hipMemcpyAsync 1 4096"}));
 }
 
+TEST(QuestionsTest, WhatWasNotRecordedIsNeitherBusyNorIdle) {
+  TestTrace trace;
+  trace.Call({.start = 0, .end = 10});
+  const int64_t launch = trace.Call({.start = 180, .end = 200});
+  trace.Kernel({.queue = 1, .start = 10, .end = 60});
+  trace.Kernel({.queue = 1, .start = 190, .end = 200, .call = launch});
+  // Two processes pause; together from 50 to 150.
+  trace.unrecorded = {{.start = 50, .end = 120}, {.start = 100, .end = 150, .why = "range"}};
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Rows(Asked(database, "busy"), "gpus"),
+            (Lines{"gpu operations busy_ns work_ns wall_ns busy_percent", "0 2 50 60 100 50"}));
+  const Answer idle = Asked(database, "idle");
+  EXPECT_EQ(idle.doubts,
+            (Lines{"partial: 100 ns of 100 ns were not recorded: paused, 70 ns; range, 50 ns"}));
+  for (const Table& table : idle.tables) {
+    if (table.id != "queues") continue;
+    ASSERT_EQ(table.rows.size(), 1u);
+    int64_t sum = 0;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const std::string& name = table.columns[i].name;
+      if (name == "wall_ns") EXPECT_EQ(Cell(table.rows[0][i]), "100");
+      if (name.ends_with("_ns") && name != "wall_ns") sum += std::get<int64_t>(table.rows[0][i]);
+    }
+    EXPECT_EQ(sum, 100);
+  }
+  int64_t path = 0, states = 0;
+  for (const Table& table : Asked(database, "critical-path").tables)
+    if (table.id == "attribution")
+      for (const auto& row : table.rows) path += std::get<int64_t>(row[2]);
+  EXPECT_EQ(path, 100);
+  for (const Table& table : Asked(database, "overlap").tables)
+    if (table.id == "states")
+      for (const auto& row : table.rows)
+        for (size_t i = 0; i < table.columns.size(); ++i)
+          if (table.columns[i].name == "total_ns") states += std::get<int64_t>(row[i]);
+  EXPECT_EQ(states, 100);
+}
+
 TEST(QuestionsTest, BusyCountsOverlapOnce) {
   TestTrace trace;
   trace.Call({.start = 0, .end = 200, .name = "hipDeviceSynchronize"});
@@ -199,8 +237,8 @@ TEST(QuestionsTest, BusyCountsOverlapOnce) {
   EXPECT_EQ(Rows(answer, "gpus"), (Lines{"gpu operations busy_ns work_ns wall_ns busy_percent",
                                          "0 4 90 115 200 45", "1 1 20 20 200 10"}));
   EXPECT_EQ(Rows(answer, "queues"),
-            (Lines{"gpu queue operations busy_ns work_ns wall_ns busy_percent",
-                   "0 1 3 50 70 200 25", "0 2 1 45 45 200 22.5", "1 1 1 20 20 200 10"}));
+            (Lines{"gpu queue process operations busy_ns work_ns wall_ns busy_percent",
+                   "0 1 - 3 50 70 200 25", "0 2 - 1 45 45 200 22.5", "1 1 - 1 20 20 200 10"}));
 }
 
 TEST(QuestionsTest, QueuesKnowTheirDepth) {

@@ -67,6 +67,11 @@ struct TestTrace {
     int64_t start = 0, end = 0;
   };
   std::vector<Process> processes;
+  struct Unrecorded {
+    int64_t start = 0, end = 0;
+    std::string why = "paused";
+  };
+  std::vector<Unrecorded> unrecorded;
 
   int64_t Call(TestCall call) {
     if (call.id == 0) call.id = static_cast<int64_t>(calls.size()) + 1;
@@ -121,7 +126,8 @@ struct TestTrace {
     for (const char* table :
          {"rocpd_string", "rocpd_ustring", "rocpd_api", "rocpd_op", "rocpd_api_ops",
           "rocpd_kernelapi", "rocpd_copyapi", "rochound_dispatch", "rochound_copy",
-          "rochound_kernel", "rochound_process", "rochound_failure", "rochound_lost"})
+          "rochound_kernel", "rochound_process", "rochound_failure", "rochound_lost",
+          "rochound_unrecorded"})
       Good(connection.Run(std::string("TRUNCATE ") + table));
     std::map<std::string, int64_t> strings = {{"", 1}};
     const auto string = [&](const std::string& text) {
@@ -221,6 +227,13 @@ struct TestTrace {
       int64_t id = 0;
       for (const Lost& one : lost)
         rows.Int(++id).Int(1).Text(one.what).Int(one.count).Text(one.note).EndRow();
+      Good(rows.Finish());
+    }
+    if (!unrecorded.empty()) {
+      store::duck::Appender rows = Append(connection, "rochound_unrecorded");
+      int64_t id = 0;
+      for (const Unrecorded& one : unrecorded)
+        rows.Int(++id).Int(1).Int(one.start).Int(one.end).Text(one.why).EndRow();
       Good(rows.Finish());
     }
     Good(connection.Run("COMMIT"));

@@ -87,6 +87,8 @@ class Reader {
     ROCHOUND_TRY(products_, Names(connection_, R"(
         SELECT "gpuId", any_value(if(product = '', name, product)) FROM rochound_agent
         WHERE "gpuId" >= 0 GROUP BY "gpuId")"));
+    ROCHOUND_TRY(const auto owners, Names(connection_, R"(
+        SELECT session, CAST(pid AS VARCHAR) FROM rochound_process)"));
     ROCHOUND_TRY(Rows rows, connection_.Query(std::string(R"(
         SELECT o."gpuId", o."queueId", o.start, o."end", o.id, coalesce(launch.api_id, -1),
                if(d.string = '', o."opType_id", o.description_id),
@@ -105,9 +107,12 @@ class Reader {
         first = false;
         gpu = rows.Int(0);
         queue = rows.Int(1);
+        std::string name = fmt::format("Queue {}", queue);
+        const auto owner = owners.find(rows.Int(4) >> 32);
+        if (owners.size() > 1 && owner != owners.end()) name += ", process " + owner->second;
         Begin({TimelineTrack::Kind::kQueue,
                gpu,
-               fmt::format("Queue {}", queue),
+               std::move(name),
                Group(GpuName(gpu), products_, gpu),
                {}});
       }

@@ -153,6 +153,7 @@ Result<Window> LoadWindow(Connection& connection, const Names& names) {
     ROCHOUND_TRY(const bool more, rows.Next());
     if (!more) break;
   }
+  ROCHOUND_TRY(window.unrecorded, LoadUnrecorded(connection));
   return window;
 }
 

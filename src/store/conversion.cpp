@@ -80,7 +80,7 @@ base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptio
     ROCHOUND_TRY(rpd, RpdWriter::Create(options.rpd));
   }
   Summary summary;
-  const Outputs outputs{rpd.get(), options.jsonl, options.durations};
+  const Outputs outputs{rpd.get(), options.jsonl, options.durations, options.filter};
   if (options.durations != nullptr) options.durations->buffer()->append(kDurationsHeader);
   for (const std::string& problem : run.problems())
     Lost("damaged data", problem, rpd.get(), &summary);
@@ -88,8 +88,12 @@ base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptio
   uint64_t records = 0, done_before = 0;
   for (const auto& process : run.processes()) records += process->records();
   const GpuNumbers numbers(run);
+  // A queue is a queue of one process: each process counts on from the one before.
+  int64_t first_queue = 0;
   for (const auto& process : run.processes()) {
-    ProcessConverter converter(*process, numbers.Of(*process), outputs, &summary);
+    ProcessConverter converter(*process, numbers.Of(*process), first_queue, outputs, &summary);
+    const uint32_t last_queue = process->queues().empty() ? 0 : process->queues().rbegin()->first;
+    first_queue += int64_t{last_queue} + 1;
     if (options.progress) {
       converter.set_progress(
           [&](uint64_t done) { return options.progress(done_before + done, records); });

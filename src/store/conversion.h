@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "store/filter.h"
 #include "store/summary.h"
 #include "store/text_output.h"
 #include "trace/reader.h"
@@ -23,6 +24,7 @@ struct ConversionOptions {
   std::filesystem::path rpd{};      // empty: none
   TextOutput* jsonl = nullptr;      // null: none
   TextOutput* durations = nullptr;  // null: none
+  const Filter* filter = nullptr;   // null: everything
   // Called now and then with the records done and the records there are. False: stop.
   std::function<bool(uint64_t done, uint64_t records)> progress{};
   std::string command{};  // of the run, for the trace's metadata

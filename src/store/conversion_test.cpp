@@ -274,14 +274,17 @@ TEST_F(Conversion, TellsWhatAKilledProcessLeft) {
   EXPECT_EQ(Ask("SELECT start, apiName, args FROM api WHERE domain = 'hip'"),
             (Rows{"2000000|hipLaunchKernel|", "2000300|hipDeviceSynchronize|not returned"}));
   EXPECT_EQ(Ask("SELECT start, end, opType FROM op ORDER BY start"),
-            (Rows{"2000050|2000050|KernelExecution", "2000400|2000400|FillBuffer"}));
+            (Rows{"2000050|2000400|KernelExecution", "2000400|2000400|FillBuffer"}));
+  EXPECT_EQ(Ask("SELECT what FROM rochound_unfinished ORDER BY what"),
+            (Rows{"call", "copy", "kernel", "range"}));
   EXPECT_EQ(Ask("SELECT timed, agent, api_id FROM rochound_dispatch"), Rows{"0|1|1"});
   EXPECT_EQ(Ask("SELECT timed, api_id FROM rochound_copy"), Rows{"0|2"});
   EXPECT_EQ(Ask("SELECT args, end >= 2000400 FROM api WHERE domain = 'roctx'"),
             Rows{"never popped|1"});
   EXPECT_EQ(Ask("SELECT what, count FROM rochound_lost ORDER BY what"),
-            (Rows{"call under way|1", "copy times|1", "kernel times|1"}));
-  EXPECT_EQ(summary.lost.size(), 3u);
+            (Rows{"a process's end|1", "call under way|1", "copies' ends|1", "kernels' ends|1",
+                  "ranges' ends|1"}));
+  EXPECT_EQ(summary.lost.size(), 5u);
   EXPECT_EQ(summary.running, 1u);
   // This very process wrote it, and lives.
   EXPECT_EQ(Ask("SELECT note FROM rochound_process"), Rows{"still running"});
@@ -394,6 +397,131 @@ TEST_F(Conversion, PairsRangesAcrossThreads) {
   Convert();
   EXPECT_EQ(Ask("SELECT start, end, apiName, args FROM api ORDER BY start"),
             (Rows{"2000100|2000300|UserRange|one", "2000200|2000400|UserRange|two"}));
+}
+
+// The recorder pauses from 2'000'300 to 2'000'600.
+TEST_F(Conversion, TellsOfPausesAndClosesRangesByTheirOwnPops) {
+  TestLog log(run());
+  auto* thread = log.NewThread();
+  using trace::RangeKind;
+  const auto state = [&](trace::RecorderState now, const char* why, uint64_t at) {
+    log.Put<trace::StateChange>(thread, static_cast<uint16_t>(now), 0, [&](auto& record) {
+      record.now_tsc = at;
+      record.reason = *why != 0 ? log.writer()->Intern(why) : 0;
+    });
+  };
+  state(trace::RecorderState::kRecording, "", 2'000'000);
+  log.Range(thread, RangeKind::kPush, "epoch", 2'000'100, 0);
+  log.Range(thread, RangeKind::kPush, "step 1", 2'000'110, 1);
+  log.Range(thread, RangeKind::kPop, "", 2'000'190, 1);
+  log.Range(thread, RangeKind::kPush, "step 2", 2'000'200, 1);
+  state(trace::RecorderState::kArmed, "lunch", 2'000'300);
+  state(trace::RecorderState::kRecording, "", 2'000'600);
+  // The pops of steps 2 and 5 are not there: the one was not recorded, the other's push was not.
+  log.Range(thread, RangeKind::kPush, "step 6", 2'000'700, 1);
+  log.Range(thread, RangeKind::kPop, "", 2'000'800, 1);
+  log.Range(thread, RangeKind::kPop, "", 2'000'900, 0);
+  log.Finish();
+  log.SetClocks();
+  const Summary summary = Convert();
+  EXPECT_EQ(Ask("SELECT start, end, args FROM api ORDER BY start"),
+            (Rows{"2000100|2000900|epoch", "2000110|2000190|step 1", "2000200|2000300|step 2",
+                  "2000700|2000800|step 6"}));
+  EXPECT_EQ(Ask("SELECT what, args FROM rochound_unfinished u JOIN api ON api.id = u.id"),
+            Rows{"range|step 2"});
+  EXPECT_EQ(Ask("SELECT start, end, why FROM rochound_unrecorded"), Rows{"2000300|2000600|lunch"});
+  EXPECT_EQ(Ask("SELECT what, count, note FROM rochound_lost WHERE what = 'time'"),
+            Rows{"time|1|lunch"});
+  ASSERT_EQ(summary.unrecorded.size(), 1u);
+}
+
+TEST_F(Conversion, EndsTheRangesOfAThreadWithIt) {
+  TestLog log(run());
+  auto* dies = log.NewThread();
+  auto* lives = log.NewThread();
+  log.Range(dies, trace::RangeKind::kPush, "left open", 2'000'100);
+  log.Put<trace::ThreadEnd>(dies, 0, 0, [](auto& record) { record.now_tsc = 2'000'200; });
+  log.Range(lives, trace::RangeKind::kPush, "also", 2'000'150);
+  log.Range(lives, trace::RangeKind::kMark, "the end", 2'000'900);
+  log.Finish();
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT start, end, args FROM api ORDER BY start"),
+            (Rows{"2000100|2000200|left open", "2000150|2000900|also", "2000900|2000900|the end"}));
+  EXPECT_EQ(Ask("SELECT count(*) FROM rochound_unfinished WHERE what = 'range'"), Rows{"2"});
+}
+
+// One kernel finishes, the next hangs, and another one waits behind it.
+TEST_F(Conversion, ShowsAHangToTheEnd) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  log.Kernel(1, "good");
+  log.Kernel(2, "spin");
+  auto* thread = log.NewThread();
+  for (uint64_t i = 0; i < 3; ++i) {
+    log.Dispatch(thread, 0, 1, i, i == 1 ? 2 : 1, 2'000'000 + i);
+  }
+  log.Time(1, 0, 1, 2'000'100, 2'000'200);
+  log.Range(thread, trace::RangeKind::kMark, "last seen", 9'000'000);
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT kernelName, start, end FROM kernel ORDER BY id"),
+            (Rows{"good|2000100|2000200", "spin|2000200|9000000", "good|2000200|9000000"}));
+  EXPECT_EQ(Ask("SELECT count(*) FROM rochound_unfinished WHERE what = 'kernel'"), Rows{"2"});
+}
+
+TEST_F(Conversion, NumbersQueuesAcrossProcesses) {
+  for (int i = 0; i < 3; ++i) {
+    TestLog log(run());
+    log.Queue(1, 1);
+    log.Queue(2, 1);
+    log.Kernel(1, "k");
+    auto* thread = log.NewThread();
+    log.Dispatch(thread, 0, 2, 1, 1, 2'000'000);
+    log.Time(2, 1, 1, 2'000'100, 2'000'200);
+    log.Copy(thread, 0, 1, trace::CopyKind::kCopy, 0, 1, 64, 2'000'400);
+    log.CopyTime(1, 1, 2'000'400, 2'000'500);
+    log.Finish();
+    log.SetClocks();
+  }
+  Convert();
+  EXPECT_EQ(Ask("SELECT queueId, opType, id >> 32 FROM op ORDER BY queueId"),
+            (Rows{"0|CopyHostToDevice|0", "2|KernelExecution|0", "3|CopyHostToDevice|1",
+                  "5|KernelExecution|1", "6|CopyHostToDevice|2", "8|KernelExecution|2"}));
+  EXPECT_EQ(Ask("SELECT session, queueId FROM rochound_queue ORDER BY queueId"),
+            (Rows{"0|1", "0|2", "1|4", "1|5", "2|7", "2|8"}));
+  EXPECT_EQ(Ask("SELECT count(*) FROM rochound_dispatch JOIN rochound_queue USING (queueId)"),
+            Rows{"3"});
+}
+
+TEST_F(Conversion, KeepsWhatAFilterNamesAndCountsTheRest) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  log.Kernel(1, "_Z4gemmPf");
+  log.Kernel(2, "_Z3addPf");
+  auto* thread = log.NewThread();
+  for (uint64_t i = 0; i < 4; ++i) {
+    const uint64_t correlation = thread->NextCorrelation();
+    log.Dispatch(thread, correlation, 1, i, i == 0 ? 1 : 2, 2'000'000 + 10 * i);
+    log.Time(1, i, 1, 2'000'001 + 10 * i, 2'000'003 + 10 * i);
+    log.Call(thread, TestLog::kLaunch, 2'000'000 + 10 * i, 2'000'005 + 10 * i, correlation);
+  }
+  log.Call(thread, TestLog::kSynchronize, 2'000'100, 2'000'200, thread->NextCorrelation());
+  log.Finish();
+  log.SetClocks();
+  const auto filter = Filter::Create("^gemm", "Launch");
+  ASSERT_TRUE(filter.ok());
+  auto opened = trace::RunLog::Open(run());
+  ASSERT_TRUE(opened.ok());
+  ConversionOptions options;
+  options.rpd = rpd();
+  options.filter = &filter.value();
+  ASSERT_TRUE(ConvertRun(opened.value(), options).ok());
+  EXPECT_EQ(Ask("SELECT kernelName FROM kernel"), Rows{"gemm(float*)"});
+  EXPECT_EQ(Ask("SELECT apiName, count(*) FROM api GROUP BY 1"), Rows{"hipLaunchKernel|4"});
+  EXPECT_EQ(Ask("SELECT what, count FROM rochound_lost ORDER BY what"),
+            (Rows{"calls|1", "kernels|3"}));
+  EXPECT_FALSE(Filter::Create("(", "").ok());
 }
 
 TEST_F(Conversion, NumbersGpusAcrossProcesses) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -17,13 +18,21 @@ constexpr size_t kMostOpenCalls = 32;      // deeper than calls nest: the oldest
 constexpr size_t kMostUntimed = 1 << 20;   // far more than queues can hold
 constexpr size_t kMostEarlyTimes = 1 << 19;
 constexpr uint64_t kClockTolerance = 1'000'000'000;  // ns
-constexpr size_t kMostStoppedRanges = 1 << 16;
-constexpr uint32_t kMostThreads = 1 << 24;  // what a correlation has room for
+constexpr uint32_t kMostThreads = 1 << 24;           // what a correlation has room for
 
 constexpr std::string_view kFillBuffer = "FillBuffer";
 constexpr uint32_t kUnknownAgents = uint32_t{trace::kNoAgent} << 16 | trace::kNoAgent;
 
 int64_t Signed(uint64_t number) { return static_cast<int64_t>(number); }
+
+uint64_t PacketOf(const trace::KernelDispatch& dispatch) {
+  return dispatch.dispatch & ((1ull << 48) - 1);
+}
+
+// The packet waits for all before it in its queue.
+bool WaitsForQueue(const trace::KernelDispatch& dispatch) {
+  return (dispatch.head.small >> 8 & 1) != 0;
+}
 
 }  // namespace
 
@@ -45,11 +54,12 @@ struct ProcessConverter::PendingOp {
     trace::Copy copy;
   };
   bool is_copy = false;
-  bool copies = false;    // a dispatch of a runtime's kernel that copies: `moved` is what
-  bool used = false;      // false: in the free list
-  bool has_call = false;  // api is final
-  bool has_time = false;  // begin, end and agent are final
-  bool timed = false;     // and are the GPU's
+  bool copies = false;      // a dispatch of a runtime's kernel that copies: `moved` is what
+  bool used = false;        // false: in the free list
+  bool has_call = false;    // api is final
+  bool has_time = false;    // begin, end and agent are final
+  bool timed = false;       // and are the GPU's
+  bool unfinished = false;  // under way when the process ended, where it ends here
   uint16_t agent = trace::kNoAgent;
   int64_t api = 0;
   uint64_t submit = 0, begin = 0, end = 0;
@@ -60,17 +70,10 @@ struct ProcessConverter::PendingOp {
   PendingOp() : dispatch{} {}
 };
 
-struct ProcessConverter::OpenRange {
-  uint64_t begin;
-  std::string message;
-  int64_t tid;
-};
-
 struct ProcessConverter::Thread {
   int64_t device = 0;              // HIP's current one, as far as was seen
   std::vector<PendingCall> calls;  // oldest first
   size_t calls_used = 0;           // of those; the rest is kept for its memory
-  std::vector<OpenRange> ranges;   // outermost first
   trace::Copy by_kernel{};         // what the dispatch that follows copies, if it is that one
 
   // The calls written last, for work that is told after its call.
@@ -91,6 +94,7 @@ struct ProcessConverter::FunctionFacts {
   bool gives_status;  // zero: success
   bool hides_status;  // HIP reported the call without its result
   int stream;         // argument
+  bool kept;          // part of the trace
   Summary::Total* total;
 };
 
@@ -99,13 +103,19 @@ struct ProcessConverter::KernelFacts {
   int64_t description = 0, operation = 0;  // strings
   bool of_program = true;
   bool copies = false;
+  bool kept = true;  // part of the trace
   std::string name;
   Summary::Total* total = nullptr;
 };
 
 ProcessConverter::ProcessConverter(const trace::ProcessLog& log, std::vector<int64_t> gpu_ids,
-                                   const Outputs& outputs, Summary* summary)
-    : log_(log), gpu_ids_(std::move(gpu_ids)), outputs_(outputs), summary_(summary) {
+                                   int64_t first_queue, const Outputs& outputs, Summary* summary)
+    : log_(log),
+      gpu_ids_(std::move(gpu_ids)),
+      first_queue_(first_queue),
+      outputs_(outputs),
+      summary_(summary),
+      ranges_(log.unrecorded(), [this](const RangePairs::Range& range) { WriteRange(range); }) {
   ++summary_->processes;
   if (outputs_.rpd != nullptr) outputs_.rpd->BeginSession();
 }
@@ -125,7 +135,7 @@ base::Result<void> ProcessConverter::Run() {
                               .gpu = GpuId(agent.index)});
     }
     for (const auto& [index, queue] : log_.queues()) {
-      outputs_.rpd->AddQueue({.queue = index,
+      outputs_.rpd->AddQueue({.queue = first_queue_ + index,
                               .agent = queue.head.small,
                               .hsa_id = Signed(queue.hsa_id),
                               .packets = Signed(queue.packets),
@@ -139,7 +149,7 @@ base::Result<void> ProcessConverter::Run() {
                .function = open.function,
                .result = 0,
                .begin_ns = open.begin_ns,
-               .end_ns = std::max(open.begin_ns, log_.last_ns()),
+               .end_ns = std::max(open.begin_ns, log_.end_ns()),
                .correlation = open.correlation,
                .words = {},
                .texts = {},
@@ -178,6 +188,8 @@ void ProcessConverter::AddKernel(uint32_t id, const trace::KernelSymbol& record,
   const std::string_view operation = OperationOfKernel(name);
   kernel->of_program = operation == kKernelExecution;
   kernel->copies = operation == kCopyKernel;
+  kernel->kept = !kernel->of_program || outputs_.filter == nullptr ||
+                 outputs_.filter->KeepsKernel(kernel->name);
   if (kernel->of_program) kernel->total = &summary_->kernels_by_name[kernel->name];
   if (outputs_.rpd == nullptr) return;
   kernel->description = String(kernel->name);
@@ -224,6 +236,7 @@ const ProcessConverter::FunctionFacts& ProcessConverter::FunctionOf(uint16_t id)
   facts->gives_status = gives_enum && (function.domain == "hip" || function.domain == "hsa");
   facts->hides_status = gives_nothing && function.domain == "hip";
   facts->stream = std::max(function.Find("stream"), function.Find("hStream"));
+  facts->kept = outputs_.filter == nullptr || outputs_.filter->KeepsCall(function.name);
   facts->total = &summary_->calls_by_name[function.name];
   functions_[id] = std::move(facts);
   return *functions_[id];
@@ -269,15 +282,19 @@ void ProcessConverter::WriteCall(const trace::CallEvent& event, bool returned) {
 
   if (facts.copy.is_copy && call != nullptr) ShareOutCopy(*call, facts.copy, function, arguments);
 
-  ++calls_;
-  ++facts.total->count;
-  facts.total->ns += Signed(event.end_ns - event.begin_ns);
-  Seen(event.begin_ns, event.end_ns);
   if (facts.sets_device && returned && event.result == 0 && !event.words.empty())
     thread.device = static_cast<int32_t>(event.words[0]);
+  if (facts.kept) {
+    ++calls_;
+    ++facts.total->count;
+    facts.total->ns += Signed(event.end_ns - event.begin_ns);
+    Seen(event.begin_ns, event.end_ns);
+  } else {
+    ++filtered_calls_;
+  }
 
   int64_t api = 0;
-  if (outputs_.rpd != nullptr) {
+  if (outputs_.rpd != nullptr && facts.kept) {
     text_.clear();
     AppendArguments(&text_, function, arguments);
     if (!returned) text_.append(text_.empty() ? "not returned" : "|not returned");
@@ -289,10 +306,11 @@ void ProcessConverter::WriteCall(const trace::CallEvent& event, bool returned) {
                                 .category = facts.category,
                                 .domain = facts.domain,
                                 .args = text_});
+    if (!returned) outputs_.rpd->AddUnfinished({"call", api});
     if (returned && event.result != 0 && facts.gives_status)
       outputs_.rpd->AddFailure(api, event.result);
     if (returned && facts.hides_status) outputs_.rpd->AddFailure(api, std::nullopt);
-    if (call != nullptr && call->has_launch) {
+    if (call != nullptr && call->has_launch && KernelOf(call->launch.kernel).kept) {
       stream_.clear();
       if (facts.stream >= 0) AppendHex(&stream_, WordOf(function, arguments, facts.stream));
       WriteKernelApi(api, stream_, call->launch);
@@ -304,7 +322,7 @@ void ProcessConverter::WriteCall(const trace::CallEvent& event, bool returned) {
     if (!event.frames.empty()) WriteFrames(api, event.frames);
     thread.Slot(event.correlation) = {event.correlation, api};
   }
-  if (outputs_.jsonl != nullptr) {
+  if (outputs_.jsonl != nullptr && facts.kept) {
     std::optional<int64_t> device;
     if (function.domain == "hip") device = thread.device;
     if (call != nullptr && call->gpu >= 0) device = call->gpu;
@@ -440,7 +458,7 @@ ProcessConverter::PendingOp& ProcessConverter::NewOp(uint32_t* index) {
   }
   PendingOp& op = ops_[*index];
   op.used = true;
-  op.has_call = op.has_time = op.timed = false;
+  op.has_call = op.has_time = op.timed = op.unfinished = false;
   op.agent = trace::kNoAgent;
   op.api = 0;
   op.number = ++next_number_;
@@ -531,10 +549,8 @@ void ProcessConverter::OnTime(uint64_t key, const OpTime& time) {
   if (time.end != 0) {
     // Work cannot have been done long before the log's first record, or after its last.
     if (time.begin + kClockTolerance < log_.first_ns() ||
-        time.end > log_.last_ns() + kClockTolerance)
+        time.end > log_.end_ns() + kClockTolerance)
       ++doubtful_times_;
-    else
-      Seen(time.begin, time.end);
   }
   const uint32_t index = untimed_.Remove(key);
   if (index != FlatMap::kNone) {
@@ -560,7 +576,19 @@ bool ProcessConverter::TakeEarlyTime(EarlyTimes& early, uint64_t key, OpTime* ti
   return true;
 }
 
+ProcessConverter::QueueProgress& ProcessConverter::ProgressOf(
+    const trace::KernelDispatch& dispatch) {
+  const size_t queue = dispatch.head.wide & 0xffff;  // as many as a dispatch's number has room for
+  if (queue >= queues_.size()) queues_.resize(queue + 1);
+  return queues_[queue];
+}
+
 void ProcessConverter::SetTime(PendingOp& op, const OpTime& time) {
+  if (!op.is_copy && time.end != 0) {
+    QueueProgress& queue = ProgressOf(op.dispatch);
+    queue.packet = std::max(queue.packet, PacketOf(op.dispatch));
+    queue.end = std::max(queue.end, time.end);
+  }
   op.has_time = true;
   op.agent = time.agent;
   op.timed = time.begin != 0 || time.end != 0;
@@ -572,6 +600,10 @@ void ProcessConverter::SetTime(PendingOp& op, const OpTime& time) {
 void ProcessConverter::Settle(uint32_t index) {
   PendingOp& op = ops_[index];
   if (!op.has_call || !op.has_time) return;
+  // A time that cannot be is shown, but does not make the trace longer.
+  if (op.timed && op.begin + kClockTolerance >= log_.first_ns() &&
+      op.end <= log_.end_ns() + kClockTolerance)
+    Seen(op.begin, op.end);
   op.is_copy ? WriteCopyOp(op) : WriteKernelOp(op);
   op.used = false;
   free_ops_.push_back(index);
@@ -580,8 +612,15 @@ void ProcessConverter::Settle(uint32_t index) {
 void ProcessConverter::WriteKernelOp(const PendingOp& op) {
   const trace::KernelDispatch& dispatch = op.dispatch;
   const KernelFacts& kernel = KernelOf(dispatch.kernel);
+  if (!kernel.kept) {
+    ++filtered_kernels_;
+    return;
+  }
   ++dispatches_;
-  if (!op.timed) ++untimed_dispatches_;
+  if (op.unfinished)
+    ++unfinished_kernels_;
+  else if (!op.timed)
+    ++untimed_dispatches_;
   if (kernel.of_program) {
     ++summary_->kernels;
     ++kernel.total->count;
@@ -599,13 +638,14 @@ void ProcessConverter::WriteKernelOp(const PendingOp& op) {
     if (agent == trace::kNoAgent) agent = AgentOfQueue(queue);
     const int64_t id =
         outputs_.rpd->AddOp({.gpu = GpuId(agent),
-                             .queue = queue,
-                             .sequence = Signed(dispatch.dispatch & ((1ull << 48) - 1)),
+                             .queue = first_queue_ + queue,
+                             .sequence = Signed(PacketOf(dispatch)),
                              .start = Signed(op.begin),
                              .end = Signed(op.end),
                              .description = kernel.description,
                              .type = op.copies ? String(DirectionOf(op.moved)) : kernel.operation});
     if (op.copies) WriteCopyRow(id, op, op.moved);
+    if (op.unfinished) outputs_.rpd->AddUnfinished({"kernel", id});
     if (op.api != 0) outputs_.rpd->AddApiOp(op.api, id);
     outputs_.rpd->AddDispatch(
         {.op = id,
@@ -615,7 +655,7 @@ void ProcessConverter::WriteKernelOp(const PendingOp& op) {
          .workgroup = {dispatch.workgroup[0], dispatch.workgroup[1], dispatch.workgroup[2]},
          .group_bytes = dispatch.group_bytes,
          .private_bytes = dispatch.private_bytes,
-         .queue = queue,
+         .queue = first_queue_ + queue,
          .agent = agent == trace::kNoAgent ? -1 : agent,
          .submit = Signed(op.submit),
          .timed = op.timed});
@@ -665,7 +705,10 @@ void ProcessConverter::WriteCopyRow(int64_t id, const PendingOp& op, const trace
 void ProcessConverter::WriteCopyOp(const PendingOp& op) {
   const trace::Copy& copy = op.copy;
   const auto kind = static_cast<trace::CopyKind>(copy.head.small);
-  if (!op.timed) ++untimed_copies_;
+  if (op.unfinished)
+    ++unfinished_copies_;
+  else if (!op.timed)
+    ++untimed_copies_;
   ++summary_->copies;
   if (kind != trace::CopyKind::kFill) summary_->copied_bytes += copy.bytes;
   if (outputs_.rpd == nullptr) return;
@@ -673,12 +716,13 @@ void ProcessConverter::WriteCopyOp(const PendingOp& op) {
   const int64_t from = GpuId(copy.head.wide >> 16), to = GpuId(copy.head.wide & 0xffff);
   const int64_t by = GpuId(op.agent);
   const int64_t id = outputs_.rpd->AddOp({.gpu = by >= 0 ? by : std::max(from, to),
-                                          .queue = 0,  // no AQL queue has this index
+                                          .queue = first_queue_,  // no AQL queue has index 0
                                           .sequence = Signed(copy.copy),
                                           .start = Signed(op.begin),
                                           .end = Signed(op.end),
                                           .description = String(""),
                                           .type = String(DirectionOf(copy))});
+  if (op.unfinished) outputs_.rpd->AddUnfinished({"copy", id});
   if (op.api != 0) outputs_.rpd->AddApiOp(op.api, id);
   WriteCopyRow(id, op, copy);
 }
@@ -690,6 +734,39 @@ void ProcessConverter::GiveUpOldOps(uint64_t before) {
     if (!op.used || op.has_time || op.number >= before) continue;
     untimed_.Remove(op.is_copy ? op.copy.copy | kCopyKey : op.dispatch.dispatch & ~kCopyKey);
     SetTime(op, {0, 0, trace::kNoAgent});
+    Settle(index);
+  }
+}
+
+// At the end: what was handed to a GPU and is not known to have finished ran when the process
+// ended. A kernel cannot have started before those that its queue had finished, nor at all if it
+// waits for one that never did.
+void ProcessConverter::EndUnfinishedOps() {
+  uint64_t dropped = log_.unknown_reasons_dropped();
+  for (const auto reason : {trace::DropReason::kNoChunk, trace::DropReason::kRecycled})
+    dropped += log_.Dropped(reason);
+  std::vector<uint32_t> waiting;
+  for (uint32_t index = 0; index < ops_.size(); ++index)
+    if (ops_[index].used && !ops_[index].has_time) waiting.push_back(index);
+  std::sort(waiting.begin(), waiting.end(),
+            [&](uint32_t a, uint32_t b) { return ops_[a].number < ops_[b].number; });
+  for (const uint32_t index : waiting) {
+    PendingOp& op = ops_[index];
+    const uint64_t end = std::max(log_.end_ns(), op.submit);
+    uint64_t begin = op.submit;
+    if (op.is_copy) {
+      if (dropped > 0) continue;  // its time may be what was dropped
+    } else {
+      QueueProgress& queue = ProgressOf(op.dispatch);
+      if (dropped > 0 && PacketOf(op.dispatch) <= queue.packet) continue;
+      begin = queue.stuck && WaitsForQueue(op.dispatch) ? end : std::clamp(queue.end, begin, end);
+      queue.stuck = true;
+    }
+    untimed_.Remove(op.is_copy ? op.copy.copy | kCopyKey : op.dispatch.dispatch & ~kCopyKey);
+    op.has_time = op.unfinished = true;
+    op.begin = begin;
+    op.end = end;
+    Seen(begin, end);
     Settle(index);
   }
 }
@@ -718,59 +795,27 @@ void ProcessConverter::WriteAllocation(const AllocationPairs::Allocation& alloca
 }
 
 void ProcessConverter::OnRange(const trace::Event<trace::Range>& event) {
-  Thread& thread = ThreadOf(event.thread);
-  const auto open = [&] {
-    return OpenRange{event.begin_ns, std::string(StringOf(event.record.head.wide)),
-                     event.thread.tid};
-  };
-  switch (static_cast<trace::RangeKind>(event.record.head.small)) {
-    case trace::RangeKind::kPush:
-      thread.ranges.push_back(open());
-      break;
-    case trace::RangeKind::kPop:
-      if (thread.ranges.empty()) break;  // pushed before the recording began
-      WriteRange(thread.ranges.back(), event.begin_ns, "UserMarker", "range");
-      thread.ranges.pop_back();
-      break;
-    case trace::RangeKind::kMark:
-      WriteRange(open(), event.begin_ns, "UserMarker", "mark");
-      break;
-    case trace::RangeKind::kStart: {
-      const auto stopped = stopped_ranges_.find(event.record.range);
-      if (stopped == stopped_ranges_.end()) {
-        started_ranges_[event.record.range] = open();
-      } else {
-        WriteRange(open(), stopped->second, "UserRange", "range");
-        stopped_ranges_.erase(stopped);
-      }
-      break;
-    }
-    case trace::RangeKind::kStop: {
-      const auto started = started_ranges_.find(event.record.range);
-      if (started != started_ranges_.end()) {
-        WriteRange(started->second, event.begin_ns, "UserRange", "range");
-        started_ranges_.erase(started);
-      } else if (stopped_ranges_.size() < kMostStoppedRanges) {
-        stopped_ranges_[event.record.range] = event.begin_ns;
-      }
-      break;
-    }
-  }
+  ranges_.Add(event, StringOf(event.record.head.wide));
 }
 
-void ProcessConverter::WriteRange(const OpenRange& range, uint64_t end, std::string_view name,
-                                  std::string_view category) {
+void ProcessConverter::OnThreadEnd(const trace::Event<trace::ThreadEnd>& event) {
+  ranges_.EndThread(event.thread.index, event.begin_ns);
+}
+
+void ProcessConverter::WriteRange(const RangePairs::Range& range) {
   ++summary_->ranges;
-  Seen(range.begin, end);
+  unfinished_ranges_ += range.unfinished;
+  Seen(range.begin, range.end);
   if (outputs_.rpd == nullptr) return;
-  outputs_.rpd->AddApi({.pid = log_.pid(),
-                        .tid = range.tid,
-                        .start = Signed(range.begin),
-                        .end = Signed(std::max(range.begin, end)),
-                        .name = String(name),
-                        .category = String(category),
-                        .domain = String("roctx"),
-                        .args = range.message});
+  const int64_t id = outputs_.rpd->AddApi({.pid = log_.pid(),
+                                           .tid = range.tid,
+                                           .start = Signed(range.begin),
+                                           .end = Signed(range.end),
+                                           .name = String(range.name),
+                                           .category = String(range.category),
+                                           .domain = String("roctx"),
+                                           .args = range.message});
+  if (range.unfinished) outputs_.rpd->AddUnfinished({"range", id});
 }
 
 void ProcessConverter::OnOverhead(const trace::Event<trace::Overhead>& event) {
@@ -809,12 +854,10 @@ void ProcessConverter::Finish() {
   for (const auto& thread : threads_) {
     if (thread == nullptr) continue;
     while (thread->calls_used > 0) AbandonOldestCall(*thread);
-    for (; !thread->ranges.empty(); thread->ranges.pop_back())
-      WriteRange(thread->ranges.back(), last_seen_, "UserMarker", "range");
   }
+  ranges_.Finish(log_.end_ns());
+  EndUnfinishedOps();
   GiveUpOldOps(UINT64_MAX);
-  for (const auto& [id, range] : started_ranges_)
-    WriteRange(range, last_seen_, "UserRange", "range");
   for (const AllocationPairs::Allocation& allocation : allocations_.Live())
     WriteAllocation(allocation, 0);
 
@@ -836,6 +879,36 @@ void ProcessConverter::Finish() {
     Lost("copy times", untimed_copies_, "shown at the time they were submitted at" + forgotten);
   if (doubtful_times_ > 0)
     Lost("true times", doubtful_times_, "the GPU's clock could not be related to the host's");
+  if (filtered_kernels_ > 0)
+    Lost("kernels", filtered_kernels_,
+         "left out by --kernel '" + outputs_.filter->kernels() +
+             "': a GPU was busier than it seems here");
+  if (filtered_calls_ > 0)
+    Lost("calls", filtered_calls_,
+         "left out by --api '" + outputs_.filter->calls() +
+             "': what the host did meanwhile, and what launched a kernel, may be missing");
+  if (unfinished_kernels_ > 0)
+    Lost("kernels' ends", unfinished_kernels_,
+         "they had not finished when the process ended; shown as running to its end");
+  if (unfinished_copies_ > 0)
+    Lost("copies' ends", unfinished_copies_,
+         "they had not finished when the process ended; shown as running to its end");
+  if (unfinished_ranges_ > 0)
+    Lost("ranges' ends", unfinished_ranges_,
+         "they were open when their thread, the process or the recording ended; shown up to there");
+  std::map<std::string, uint64_t> pauses;
+  for (const trace::Unrecorded& pause : log_.unrecorded()) {
+    ++pauses[pause.why];
+    if (outputs_.rpd != nullptr)
+      outputs_.rpd->AddUnrecorded(
+          {log_.pid(), Signed(pause.begin_ns), Signed(pause.end_ns), pause.why});
+    summary_->unrecorded.push_back({Signed(pause.begin_ns), Signed(pause.end_ns)});
+  }
+  for (const auto& [why, count] : pauses) Lost("time", count, why);
+  if (!log_.finished() && !log_.replaced())
+    Lost("a process's end", 1,
+         log_.running() ? "it was still running"
+                        : "it was killed, or ended by _exit; its last moments may be missing");
   if (lost_calls_ > 0) Lost("calls", lost_calls_, "their work is shown without a call" + forgotten);
   if (calls_without_function_ > 0)
     Lost("function names", calls_without_function_, "shown by their number");
@@ -844,10 +917,14 @@ void ProcessConverter::Finish() {
   if (log_.running() && !log_.finished()) ++summary_->running;
   summary_->calls += calls_;
   summary_->records += log_.records();
+  summary_->Lived(Signed(log_.begin_ns()), Signed(log_.end_ns()));
   if (first_seen_ != UINT64_MAX) summary_->Seen(Signed(first_seen_), Signed(last_seen_));
   if (outputs_.rpd == nullptr) return;
   WriteFacts();
-  std::string note = log_.finished() ? "" : log_.running() ? "still running" : "killed";
+  std::string note = log_.finished()   ? ""
+                     : log_.replaced() ? "became another program"
+                     : log_.running()  ? "still running"
+                                       : "killed";
   int64_t ppid = 0;
   for (const char digit : log_.Info("ppid"))
     if (digit >= '0' && digit <= '9') ppid = ppid * 10 + (digit - '0');
@@ -856,8 +933,8 @@ void ProcessConverter::Finish() {
                             .executable = std::string(log_.Info("exe")),
                             .command = std::string(log_.Info("command")),
                             .host = std::string(log_.Info("host")),
-                            .start = Signed(log_.first_ns()),
-                            .end = Signed(log_.last_ns()),
+                            .start = Signed(log_.begin_ns()),
+                            .end = Signed(log_.end_ns()),
                             .calls = Signed(calls_),
                             .dispatches = Signed(dispatches_),
                             .copies = Signed(copies_),

@@ -22,9 +22,11 @@
 #include <vector>
 
 #include "store/allocation_pairs.h"
+#include "store/filter.h"
 #include "store/flat_map.h"
 #include "store/functions.h"
 #include "store/names.h"
+#include "store/range_pairs.h"
 #include "store/rpd.h"
 #include "store/summary.h"
 #include "store/symbolizer.h"
@@ -38,13 +40,15 @@ struct Outputs {
   RpdWriter* rpd = nullptr;
   TextOutput* jsonl = nullptr;
   TextOutput* durations = nullptr;
+  const Filter* filter = nullptr;  // null: everything
 };
 
 class ProcessConverter : public trace::Visitor {
  public:
-  // gpu_ids: by agent index, the number of the GPU in the whole run, or -1. All outlive the
-  // converter.
-  ProcessConverter(const trace::ProcessLog& log, std::vector<int64_t> gpu_ids,
+  // gpu_ids: by agent index, the number of the GPU in the whole run, or -1. first_queue: the number
+  // in the whole run of the process's copies, which no queue of its own counts; those follow. All
+  // outlive the converter.
+  ProcessConverter(const trace::ProcessLog& log, std::vector<int64_t> gpu_ids, int64_t first_queue,
                    const Outputs& outputs, Summary* summary);
   ~ProcessConverter() override;
 
@@ -65,6 +69,7 @@ class ProcessConverter : public trace::Visitor {
   void OnRange(const trace::Event<trace::Range>& event) override;
   void OnStateChange(const trace::Event<trace::StateChange>& event) override;
   void OnOverhead(const trace::Event<trace::Overhead>& event) override;
+  void OnThreadEnd(const trace::Event<trace::ThreadEnd>& event) override;
   bool OnProgress(uint64_t done, uint64_t records) override;
 
  private:
@@ -73,10 +78,15 @@ class ProcessConverter : public trace::Visitor {
   struct Thread;
   struct FunctionFacts;
   struct KernelFacts;
-  struct OpenRange;
   struct OpTime {
     uint64_t begin, end;
     uint16_t agent;
+  };
+  // What a queue is known to have finished.
+  struct QueueProgress {
+    uint64_t packet = 0;  // the last one
+    uint64_t end = 0;     // ns
+    bool stuck = false;   // with one that never finished
   };
   struct EarlyTimes {
     FlatMap index;
@@ -101,14 +111,15 @@ class ProcessConverter : public trace::Visitor {
   void WriteFacts();
   void WriteFrames(int64_t api, std::span<const uint64_t> frames);
   void WriteAllocation(const AllocationPairs::Allocation& allocation, uint64_t end);
-  void WriteRange(const OpenRange& range, uint64_t end, std::string_view name,
-                  std::string_view category);
+  void WriteRange(const RangePairs::Range& range);
 
   PendingOp& NewOp(uint32_t* index);
   void AddOp(const trace::Thread& thread, uint32_t index, uint64_t correlation, uint64_t key);
   void OnTime(uint64_t key, const OpTime& time);
   bool TakeEarlyTime(EarlyTimes& early, uint64_t key, OpTime* time);
-  static void SetTime(PendingOp& op, const OpTime& time);
+  void SetTime(PendingOp& op, const OpTime& time);
+  QueueProgress& ProgressOf(const trace::KernelDispatch& dispatch);
+  void EndUnfinishedOps();
   void Settle(uint32_t index);
   void WriteKernelOp(const PendingOp& op);
   void WriteCopyOp(const PendingOp& op);
@@ -127,6 +138,7 @@ class ProcessConverter : public trace::Visitor {
 
   const trace::ProcessLog& log_;
   const std::vector<int64_t> gpu_ids_;
+  const int64_t first_queue_;
   const Outputs outputs_;
   Summary* const summary_;
   std::function<bool(uint64_t)> progress_;
@@ -137,9 +149,9 @@ class ProcessConverter : public trace::Visitor {
   std::unordered_map<uint32_t, std::unique_ptr<KernelFacts>> kernels_;
   uint32_t last_kernel_id_ = 0;  // the one asked for last, since launches repeat
   const KernelFacts* last_kernel_ = nullptr;
-  std::unordered_map<uint64_t, OpenRange> started_ranges_;  // by id
-  std::unordered_map<uint64_t, uint64_t> stopped_ranges_;   // whose start was not seen yet: when
+  RangePairs ranges_;
   AllocationPairs allocations_;
+  std::vector<QueueProgress> queues_;  // by index
 
   std::vector<PendingOp> ops_;  // a pool
   std::vector<uint32_t> free_ops_;
@@ -154,6 +166,8 @@ class ProcessConverter : public trace::Visitor {
   uint64_t first_seen_ = UINT64_MAX, last_seen_ = 0;
   uint64_t calls_ = 0, dispatches_ = 0, copies_ = 0;
   uint64_t untimed_dispatches_ = 0, untimed_copies_ = 0, lost_calls_ = 0;
+  uint64_t filtered_kernels_ = 0, filtered_calls_ = 0;
+  uint64_t unfinished_kernels_ = 0, unfinished_copies_ = 0, unfinished_ranges_ = 0;
   uint64_t calls_without_function_ = 0, doubtful_times_ = 0;
 };
 

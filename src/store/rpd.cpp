@@ -205,8 +205,15 @@ base::Result<void> RpdWriter::AddSmallTables(Database& database) {
                database.Prepare("INSERT INTO rochound_queue VALUES (?, ?, ?, ?, ?, ?)"));
   ROCHOUND_TRY(Statement fact,
                database.Prepare("INSERT OR IGNORE INTO rochound_fact VALUES (?, ?, ?)"));
+  ROCHOUND_TRY(Statement unrecorded,
+               database.Prepare("INSERT INTO rochound_unrecorded VALUES (?, ?, ?, ?, ?)"));
   int64_t number = 0;
   for (const Session& session : sessions_) {
+    int64_t unrecorded_id = number << kSessionShift;
+    for (const UnrecordedRow& one : session.unrecorded) {
+      unrecorded.BindAll(++unrecorded_id, one.pid, one.start, one.end, std::string_view(one.why));
+      ROCHOUND_CHECK(unrecorded.Run());
+    }
     const ProcessRow& row = session.process;
     std::string executable, command, host;
     process.BindAll(number, row.pid, row.ppid, ToUtf8(row.executable, &executable),
@@ -229,6 +236,12 @@ base::Result<void> RpdWriter::AddSmallTables(Database& database) {
       ROCHOUND_CHECK(fact.Run());
     }
     ++number;
+  }
+  ROCHOUND_TRY(Statement unfinished,
+               database.Prepare("INSERT INTO rochound_unfinished VALUES (?, ?)"));
+  for (const UnfinishedRow& row : unfinished_) {
+    unfinished.BindAll(std::string_view(row.what), row.id);
+    ROCHOUND_CHECK(unfinished.Run());
   }
   ROCHOUND_TRY(Statement lost,
                database.Prepare("INSERT INTO rochound_lost(pid, what, count, note) VALUES "

@@ -101,6 +101,18 @@ struct FactRow {
   std::string name, value;
 };
 
+// A time of the session's process in which nothing was recorded.
+struct UnrecordedRow {
+  int64_t pid, start, end;
+  std::string why;
+};
+
+// What had not ended; the row's id is in rocpd_api (call, range) or rocpd_op (kernel, copy).
+struct UnfinishedRow {
+  std::string what;
+  int64_t id;
+};
+
 struct LostRow {
   int64_t pid;
   std::string what;
@@ -141,6 +153,8 @@ class RpdWriter {
   void AddQueue(const QueueRow& row);
   void AddFact(FactRow row) { sessions_.back().facts.push_back(std::move(row)); }
   void AddLost(LostRow row) { lost_.push_back(std::move(row)); }
+  void AddUnrecorded(UnrecordedRow row) { sessions_.back().unrecorded.push_back(std::move(row)); }
+  void AddUnfinished(UnfinishedRow row) { unfinished_.push_back(std::move(row)); }
   void AddMetadata(std::string tag, std::string value);
   // Ends the session.
   void AddProcess(const ProcessRow& row);
@@ -163,6 +177,7 @@ class RpdWriter {
     std::vector<AgentRow> agents;
     std::vector<QueueRow> queues;
     std::vector<FactRow> facts;
+    std::vector<UnrecordedRow> unrecorded;
   };
 
   RpdWriter() = default;
@@ -190,6 +205,7 @@ class RpdWriter {
   std::vector<Kernel> kernels_;
   std::vector<Session> sessions_;
   std::vector<LostRow> lost_;
+  std::vector<UnfinishedRow> unfinished_;
   std::vector<std::pair<std::string, std::string>> metadata_;
 };
 

@@ -74,7 +74,12 @@ const char* const kRochoundTables =
     TABLE("rochound_fact") "session INTEGER, name TEXT, value TEXT, "
         "PRIMARY KEY (session, name, value));"
     // What is not in this file although it happened. An empty table means that nothing is missing.
-    TABLE("rochound_lost") "id INTEGER PRIMARY KEY, pid INTEGER, what TEXT, count INTEGER, note TEXT);";
+    TABLE("rochound_lost") "id INTEGER PRIMARY KEY, pid INTEGER, what TEXT, count INTEGER, note TEXT);"
+    // Times of a process's life in which nothing of it was recorded.
+    TABLE("rochound_unrecorded") "id INTEGER PRIMARY KEY, pid INTEGER, start INTEGER, "
+        "end INTEGER, why TEXT);"
+    // What had not ended when its process did, or when the recording paused: it is shown up to there.
+    TABLE("rochound_unfinished") "what TEXT, id INTEGER, PRIMARY KEY (what, id));";
 
 const char* const kRpdViews =
     "CREATE VIEW api AS"

@@ -39,7 +39,17 @@ struct Summary {
   std::map<std::string, Total, std::less<>> kernels_by_name;
   std::map<std::string, Total, std::less<>> calls_by_name;
   std::vector<Lost> lost;  // empty: nothing is missing
+  struct Span {
+    int64_t start = 0, end = 0;
+  };
+  std::vector<Span> unrecorded;    // of any process
+  int64_t life_start = INT64_MAX;  // from the first process's to the last one's end
+  int64_t life_end = 0;
 
+  void Lived(int64_t from, int64_t to) {
+    life_start = std::min(life_start, from);
+    life_end = std::max(life_end, to);
+  }
   void Seen(int64_t from, int64_t to) {
     start = std::min(start, from);
     end = std::max(end, to);

@@ -160,6 +160,10 @@ class TestLog {
       std::fstream stream(file.path(), std::ios::in | std::ios::out | std::ios::binary);
       trace::SegmentHeader header{};
       stream.read(reinterpret_cast<char*>(&header), sizeof header);
+      header.created_tsc = kStart;
+      header.alive_tsc = 0;
+      stream.seekp(0);
+      stream.write(reinterpret_cast<const char*>(&header), sizeof header);
       const uint64_t size = file.file_size();
       std::vector<char> chunk(header.chunk_bytes);
       for (uint64_t at = header.header_bytes; at + chunk.size() <= size; at += chunk.size()) {

@@ -134,6 +134,12 @@ constexpr TraceColumn kLost[] = {{"id", kInt, Role::kId},
                                  {"what", kText},
                                  {"count", kInt},
                                  {"note", kText}};
+constexpr TraceColumn kUnrecorded[] = {{"id", kInt, Role::kId},
+                                       {"pid", kInt, Role::kPid},
+                                       {"start", kInt, Role::kTime},
+                                       {"end", kInt, Role::kTime},
+                                       {"why", kText}};
+constexpr TraceColumn kUnfinished[] = {{"what", kText}, {"id", kInt, Role::kId}};
 
 constexpr TraceTable kTables[] = {
     {"rocpd_metadata", kMetadata, "id", nullptr},
@@ -157,6 +163,8 @@ constexpr TraceTable kTables[] = {
     {"rochound_failure", kFailure, "api_id", "api_id"},
     {"rochound_fact", kFact, "session, name, value", nullptr},
     {"rochound_lost", kLost, "id", nullptr},
+    {"rochound_unrecorded", kUnrecorded, "id", nullptr},
+    {"rochound_unfinished", kUnfinished, "what, id", nullptr},
 };
 
 }  // namespace

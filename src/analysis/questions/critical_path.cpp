@@ -122,7 +122,8 @@ Result<Parts> CutPath(Connection& connection, const CriticalPath& path) {
   // A submission ends a piece of the path, but not what the thread was doing.
   const auto goes_on = [&](const Part& a, const Part& b) {
     const Piece &before = pieces[a.piece], &after = pieces[b.piece];
-    return before.kind == PieceKind::kHost && after.kind == PieceKind::kHost &&
+    return a.end == b.begin &&  // otherwise something between them was not recorded
+           before.kind == PieceKind::kHost && after.kind == PieceKind::kHost &&
            before.thread == after.thread && a.call == b.call && a.range == b.range;
   };
   size_t kept = 0;

@@ -1,6 +1,22 @@
 -- SPDX-License-Identifier: MIT
 -- table: lost | What happened and is not in the trace, or not for sure
 SELECT what, count, pid, note FROM rochound_lost ORDER BY count DESC, what, pid, note;
+-- table: unrecorded | Times that were not recorded
+SELECT pid, why, count(*) AS times, sum("end" - start)::BIGINT AS total_ns, max("end" - start) AS longest_ns,
+  min(start) - (SELECT min(start) FROM rochound_process) AS first_at_ns
+FROM rochound_unrecorded GROUP BY pid, why ORDER BY total_ns DESC, pid, why;
+-- table: unfinished | What had not ended when its process or the recording did
+SELECT * FROM (
+  SELECT u.what, s.string AS name, o."end" - least(o.start, coalesce(d.submit, o.start)) AS submitted_before_end_ns, u.id
+  FROM rochound_unfinished u JOIN rocpd_op o ON o.id = u.id JOIN rocpd_string s ON s.id = o.description_id
+  LEFT JOIN rochound_dispatch d ON d.op_id = o.id
+  WHERE u.what IN ('kernel', 'copy')
+  UNION ALL
+  SELECT u.what, if(u.what = 'range', t.string, n.string), a."end" - a.start, u.id
+  FROM rochound_unfinished u JOIN rocpd_api a ON a.id = u.id JOIN rocpd_string n ON n.id = a."apiName_id"
+  JOIN rocpd_ustring t ON t.id = a.args_id
+  WHERE u.what IN ('call', 'range')
+) ORDER BY what, submitted_before_end_ns DESC, id;
 -- table: checks | What was looked at
 SELECT * FROM (
   SELECT 'kernels without a GPU time' AS "check", (SELECT count(*) FROM rochound_dispatch WHERE timed = 0) AS found
@@ -19,7 +35,9 @@ SELECT * FROM (
   SELECT 'processes that did not end in order', (SELECT count(*) FROM rochound_process WHERE note <> '')
 ) ORDER BY found DESC, "check";
 -- table: processes | Processes
-SELECT pid, executable, host, "end" - start AS recorded_ns, calls, dispatches, copies, note
+SELECT pid, executable, host, "end" - start - coalesce((
+    SELECT sum(u."end" - u.start) FROM rochound_unrecorded u WHERE u.id >> 32 = session), 0)::BIGINT AS recorded_ns,
+  "end" - start AS life_ns, calls, dispatches, copies, note
 FROM rochound_process ORDER BY session;
 -- table: cpu_only | Times of a process with calls but no work on any GPU, at least a twentieth of the trace long
 WITH trace_window AS (

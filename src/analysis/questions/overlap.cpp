@@ -61,7 +61,7 @@ void OverlapSweep::Advance(int64_t time) {
       state |= size_t{1} << i;
       next = std::min(next, until_[i]);
     }
-    ns[state] += next - now_;
+    ns[state] += window_.Recorded(now_, next);
     now_ = next;
   }
 }

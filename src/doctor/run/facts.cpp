@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/units.h"
 #include "store/database.h"
 
 namespace rochound::doctor {
@@ -48,6 +49,7 @@ class Reader {
     ROCHOUND_CHECK(Launches());
     ROCHOUND_CHECK(Calls());
     ROCHOUND_CHECK(Failures());
+    ROCHOUND_CHECK(Unfinished());
     run_.operators = finder_.Find();
     for (Operator& one : run_.operators) one.first_without_ns -= start_;
     return {};
@@ -71,6 +73,31 @@ class Reader {
       if (!any) return {};
       visit(rows);
     }
+  }
+
+  Result<void> Unfinished() {
+    ROCHOUND_TRY(const bool has, Has("rochound_unfinished"));
+    if (!has) return {};
+    ROCHOUND_CHECK(Each(
+        "SELECT s.string, o.id, o.gpuId, o.\"end\" - d.submit, o.\"end\" - o.start "
+        "FROM rochound_unfinished u JOIN rocpd_op o ON o.id = u.id "
+        "JOIN rochound_dispatch d ON d.op_id = o.id "
+        "JOIN rocpd_string s ON s.id = o.description_id WHERE u.what = 'kernel' ORDER BY d.submit",
+        [&](const Statement& row) {
+          const RunProcess* const process = ProcessOf(row.Int(1));
+          run_.unfinished.push_back({.name = row.Text(0),
+                                     .pid = process != nullptr ? process->pid : 0,
+                                     .gpu = row.Int(2),
+                                     .submitted_ns = row.Int(3),
+                                     .running_ns = row.Int(4)});
+        }));
+    return Each(
+        "SELECT n.string, a.\"end\" - a.start FROM rochound_unfinished u "
+        "JOIN rocpd_api a ON a.id = u.id JOIN rocpd_string n ON n.id = a.apiName_id "
+        "WHERE u.what = 'call' ORDER BY a.start",
+        [&](const Statement& row) {
+          run_.unreturned.push_back(row.Text(0) + ", " + base::TimeText(row.Int(1)));
+        });
   }
 
   // The process that a row of this id belongs to.

@@ -34,6 +34,15 @@ struct FailedCall {
   int64_t time_after_ns = 0;     // until the process ended
 };
 
+// A kernel that was under way when its process ended.
+struct UnfinishedKernel {
+  std::string name;
+  int64_t pid = 0;
+  int64_t gpu = 0;
+  int64_t submitted_ns = 0;  // before the process's end
+  int64_t running_ns = 0;    // as far as its queue can tell; 0: it waited for another one
+};
+
 struct RunProcess {
   int64_t session = 0;
   int64_t pid = 0;
@@ -61,7 +70,9 @@ struct RunFacts {
   int64_t busy_copying_ns = 0;  // ran a kernel or copied
   std::vector<std::string> gpus;
   std::vector<RunProcess> processes;
-  std::vector<FailedCall> failures;  // in the order of their first times
+  std::vector<FailedCall> failures;          // in the order of their first times
+  std::vector<UnfinishedKernel> unfinished;  // in the order of submission
+  std::vector<std::string> unreturned;       // calls, "hipDeviceSynchronize, 6.01 s"
   std::vector<Operator> operators;
   std::vector<std::string> lost;  // what the trace lacks, in words
   bool has_failures = true;       // false: an older trace, which does not have results

@@ -9,6 +9,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/units.h"
+
 namespace rochound::doctor {
 namespace {
 
@@ -18,13 +20,7 @@ constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kMostLines = 8;
 
-std::string Time(int64_t ns) {
-  const auto number = static_cast<double>(ns);
-  if (ns < 1000) return fmt::format("{} ns", ns);
-  if (ns < kMillisecond) return fmt::format("{:.1f} us", number / 1e3);
-  if (ns < kSecond) return fmt::format("{:.1f} ms", number / 1e6);
-  return fmt::format("{:.2f} s", number / 1e9);
-}
+std::string Time(int64_t ns) { return base::TimeText(ns); }
 
 std::string Times(int64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
 
@@ -113,6 +109,7 @@ class Judge {
   explicit Judge(const RunFacts& run) : run_(run) {
     report_.of_machine = false;
     Figures();
+    Hangs();
     Lost();
     Failures();
     Dispatches();
@@ -159,6 +156,30 @@ class Judge {
     if (!run_.has_failures)
       Find(Severity::kNote, "no-results",
            "This trace is of an older release and does not tell which calls failed", "", {});
+  }
+
+  void Hangs() {
+    if (run_.unfinished.empty()) return;
+    const UnfinishedKernel& first = run_.unfinished.front();
+    std::vector<std::string> evidence = {
+        fmt::format("on GPU {}, process {}; its queue had been at it for {}", first.gpu, first.pid,
+                    Time(first.running_ns))};
+    for (const std::string& call : run_.unreturned)
+      evidence.push_back("this call had not returned: " + call);
+    if (run_.unfinished.size() > 1)
+      evidence.push_back(fmt::format("{} more kernels had not finished, most likely behind it",
+                                     run_.unfinished.size() - 1));
+    std::string what = fmt::format("Kernel {}, submitted {} before the end, never finished",
+                                   first.name, Time(first.submitted_ns));
+    if (first.running_ns < kSecond) {
+      Find(Severity::kNote, "kernel-unfinished", std::move(what), "", std::move(evidence));
+      return;
+    }
+    Find(Severity::kError, "kernel-hangs", std::move(what),
+         "Look for a loop in it that waits for something that does not come, or for input that "
+         "makes it very long: rochound run --fault-bundle keeps the launch, rochound replay runs "
+         "it again",
+         std::move(evidence));
   }
 
   void Dispatches() {
@@ -254,7 +275,8 @@ class Judge {
 
   void HostBurns() {
     const int64_t work = HostWork(run_);
-    if (run_.dispatches == 0 || work < kSecond || work < run_.length_ns / 2 ||
+    const bool hangs = !run_.unfinished.empty() && run_.unfinished[0].running_ns >= kSecond;
+    if (hangs || run_.dispatches == 0 || work < kSecond || work < run_.length_ns / 2 ||
         run_.busy_ns >= run_.length_ns / 10)
       return;
     Find(Severity::kWarning, "host-burns",
@@ -396,6 +418,13 @@ Json RunJson(const RunFacts& run) {
                                 {"calls_after", call.calls_after},
                                 {"dispatches_after", call.dispatches_after},
                                 {"time_after_ns", call.time_after_ns}});
+  json["unfinished"] = Json::array();
+  for (const UnfinishedKernel& kernel : run.unfinished)
+    json["unfinished"].push_back({{"kernel", kernel.name},
+                                  {"pid", kernel.pid},
+                                  {"gpu", kernel.gpu},
+                                  {"submitted_before_end_ns", kernel.submitted_ns},
+                                  {"running_ns", kernel.running_ns}});
   json["operators_without_kernel"] = Json::array();
   for (const Operator& one : run.operators)
     json["operators_without_kernel"].push_back({{"name", one.name},
