@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "cli/installation.h"
 
 namespace rochound::cli {
 namespace {
@@ -211,6 +212,12 @@ Result<std::vector<GpuModel>> LoadGpuModels(const std::filesystem::path& directo
   std::sort(models.begin(), models.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   return models;
+}
+
+base::Result<std::vector<GpuModel>> LoadKnownGpuModels() {
+  ROCHOUND_TRY(const std::filesystem::path devices,
+               FindBesideExecutable("../share/rochound/devices", "the device descriptions"));
+  return LoadGpuModels(devices);
 }
 
 Result<GpuModel> PickGpuModel(const std::string& name, const std::vector<GpuModel>& known) {

@@ -92,6 +92,9 @@ base::Result<GpuModel> LoadGpuModel(const std::filesystem::path& file);
 // All models of a directory, sorted by name.
 base::Result<std::vector<GpuModel>> LoadGpuModels(const std::filesystem::path& directory);
 
+// Those that come with rochound.
+base::Result<std::vector<GpuModel>> LoadKnownGpuModels();
+
 // The model called name among known; what is a path (has a '/' or ends in .json) is loaded from
 // that file.
 base::Result<GpuModel> PickGpuModel(const std::string& name, const std::vector<GpuModel>& known);

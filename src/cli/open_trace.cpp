@@ -94,8 +94,12 @@ base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::str
 }
 
 report::TextStyle TerminalStyle() {
+  constexpr size_t kPipeWidth = 140;  // for eyes; programs ask for --json or --csv
   report::TextStyle style;
-  if (isatty(STDOUT_FILENO) != 1) return style;
+  if (isatty(STDOUT_FILENO) != 1) {
+    style.width = kPipeWidth;
+    return style;
+  }
   style.colour = getenv("NO_COLOR") == nullptr;
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) style.width = size.ws_col;

@@ -32,7 +32,10 @@ base::Result<void> Answer(store::TraceDatabase& trace, const std::string& sql, F
   } else if (form == Form::kCsv) {
     fmt::print("{}", report::AnswerCsv(answer));
   } else {
-    const std::string text = report::TableText(answer.tables[0], TerminalStyle());
+    report::TextStyle style = TerminalStyle();
+    style.verbatim = true;
+    if (isatty(STDOUT_FILENO) != 1) style.width = 0;
+    const std::string text = report::TableText(answer.tables[0], style);
     fmt::print("{}", text.substr(text.find('\n') + 1));
   }
   return {};

@@ -5,11 +5,13 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <sstream>
 #include <system_error>
 
 #include "base/files.h"
 #include "base/log.h"
 #include "cli/exit_codes.h"
+#include "cli/gpu_model.h"
 
 namespace rochound::cli {
 
@@ -34,6 +36,13 @@ Result<fs::path> MakeLogDirectory(const std::string& asked, const fs::path& outp
 Result<std::vector<std::string>> OnSoftwareGpu(const std::string& gpus,
                                                const std::vector<std::string>& program) {
   if (gpus.empty()) return program;
+  // Here and not in the program's place, which would count as the program having failed.
+  ROCHOUND_TRY(const std::vector<GpuModel> known, LoadKnownGpuModels());
+  std::istringstream names(gpus);
+  for (std::string name; std::getline(names, name, ',');) {
+    const auto picked = PickGpuModel(name, known);
+    if (!picked.ok()) return picked.error();
+  }
   ROCHOUND_TRY(const fs::path self, base::ExecutablePath());
   std::vector<std::string> command = {self.string(), "softgpu", "--gpu", gpus, "--"};
   command.insert(command.end(), program.begin(), program.end());

@@ -17,12 +17,14 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
 #include "cli/fault_report.h"
 #include "cli/installation.h"
 #include "cli/recorded_program.h"
 #include "cli/usage_formatter.h"
+#include "store/filter.h"
 
 namespace rochound::cli {
 namespace {
@@ -44,6 +46,11 @@ void WriteRunFile(const fs::path& folder, const std::vector<std::string>& progra
       {"hsa", recording.hsa},
       {"stacks", recording.stacks},
       {"last", recording.last},
+      {"delay", recording.delay},
+      {"duration", recording.duration},
+      {"range", recording.range},
+      {"kernel", recording.kernels},
+      {"api", recording.calls},
   };
   const auto written = base::WriteFile(
       folder / "run.json",
@@ -107,6 +114,7 @@ RunCommand::RunCommand(CLI::App& app)
         ->allow_extra_args(false);
   };
   text("-o,--output", output_, "FILE", "The trace (default: trace.rpd)");
+  subcommand_->add_flag("--force", force_, "Overwrite a trace that is there; otherwise it is kept");
   text("--log-dir", log_directory_, "FOLDER", "Keep the flight log, and keep it here");
   subcommand_->add_flag_callback(
       "--no-hip", [this] { recording_.hip = false; }, "Do not record HIP calls");
@@ -121,6 +129,8 @@ RunCommand::RunCommand(CLI::App& app)
   text("--delay", recording_.delay, "5s", "Start recording so long after the program");
   text("--duration", recording_.duration, "10s", "Stop recording after this time");
   text("--range", recording_.range, "NAME", "Record only inside roctx ranges of this name");
+  text("--kernel", recording_.kernels, "REGEX", "Keep only kernels whose names match");
+  text("--api", recording_.calls, "REGEX", "Keep only calls of HIP and HSA whose names match");
   subcommand_->add_flag("--fault-bundle", recording_.fault_bundle,
                         "If a GPU fails, capture the launch, as far as its memory can be read");
   text("--override", recording_.overrides, "cu=72,...",
@@ -139,7 +149,8 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
   if (log_only_ && log_directory_.empty()) return "--log-only goes with --log-dir";
   if (log_only_ && (!output_.empty() || !jsonl_.empty() || durations_))
     return "--log-only makes no output";
-  if (!recording_.last.empty() && !IsTime(recording_.last) && !IsSize(recording_.last))
+  if (!recording_.last.empty() && !base::ParseTime(recording_.last) &&
+      !base::ParseSize(recording_.last))
     return fmt::format("--last: '{}' is neither a time (30s) nor a size (64MiB)", recording_.last);
   if (!IsOverrides(recording_.overrides))
     return fmt::format("--override: '{}' is not made of cu=N, clock=MHZ, memory=GIB, name=TEXT",
@@ -148,9 +159,11 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
     return "--override corrects HIP's calls, which --no-hip leaves alone; leave one of them out";
   for (const auto& [name, value] :
        {std::pair("--delay", &recording_.delay), std::pair("--duration", &recording_.duration)}) {
-    if (!value->empty() && !IsTime(*value))
-      return fmt::format("{}: '{}' is not a time, such as 5s or 500ms", name, *value);
+    if (!value->empty() && !base::ParseTime(*value))
+      return fmt::format("{}: '{}' is not a time, such as 5s, 500ms or 2m", name, *value);
   }
+  if (const auto filter = store::Filter::Create(recording_.kernels, recording_.calls); !filter.ok())
+    return filter.error().message;
   std::error_code error;
   const fs::path folder = fs::absolute(Output().rpd, error).parent_path();
   if (!log_only_ && !fs::is_directory(folder, error)) {
@@ -162,6 +175,35 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
                        log_directory_);
   }
   return {};
+}
+
+// An earlier trace stays. Where the user named the file, that is where the new one goes, and the
+// earlier one gets a number; otherwise the new one does.
+void RunCommand::KeepEarlierTrace(fs::path* rpd) const {
+  std::error_code error;
+  if (!fs::is_regular_file(*rpd, error)) return;
+  fs::path free;
+  for (int number = 1; free.empty() || fs::exists(free, error); ++number) {
+    free = *rpd;
+    free.replace_extension();
+    free += fmt::format(".{}{}", number, rpd->extension().string());
+  }
+  if (output_.empty() && getenv("RPDT_FILENAME") == nullptr) {
+    base::LogInfo(
+        fmt::format("'{}' is there already; the trace is written to '{}'. --force "
+                    "overwrites.",
+                    rpd->string(), free.string()));
+    *rpd = free;
+    return;
+  }
+  fs::rename(*rpd, free, error);
+  if (error) {
+    base::LogWarning(fmt::format("'{}' is overwritten: it cannot be kept as '{}': {}",
+                                 rpd->string(), free.string(), error.message()));
+    return;
+  }
+  base::LogInfo(fmt::format("'{}' was there already; it is kept as '{}'. --force overwrites.",
+                            rpd->string(), free.string()));
 }
 
 TraceOutput RunCommand::Output() const {
@@ -179,7 +221,9 @@ TraceOutput RunCommand::Output() const {
 
 int RunCommand::Run(const std::vector<std::string>& program) {
   if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
-  const TraceOutput output = Output();
+  const auto command = OnSoftwareGpu(softgpu_, program);
+  if (!command.ok()) return Usage(command.error().message);
+  TraceOutput output = Output();
 
   // From here on the program runs, whatever becomes of the recording.
   Environment environment = CurrentEnvironment();
@@ -195,9 +239,6 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   } else {
     base::LogWarning("nothing is recorded: " + prepared.error().message);
   }
-  const auto command = OnSoftwareGpu(softgpu_, program);
-  if (!command.ok()) return Usage(command.error().message);
-
   const bool temporary = prepared.ok() && log_directory_.empty();
   const auto remove_log = [&] {
     std::error_code ignored;
@@ -210,7 +251,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
     return CannotStart(child.error(), error_number);
   }
   const int status = child.value().Wait();
-  if (!prepared.ok()) ChildProcess::EndLike(status);
+  if (!prepared.ok()) ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
   NoteEnd(recording.log_directory, status);
 
   const bool empty = !IsLogFolder(recording.log_directory);
@@ -218,6 +259,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   if (empty) base::LogWarning("nothing was recorded: " + why);
   if (log_only_) ChildProcess::EndLike(status);
 
+  if (!force_) KeepEarlierTrace(&output.rpd);
   ReportFaults(recording.log_directory, output.rpd);
   const auto summary = MakeOutput(recording.log_directory, output, why);
   if (!summary.ok()) {

@@ -29,6 +29,7 @@ class RunCommand final : public Command {
  private:
   std::string Problem(const std::vector<std::string>& program) const;  // empty: none
   TraceOutput Output() const;
+  void KeepEarlierTrace(std::filesystem::path* rpd) const;
 
   std::string output_;
   std::string log_directory_;
@@ -38,6 +39,7 @@ class RunCommand final : public Command {
   bool durations_ = false;
   bool log_only_ = false;
   bool quiet_ = false;
+  bool force_ = false;
   std::vector<std::string> stray_;
 };
 

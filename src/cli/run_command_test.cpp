@@ -235,13 +235,49 @@ TEST(RunEnvironment, LeavesAnotherToolsRegistrationAlone) {
   EXPECT_FALSE(ExportsSymbol("/etc/passwd", "OnLoad"));
 }
 
-TEST(RunEnvironment, KnowsTimesAndSizes) {
-  for (const char* text : {"5", "5s", "0.5s", "500ms", "10us", "2m"})
-    EXPECT_TRUE(IsTime(text)) << text;
-  for (const char* text : {"", "s", "-5s", "0s", "5h", "5 s", "64MiB", "nan", "inf"})
-    EXPECT_FALSE(IsTime(text)) << text;
-  for (const char* text : {"64MiB", "1GiB", "512KiB", "64mib"}) EXPECT_TRUE(IsSize(text)) << text;
-  for (const char* text : {"64", "64MB", "MiB", "30s", "-1MiB"}) EXPECT_FALSE(IsSize(text)) << text;
+TEST_F(RunCommand, RefusesTimesThatItDoesNotKnow) {
+  for (const char* text : {"500MS", "2M", "5h", "5 s", "0s"}) {
+    const Outcome outcome = Run({"--delay", text}, {"print", "ran"});
+    EXPECT_EQ(outcome.code(), 2) << text;
+    EXPECT_EQ(outcome.out, "") << text;
+    EXPECT_PRED_FORMAT2(IsSubstring, text, outcome.err);
+  }
+}
+
+TEST_F(RunCommand, KeepsAnEarlierTrace) {
+  ASSERT_TRUE(base::WriteFile(Work() / "trace.rpd", "earlier").ok());
+  const Outcome first = Run({}, {"hsa", "exit", "0"});
+  EXPECT_EQ(first.code(), 0) << first.err;
+  EXPECT_PRED_FORMAT2(IsSubstring, "trace.1.rpd", first.err);
+  EXPECT_EQ(base::ReadFile(Work() / "trace.rpd").value(), "earlier");
+  EXPECT_EQ(Files(), (std::vector<std::string>{"trace.1.rpd", "trace.rpd"}));
+  // A file that was asked for by name is the new one.
+  const Outcome second = Run({"-o", "trace.rpd"}, {"hsa", "exit", "0"});
+  EXPECT_EQ(second.code(), 0) << second.err;
+  EXPECT_EQ(base::ReadFile(Work() / "trace.2.rpd").value(), "earlier");
+  EXPECT_EQ(Ask("trace.rpd", "select count(*) from rocpd_metadata where tag = 'schema_version'"),
+            "1");
+  const Outcome third = Run({"--force"}, {"hsa", "exit", "0"});
+  EXPECT_EQ(third.code(), 0) << third.err;
+  EXPECT_EQ(Files(), (std::vector<std::string>{"trace.1.rpd", "trace.2.rpd", "trace.rpd"}));
+}
+
+TEST_F(RunCommand, AMisspeltGpuTouchesNothing) {
+  fs::create_directories(dir_.path() / "share/rochound/devices");
+  ASSERT_TRUE(base::WriteFile(Work() / "trace.rpd", "earlier").ok());
+  const Outcome outcome = Run({"--force", "--softgpu", "mi300"}, {"print", "ran"});
+  EXPECT_EQ(outcome.code(), 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(base::ReadFile(Work() / "trace.rpd").value(), "earlier");
+  EXPECT_EQ(Files(), (std::vector<std::string>{"trace.rpd"}));
+}
+
+TEST_F(RunCommand, SaysByItsExitCodeThatNothingWasRecorded) {
+  ASSERT_TRUE(base::WriteFile(Work() / "file", "").ok());
+  const Outcome outcome = Run({"--log-dir", "file/log"}, {"hsa", "print", "ran", "exit", "0"});
+  EXPECT_EQ(outcome.code(), 125);
+  EXPECT_EQ(outcome.out, "ran\n");
+  EXPECT_PRED_FORMAT2(IsSubstring, "nothing is recorded", outcome.err);
 }
 
 TEST_F(RunCommand, WarnsWhenTheAgentWasNeverLoaded) {
@@ -263,7 +299,7 @@ TEST_F(RunCommand, RunsTheProgramEvenIfNothingCanBeRecorded) {
 
   fs::remove(Agent());
   const Outcome without_agent = Run({}, {"hsa", "print", "ran"});
-  EXPECT_EQ(without_agent.code(), 0);
+  EXPECT_EQ(without_agent.code(), 125);
   EXPECT_EQ(without_agent.out, "ran\n");
   EXPECT_PRED_FORMAT2(IsSubstring, "librochound_agent.so", without_agent.err);
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/run_environment.h"
 
-#include <strings.h>
 #include <unistd.h>
 
-#include <cmath>
-#include <cstdlib>
-#include <initializer_list>
 #include <regex>
 #include <sstream>
 
@@ -25,16 +21,6 @@ std::string ToolWord(const std::string& path) {
     word.push_back(c);
   }
   return word;
-}
-
-// A positive number, then one of these units.
-bool IsQuantity(const std::string& text, std::initializer_list<const char*> units) {
-  char* end = nullptr;
-  const double number = strtod(text.c_str(), &end);
-  if (end == text.c_str() || !std::isfinite(number) || number <= 0) return false;
-  for (const char* unit : units)
-    if (strcasecmp(end, unit) == 0) return true;
-  return false;
 }
 
 }  // namespace
@@ -96,7 +82,6 @@ void SetRecording(const Recording& recording, Environment* environment) {
   if (with_runtime != preload) variables["LD_PRELOAD"] = with_runtime;
 }
 
-bool IsTime(const std::string& text) { return IsQuantity(text, {"", "s", "ms", "us", "m"}); }
 bool IsOverrides(const std::string& text) {
   static const std::regex kPart("(cu|clock|memory)=[1-9][0-9]{0,8}|name=[^,]+");
   std::istringstream parts(text);
@@ -104,7 +89,5 @@ bool IsOverrides(const std::string& text) {
     if (!std::regex_match(part, kPart)) return false;
   return true;
 }
-
-bool IsSize(const std::string& text) { return IsQuantity(text, {"KiB", "MiB", "GiB"}); }
 
 }  // namespace rochound::cli

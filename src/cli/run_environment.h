@@ -32,14 +32,13 @@ struct Recording {
   bool fault_bundle = false;  // capture the launch that a GPU failed at
   std::string overrides;      // "cu=72"; empty: answers as they are
   std::string range;          // a roctx range's name; empty: everywhere
+  std::string kernels;        // a regular expression of what is kept; empty: all
+  std::string calls;          // likewise
 };
 
 // Adds what the recording needs.
 void SetRecording(const Recording& recording, Environment* environment);
 
-// Whether text is a time as the agent reads it (500ms, 30s, 2m), or a size (64MiB, 1GiB).
-bool IsTime(const std::string& text);
-bool IsSize(const std::string& text);
 // Whether the agent understands it as overrides: cu=72,clock=2250,memory=16,name=Text.
 bool IsOverrides(const std::string& text);
 

@@ -30,12 +30,6 @@ using base::Result;
 
 constexpr unsigned kMaxThreads = 1024;
 
-Result<std::vector<GpuModel>> KnownGpus() {
-  ROCHOUND_TRY(const fs::path devices,
-               FindBesideExecutable("../share/rochound/devices", "the device descriptions"));
-  return LoadGpuModels(devices);
-}
-
 Result<fs::path> FindShim() {
   return FindBesideExecutable("../lib/librochound_softgpu.so", "the software GPU's library");
 }
@@ -140,7 +134,7 @@ SoftgpuCommand::SoftgpuCommand(CLI::App& app)
 }
 
 int SoftgpuCommand::List() const {
-  const auto known = KnownGpus();
+  const auto known = LoadKnownGpuModels();
   if (!known.ok()) {
     base::LogError(known.error().message);
     return kExitSetup;
@@ -181,7 +175,7 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
     return Usage(fmt::format("{} GPUs asked for, at most {} are possible", gpus_.size(), kMaxGpus));
   }
 
-  const auto known = KnownGpus();
+  const auto known = LoadKnownGpuModels();
   if (!known.ok()) {
     base::LogError(known.error().message);
     return kExitSetup;

@@ -11,6 +11,7 @@
 #include "base/count.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "cli/child_process.h"
 #include "cli/progress_bar.h"
 #include "store/conversion.h"
@@ -22,18 +23,11 @@ namespace {
 
 using base::Count;
 using base::Result;
+using base::TimeText;
 using store::Summary;
 
 constexpr size_t kSummaryLines = 10;
 constexpr size_t kNameWidth = 60;
-
-std::string Time(int64_t ns) {
-  const auto number = static_cast<double>(ns);
-  if (number < 1e3) return fmt::format("{} ns", ns);
-  if (number < 1e6) return fmt::format("{:.1f} us", number / 1e3);
-  if (number < 1e9) return fmt::format("{:.1f} ms", number / 1e6);
-  return fmt::format("{:.2f} s", number / 1e9);
-}
 
 std::string Size(uint64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -59,14 +53,46 @@ std::vector<Entry> MostTime(const std::map<std::string, Summary::Total, std::les
   return entries;
 }
 
-// The same loss of several processes in one line.
+// How much of [start, end) was not recorded of some process.
+int64_t UnrecordedTime(const Summary& summary, int64_t start, int64_t end) {
+  std::vector<Summary::Span> spans = summary.unrecorded;
+  std::sort(spans.begin(), spans.end(),
+            [](const Summary::Span& a, const Summary::Span& b) { return a.start < b.start; });
+  int64_t sum = 0, until = start;
+  for (const Summary::Span& span : spans) {
+    const int64_t to = std::min(span.end, end);
+    sum += std::max<int64_t>(0, to - std::max(span.start, until));
+    until = std::max(until, to);
+  }
+  return sum;
+}
+
+// What was not recorded comes first; the same loss of several processes is in one line.
 std::vector<std::string> LostLines(const Summary& summary) {
   std::map<std::pair<std::string, std::string>, uint64_t> sums;
-  for (const Summary::Lost& lost : summary.lost) sums[{lost.what, lost.note}] += lost.count;
+  std::string reasons;
+  for (const Summary::Lost& lost : summary.lost) {
+    if (lost.what != "time") {
+      sums[{lost.what, lost.note}] += lost.count;
+    } else if (reasons.find(lost.note) == std::string::npos) {
+      reasons += (reasons.empty() ? "" : "; ") + lost.note;
+    }
+  }
   std::vector<std::string> lines;
+  if (!reasons.empty()) {
+    lines.push_back(fmt::format(
+        "! partial: {} of {} were not recorded: {}",
+        TimeText(UnrecordedTime(summary, summary.life_start, summary.life_end)),
+        TimeText(summary.life_end - std::min(summary.life_start, summary.life_end)), reasons));
+  }
   for (const auto& [key, count] : sums)
     lines.push_back(fmt::format("! missing: {} ({}): {}", key.first, count, key.second));
   return lines;
+}
+
+int64_t RecordedTime(const Summary& summary) {
+  const int64_t start = std::min(summary.start, summary.end);
+  return std::max<int64_t>(0, summary.end - start - UnrecordedTime(summary, start, summary.end));
 }
 
 Result<std::optional<store::TextOutput>> OpenText(const std::string& place) {
@@ -126,6 +152,12 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
     options.status = run_file["status"].get<std::string>();
   if (run_file.contains("cpu_ns") && run_file["cpu_ns"].is_number_integer())
     options.cpu_ns = run_file["cpu_ns"].get<int64_t>();
+  const auto text = [&](const char* key) {
+    return run_file.contains(key) && run_file[key].is_string() ? run_file[key].get<std::string>()
+                                                               : std::string();
+  };
+  ROCHOUND_TRY(const store::Filter filter, store::Filter::Create(text("kernel"), text("api")));
+  options.filter = &filter;
   ROCHOUND_TRY(std::optional<store::TextOutput> jsonl, OpenText(output.jsonl));
   ROCHOUND_TRY(std::optional<store::TextOutput> durations, OpenText(output.durations.value_or("")));
   options.jsonl = jsonl ? &*jsonl : nullptr;
@@ -156,15 +188,14 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
   std::error_code error;
   const std::string file = output.rpd.empty() ? "" : output.rpd.string() + ": ";
   const uint64_t bytes = output.rpd.empty() ? 0 : std::filesystem::file_size(output.rpd, error);
-  lines.push_back(
-      fmt::format("{}{}, {}{}", file, Count(summary.processes, "process", "processes"),
-                  Time(std::max<int64_t>(0, summary.end - std::min(summary.start, summary.end))),
-                  bytes > 0 && !error ? ", " + Size(bytes) : ""));
+  lines.push_back(fmt::format("{}{}, {}{}", file, Count(summary.processes, "process", "processes"),
+                              TimeText(RecordedTime(summary)),
+                              bytes > 0 && !error ? ", " + Size(bytes) : ""));
   std::string calls = Count(summary.calls, "call", "calls");
   for (const auto& [name, total] : MostTime(summary.calls_by_name, 3))
-    calls += fmt::format("; {} {} x {}", Time(total.ns), total.count, name);
+    calls += fmt::format("; {} {} x {}", TimeText(total.ns), total.count, name);
   lines.push_back(calls);
-  lines.push_back(fmt::format("{} and {} of the runtime itself, {} ({}), {}",
+  lines.push_back(fmt::format("{} and {} of the runtime's own, {} ({}), {}",
                               Count(summary.kernels, "kernel", "kernels"), summary.runtime_kernels,
                               Count(summary.copies, "copy", "copies"), Size(summary.copied_bytes),
                               Count(summary.ranges, "range", "ranges")));
@@ -174,8 +205,8 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
        MostTime(summary.kernels_by_name, kSummaryLines - lines.size())) {
     const double percent =
         kernel_ns > 0 ? 100.0 * static_cast<double>(total.ns) / static_cast<double>(kernel_ns) : 0;
-    lines.push_back(fmt::format("{:5.1f}% {:>9} = {:>6} x {:>9}  {}", percent, Time(total.ns),
-                                total.count, Time(total.ns / static_cast<int64_t>(total.count)),
+    lines.push_back(fmt::format("{:5.1f}% {:>9} = {:>6} x {:>9}  {}", percent, TimeText(total.ns),
+                                total.count, TimeText(total.ns / static_cast<int64_t>(total.count)),
                                 Short(name)));
   }
   std::string text;
