@@ -51,7 +51,8 @@ std::string Grouped(int64_t number) {
 // Ids are names, not amounts.
 bool IsNumberOfSomething(const std::string& name) {
   return name == "pid" || name == "tid" || name == "id" || name.ends_with("_id") ||
-         name.ends_with("_pid") || name == "gpu" || name.ends_with("rank");
+         name.ends_with("_pid") || name == "gpu" || name == "queue" || name == "process" ||
+         name.ends_with("rank");
 }
 
 // A character is what does not continue one in UTF-8.
@@ -95,6 +96,12 @@ std::string CsvValue(const Value& value) {
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{}", *real);
   if (const auto* text = std::get_if<std::string>(&value)) return CsvField(*text);
   return {};
+}
+
+std::string ExactValue(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return Printable(*text);
+  if (std::holds_alternative<std::monostate>(value)) return "-";
+  return CsvValue(value);
 }
 
 // "total_ns" is headed "total": the unit stands beside each number.
@@ -153,8 +160,10 @@ std::string HumanValue(const Column& column, const Value& value) {
     case Unit::kNone:
       break;
   }
-  if (const auto* integer = std::get_if<int64_t>(&value))
+  if (const auto* integer = std::get_if<int64_t>(&value)) {
+    if (std::string text = analysis::NodeText(column, *integer); !text.empty()) return text;
     return IsNumberOfSomething(column.name) ? std::to_string(*integer) : Grouped(*integer);
+  }
   return fmt::format("{:.4g}", number);
 }
 
@@ -172,11 +181,12 @@ std::string TableText(const Table& table, const TextStyle& style) {
   text += "\n";
   if (table.rows.empty()) return text + "  (none)\n";
   std::vector<std::vector<std::string>> cells(1);
-  for (const Column& column : table.columns) cells[0].push_back(Heading(column));
+  for (const Column& column : table.columns)
+    cells[0].push_back(style.verbatim ? Printable(column.name) : Heading(column));
   for (const auto& row : table.rows) {
     std::vector<std::string>& line = cells.emplace_back();
     for (size_t i = 0; i < table.columns.size(); ++i)
-      line.push_back(HumanValue(table.columns[i], row[i]));
+      line.push_back(style.verbatim ? ExactValue(row[i]) : HumanValue(table.columns[i], row[i]));
   }
   std::vector<size_t> widths(table.columns.size(), 0);
   for (const auto& line : cells)

@@ -15,6 +15,7 @@ namespace rochound::report {
 struct TextStyle {
   size_t width = 0;  // of the terminal; names are shortened to it. 0: as long as they are
   bool colour = false;
+  bool verbatim = false;  // columns are named and numbers written as they are
 };
 
 // A number with its unit, as people read it: 12.3 us, 4.0 MiB, 17.2%.
