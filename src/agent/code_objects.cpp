@@ -25,7 +25,8 @@ std::map<uint64_t, Bytes>& Kept() {  // by loaded code object; with `changing` h
 }
 
 bool GetLoader(Loader* loader) {
-  return Real().core.hsa_system_get_major_extension_table_fn(
+  return Real().core.hsa_system_get_major_extension_table_fn != nullptr &&
+         Real().core.hsa_system_get_major_extension_table_fn(
              HSA_EXTENSION_AMD_LOADER, 1, sizeof *loader, loader) == HSA_STATUS_SUCCESS &&
          loader->hsa_ven_amd_loader_query_executable != nullptr;
 }

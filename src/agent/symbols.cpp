@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <cstdio>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 
 #include "agent/capture.h"
+#include "agent/code_objects.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -27,9 +29,11 @@ struct Slot {
 };
 constinit Slot slots[kSlots];
 constinit std::mutex filling;
-uint32_t last_id = 0;    // with `filling` held
-size_t filled = 0;       // with `filling` held
-uint32_t names[kSlots];  // string id per slot, with `filling` held
+uint32_t last_id = 0;  // with `filling` held
+size_t filled = 0;     // with `filling` held
+// Per slot, with `filling` held.
+uint32_t names[kSlots];         // string id
+uint32_t code_objects[kSlots];  // counted by the executable that was loaded; 0: not known
 
 size_t Start(uint64_t object) { return (object >> 6) * 0x9e3779b97f4a7c15ull >> 48; }
 static_assert(kSlots == 1u << 16, "Start takes sixteen bits");
@@ -44,20 +48,31 @@ Slot* Find(uint64_t object) {
   return nullptr;
 }
 
-void Note(uint32_t id, uint64_t object, uint32_t name, uint16_t agent, uint64_t kernarg_bytes) {
+void Note(uint32_t id, uint64_t object, uint32_t name, uint32_t code_object, uint16_t agent,
+          uint64_t kernarg_bytes) {
   ThreadState* thread = CurrentThread();
   if (thread == nullptr) return;
   if (auto* record = thread->log->Reserve<trace::KernelSymbol>()) {
     record->kernel_object = object;
     record->name = name;
-    record->code_object = 0;
+    record->code_object = code_object;
     record->kernarg_bytes = kernarg_bytes;
     thread->log->Commit(record, agent, id);
   }
 }
 
+// Counts executables in the order in which their first kernels were seen; 0 if it is none. With
+// `filling` held.
+uint32_t CountExecutable(hsa_executable_t executable) {
+  if (executable.handle == 0) return 0;
+  static auto* const counts = new std::map<uint64_t, uint32_t>;
+  return counts->try_emplace(executable.handle, static_cast<uint32_t>(counts->size()) + 1)
+      .first->second;
+}
+
 // The object's id under this name; a new one if the object is new or was called otherwise before.
-uint32_t Enter(uint64_t object, std::string_view name, uint16_t agent, uint64_t kernarg_bytes) {
+uint32_t Enter(uint64_t object, std::string_view name, hsa_executable_t executable, uint16_t agent,
+               uint64_t kernarg_bytes) {
   const uint32_t text = Intern(name);
   const std::lock_guard lock(filling);
   size_t at = Start(object) % kSlots;
@@ -70,7 +85,8 @@ uint32_t Enter(uint64_t object, std::string_view name, uint16_t agent, uint64_t 
   if (fresh && filled >= kSlots * 3 / 4) return 0;  // unnamed from here on, but recorded
   if (fresh) ++filled;
   const uint32_t id = ++last_id;
-  Note(id, object, text, agent, kernarg_bytes);
+  code_objects[at] = CountExecutable(executable);
+  Note(id, object, text, code_objects[at], agent, kernarg_bytes);
   CaptureLearnsKernel(id, name, kernarg_bytes);
   names[at] = text;
   slot.copies.store(CopyKernelOf(name, kernarg_bytes), std::memory_order_relaxed);
@@ -99,7 +115,9 @@ void Learn(hsa_executable_symbol_t symbol, uint64_t object) {
   if (shown.ends_with(".kd")) shown.remove_suffix(3);
   const auto agent = Ask<hsa_agent_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_AGENT);
   const auto bytes = Ask<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE);
-  Enter(object, shown, AgentIndex(agent), bytes);
+  hsa_executable_t executable{};
+  if (!FindExecutable(object, &executable)) executable = {};
+  Enter(object, shown, executable, AgentIndex(agent), bytes);
 }
 
 hsa_status_t SymbolGetInfo(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t what,
@@ -126,7 +144,7 @@ uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies) {
     char name[32];
     snprintf(name, sizeof name, "kernel_object_0x%llx",
              static_cast<unsigned long long>(kernel_object));
-    id = Enter(kernel_object, name, agent, 0);
+    id = Enter(kernel_object, name, {}, agent, 0);
   });
   return id;
 }
@@ -135,7 +153,8 @@ void NoteSymbols() {
   const std::lock_guard lock(filling);
   for (size_t at = 0; at < kSlots; ++at)
     if (const uint64_t object = slots[at].object.load(std::memory_order_relaxed))
-      Note(slots[at].id.load(std::memory_order_relaxed), object, names[at], trace::kNoAgent, 0);
+      Note(slots[at].id.load(std::memory_order_relaxed), object, names[at], code_objects[at],
+           trace::kNoAgent, 0);
 }
 
 }  // namespace rochound::agent

@@ -2,134 +2,198 @@
 #include "analysis/idle_sweep.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace rochound::analysis {
 namespace {
 
 // Longer, and of equals the earlier one.
 bool Longer(const IdleGap& a, const IdleGap& b) {
-  return std::tuple(b.end - b.begin, a.begin, a.gpu, a.queue) <
-         std::tuple(a.end - a.begin, b.begin, b.gpu, b.queue);
+  return std::tuple(b.end - b.begin, a.begin, a.gpu) < std::tuple(a.end - a.begin, b.begin, b.gpu);
 }
+
+// The upper half of an id is the process that the row belongs to.
+int64_t ProcessOf(int64_t id) { return id >> 32; }
 
 }  // namespace
 
 std::string_view IdleCauseName(IdleCause cause) {
   switch (cause) {
-    case IdleCause::kHostNotSubmitting:
-      return "host not submitting";
-    case IdleCause::kSyncDrained:
-      return "sync drained the queue";
+    case IdleCause::kOutsideHip:
+      return "outside HIP";
+    case IdleCause::kOtherCall:
+      return "other HIP call";
+    case IdleCause::kSync:
+      return "synchronization";
     case IdleCause::kLaunchLatency:
       return "launch latency";
-    case IdleCause::kDependency:
-      return "dependency";
     case IdleCause::kKernelTooShort:
       return "kernel too short";
+    case IdleCause::kDependency:
+      return "dependency";
+    case IdleCause::kHostFunction:
+      return "host function";
+    case IdleCause::kCodeLoading:
+      return "one-time code loading";
+    case IdleCause::kInitialisation:
+      return "one-time initialisation";
     case IdleCause::kUnknownLaunch:
       return "unknown launch";
   }
   return "";
 }
 
-void IdleSweep::Add(const QueuedOp& op, const HostThreads& threads) {
-  if (!in_queue_ || op.gpu != last_.gpu || op.queue != last_.queue) {
-    if (in_queue_) EndQueue(threads);
-    queues_.push_back({.gpu = op.gpu, .queue = op.queue});
-    in_queue_ = true;
-    idle_since_ = window_.begin;
-    last_ = {};
+int64_t IdleSweep::Lane::OneTime() const {
+  int64_t ns = 0;
+  for (size_t i = 0; i < kIdleCauses; ++i)
+    if (IsOneTime(static_cast<IdleCause>(i))) ns += idle[i];
+  return ns;
+}
+
+void IdleSweep::Add(const QueuedOp& op, const HostActivity& host) {
+  if (any_ && op.gpu != gpu_.lane.gpu) CloseGpu(host);
+  if (!any_) gpu_ = Opened(op);
+  any_ = true;
+  Advance(gpu_, op, host);
+  const auto [queue, is_new] = open_queues_.try_emplace({ProcessOf(op.id), op.queue});
+  if (is_new) queue->second = Opened(op);
+  Advance(queue->second, op, host);
+}
+
+IdleSweep::Open IdleSweep::Opened(const QueuedOp& op) const {
+  Open open;
+  open.lane.gpu = op.gpu;
+  open.lane.process = ProcessOf(op.id);
+  open.lane.queue = op.queue;
+  open.idle_since = window_.begin;
+  return open;
+}
+
+void IdleSweep::Advance(Open& open, const QueuedOp& op, const HostActivity& host) {
+  Lane& lane = open.lane;
+  if (op.start > open.idle_since) {
+    Gaps(open, op.start, &op, host);
+    open.idle_since = op.start;
   }
-  ++queues_.back().ops;
-  Gaps(threads, idle_since_, op.start, &op);
-  if (op.end > idle_since_) {
-    queues_.back().busy += window_.Recorded(std::max(op.start, idle_since_), op.end);
-    idle_since_ = op.end;
+  ++lane.ops;
+  open.thread = op.thread;
+  if (op.end > open.idle_since) {
+    lane.busy += window_.Recorded(open.idle_since, op.end);
+    open.idle_since = op.end;
+    open.before = op.name;
   }
-  last_ = op;
 }
 
-void IdleSweep::EndQueue(const HostThreads& threads) {
-  Gaps(threads, idle_since_, window_.end, nullptr);
+void IdleSweep::CloseGpu(const HostActivity& host) {
+  Gaps(gpu_, window_.end, nullptr, host);
+  gpus_.push_back(gpu_.lane);
+  for (auto& [key, open] : open_queues_) {
+    Gaps(open, window_.end, nullptr, host);
+    queues_.push_back(open.lane);
+  }
+  open_queues_.clear();
+  any_ = false;
 }
 
-// What ended a gap that a pause of the recording cut off is not known, as at the trace's end.
-void IdleSweep::Gaps(const HostThreads& threads, int64_t begin, int64_t end, const QueuedOp* next) {
-  window_.ForEachRecorded(begin, end, [&](int64_t from, int64_t to) {
-    Gap(threads, from, to, to == end ? next : nullptr);
-  });
-}
-
-void IdleSweep::Finish(const HostThreads& threads) {
-  if (in_queue_) EndQueue(threads);
-  in_queue_ = false;
+void IdleSweep::Finish(const HostActivity& host) {
+  if (any_) CloseGpu(host);
   std::sort(gaps_.begin(), gaps_.end(), Longer);
 }
 
-void IdleSweep::Gap(const HostThreads& threads, int64_t begin, int64_t end, const QueuedOp* next) {
-  Queue& queue = queues_.back();
-  ++queue.gaps;
-  gap_ = {.gpu = queue.gpu,
-          .queue = queue.queue,
-          .begin = begin,
-          .end = end,
-          .before = last_.name,
-          .after = next != nullptr ? next->name : kNoName};
+// What ended a gap that a pause of the recording cut off is not known, as at the trace's end.
+void IdleSweep::Gaps(Open& open, int64_t end, const QueuedOp* next, const HostActivity& host) {
+  window_.ForEachRecorded(open.idle_since, end, [&](int64_t from, int64_t to) {
+    Cut(open, from, to, to == end ? next : nullptr, host);
+  });
+}
+
+void IdleSweep::Cut(Open& open, int64_t begin, int64_t end, const QueuedOp* next,
+                    const HostActivity& host) {
+  Lane& lane = open.lane;
+  pieces_.clear();
+  detailed_ = &open == &gpu_;
   if (next == nullptr) {
-    HostPhase(threads, last_.thread, begin, end);
+    HostPhase(open.thread, begin, end, IdleCause::kOtherCall, host);
   } else if (!next->has_launch && next->submit == kNever) {
-    Piece(threads, IdleCause::kUnknownLaunch, kNoThread, begin, end);
+    Piece(IdleCause::kUnknownLaunch, kNoName, begin, end);
   } else {
     // Clocks of host and GPU may differ a little: every border is kept within the gap.
     const int64_t called = next->has_launch ? next->launch : next->submit;
     const int64_t launch = std::clamp(called, begin, end);
     const int64_t submit = std::clamp(std::max(next->submit, called), launch, end);
+    const int64_t returned = std::clamp(next->returned, launch, submit);
     const int64_t ready = std::clamp(next->ready, submit, end);
-    const bool back_to_back = queue.ops > 1 && called <= begin;
-    HostPhase(threads, next->thread, begin, launch);
-    Piece(threads, back_to_back ? IdleCause::kKernelTooShort : IdleCause::kLaunchLatency,
-          next->thread, launch, submit);
-    Piece(threads, IdleCause::kDependency, next->thread, submit, ready);
-    Piece(threads, IdleCause::kLaunchLatency, next->thread, ready, end);
+    const bool back_to_back = lane.ops > 0 && called <= begin;
+    HostPhase(next->thread, begin, launch, IdleCause::kOtherCall, host);
+    // The runtime may submit after the call has returned.
+    HostPhase(next->thread, launch, returned,
+              back_to_back ? IdleCause::kKernelTooShort : IdleCause::kLaunchLatency, host);
+    Piece(IdleCause::kLaunchLatency, next->name, returned, submit);
+    Piece(IdleCause::kDependency, next->name, submit, ready);
+    if (next->host_function != kNoName) {
+      Piece(IdleCause::kHostFunction, next->host_function, ready, end);
+    } else {
+      Piece(IdleCause::kLaunchLatency, next->name, ready, end);
+    }
   }
+  ++lane.gaps;
+  for (const IdlePiece& piece : pieces_) lane.idle[static_cast<size_t>(piece.cause)] += piece.ns;
+  if (!detailed_) return;
+  IdleGap gap{.gpu = lane.gpu,
+              .begin = begin,
+              .end = end,
+              .before = open.before,
+              .after = next != nullptr ? next->name : kNoName};
+  for (const IdlePiece& piece : pieces_) {
+    Total& total = reasons_[{lane.gpu, piece.cause, piece.what}];
+    total.ns += piece.ns;
+    ++total.gaps;
+    if (piece.ns > gap.main.ns) gap.main = piece;
+  }
+  KeepGap(gap);
+}
+
+void IdleSweep::KeepGap(const IdleGap& gap) {
   if (longest_ == 0) return;
   if (gaps_.size() == longest_) {
-    if (!Longer(gap_, gaps_.front())) return;
+    if (!Longer(gap, gaps_.front())) return;
     std::pop_heap(gaps_.begin(), gaps_.end(), Longer);
     gaps_.pop_back();
   }
-  gaps_.push_back(gap_);
+  gaps_.push_back(gap);
   std::push_heap(gaps_.begin(), gaps_.end(), Longer);
 }
 
-void IdleSweep::HostPhase(const HostThreads& threads, uint32_t thread, int64_t begin, int64_t end) {
-  const int64_t returned = std::min(SyncUntil(threads, thread, begin), end);
-  Piece(threads, IdleCause::kSyncDrained, thread, begin, returned);
-  Piece(threads, IdleCause::kHostNotSubmitting, thread, returned, end);
-}
-
-void IdleSweep::Piece(const HostThreads& threads, IdleCause cause, uint32_t thread, int64_t begin,
-                      int64_t end) {
+void IdleSweep::HostPhase(uint32_t thread, int64_t begin, int64_t end, IdleCause in_call,
+                          const HostActivity& host) {
   if (begin >= end) return;
-  const IdlePiece piece{
-      .cause = cause,
-      .begin = begin,
-      .end = end,
-      .call = thread == kNoThread ? kNoName : threads.MainCall(thread, begin, end)};
-  queues_.back().idle[static_cast<size_t>(cause)] += end - begin;
-  Total& total = by_call_[{cause, piece.call}];
-  total.ns += end - begin;
-  ++total.pieces;
-  if (end - begin > gap_.main.end - gap_.main.begin) gap_.main = piece;
+  if (thread == kNoThread) return Piece(IdleCause::kUnknownLaunch, kNoName, begin, end);
+  host.ForEach(thread, begin, end, [&](Activity activity, uint32_t what, int64_t from, int64_t to) {
+    switch (activity) {
+      case Activity::kOutside:
+        return Piece(IdleCause::kOutsideHip, what, from, to);
+      case Activity::kCall:
+        return Piece(in_call, what, from, to);
+      case Activity::kSync:
+        return Piece(IdleCause::kSync, what, from, to);
+      case Activity::kHostFunction:
+        return Piece(IdleCause::kHostFunction, what, from, to);
+      case Activity::kLoading:
+        return Piece(IdleCause::kCodeLoading, what, from, to);
+      case Activity::kSetUp:
+        return Piece(IdleCause::kInitialisation, what, from, to);
+    }
+  });
 }
 
-int64_t IdleSweep::SyncUntil(const HostThreads& threads, uint32_t thread, int64_t time) const {
-  if (thread == kNoThread) return time;
-  const size_t call = threads.FirstEndingAfter(thread, time);
-  if (call == threads.threads()[thread].last || threads.start(call) > time) return time;
-  const uint32_t name = threads.name(call);
-  return name < sync_.size() && sync_[name] ? threads.end(call) : time;
+void IdleSweep::Piece(IdleCause cause, uint32_t what, int64_t begin, int64_t end) {
+  if (begin >= end) return;
+  if (!detailed_) what = kNoName;
+  for (IdlePiece& piece : pieces_) {
+    if (piece.cause != cause || piece.what != what) continue;
+    piece.ns += end - begin;
+    return;
+  }
+  pieces_.push_back({cause, what, end - begin});
 }
 
 }  // namespace rochound::analysis

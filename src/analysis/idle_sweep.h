@@ -1,43 +1,55 @@
 // SPDX-License-Identifier: MIT
 //
-// Why queues stood still. Operations come queue by queue in the order they started; every gap
-// between them, before the first and after the last, is cut into pieces with one cause each. A
-// queue's busy time and its pieces add up to the window, to the nanosecond. Nothing is kept of an
-// operation but sums and the longest gaps. Used by the question `idle`; one thread; cannot fail.
+// Why GPUs stood still. Operations come GPU by GPU in the order they started. A GPU is busy while
+// any of its queues is; every gap between, before the first operation and after the last, is cut
+// into pieces with one cause each. A GPU's busy time and its pieces add up to the window, to the
+// nanosecond. The same is done for each queue alone. Nothing is kept of an operation but sums and
+// the longest gaps. Used by the question `idle`; one thread; cannot fail.
 //
 //   A ends     launch call of B begins   B submitted     what B depends on ends   B starts
 //   |---------------|-------------------------|--------------------|----------------|
-//    sync drained,   launch latency; or kernel  dependency           launch latency
-//    then host not   too short if the call
-//    submitting      began before A's end
+//    what the thread  launch latency; or kernel  dependency           launch latency; or
+//    that launched B  too short if the call                           host function if one was
+//    was doing        began before A's end                            put on the stream before B
 //
+// In the first two parts the thread's calls decide (host_activity.h): time in a call that waits,
+// loads code or sets up the runtime is that, and never more than the call took. Before the first
+// operation A's end is the window's begin, and no kernel was too short.
 // What was not recorded (window.h) is neither busy nor idle.
-//
-// Before a queue's first operation A's end is the window's begin, and no kernel was too short.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "analysis/host_activity.h"
 #include "analysis/host_threads.h"
 #include "analysis/window.h"
 
 namespace rochound::analysis {
 
 enum class IdleCause : uint8_t {
-  kHostNotSubmitting,
-  kSyncDrained,
-  kLaunchLatency,
-  kDependency,
-  kKernelTooShort,
-  kUnknownLaunch,  // the call that launched the operation is not in the trace
+  kOutsideHip,      // the host did something else; what: the range of the program
+  kOtherCall,       // it was in a call that neither submits nor waits; what: the call
+  kSync,            // it was in a call that waits for the GPU; what: the call
+  kLaunchLatency,   // what: the launching call until it submits, the operation from then on
+  kKernelTooShort,  // what: the launching call
+  kDependency,      // what: the operation that waited
+  kHostFunction,    // hipLaunchHostFunc and the like; what: the call
+  kCodeLoading,     // what: the call
+  kInitialisation,  // what: the call
+  kUnknownLaunch,   // the call that launched the operation is not in the trace
 };
-inline constexpr size_t kIdleCauses = 6;
+inline constexpr size_t kIdleCauses = 10;
 std::string_view IdleCauseName(IdleCause cause);
+// It is paid once, however long the program goes on.
+inline bool IsOneTime(IdleCause cause) {
+  return cause == IdleCause::kCodeLoading || cause == IdleCause::kInitialisation;
+}
 
 inline constexpr int64_t kNever = INT64_MIN;
 
@@ -48,70 +60,93 @@ struct QueuedOp {
   uint32_t name = kNoName;
   uint32_t thread = kNoThread;  // that launched it
   bool has_launch = false;
-  int64_t launch = 0;       // when its launch call began
-  int64_t submit = kNever;  // when it was put into the queue
-  int64_t ready = kNever;   // when the last of what it depends on ended
+  int64_t launch = 0, returned = 0;  // when its launch call began and ended
+  int64_t submit = kNever;           // when it was put into the queue
+  int64_t ready = kNever;            // when the last of what it depends on ended
+  uint32_t host_function = kNoName;  // the call that put a function of the program before it
 };
 
 struct IdlePiece {
-  IdleCause cause = IdleCause::kHostNotSubmitting;
-  int64_t begin = 0, end = 0;
-  uint32_t call = kNoName;  // that ran most of the time on the launching thread
+  IdleCause cause = IdleCause::kOutsideHip;
+  uint32_t what = kNoName;
+  int64_t ns = 0;
 };
 
 struct IdleGap {
-  int64_t gpu = 0, queue = 0;
+  int64_t gpu = 0;
   int64_t begin = 0, end = 0;
   uint32_t before = kNoName, after = kNoName;  // the operations around it
-  IdlePiece main{};                            // its longest piece
+  IdlePiece main{};                            // what most of it is
 };
 
 class IdleSweep {
  public:
-  struct Queue {
-    int64_t gpu = 0, queue = 0;
+  struct Lane {
+    int64_t gpu = 0;
+    int64_t process = 0, queue = 0;  // of a queue's lane
     int64_t ops = 0, gaps = 0;
     int64_t busy = 0;
     std::array<int64_t, kIdleCauses> idle{};
+
+    int64_t OneTime() const;
   };
   struct Total {
-    int64_t ns = 0, pieces = 0;
+    int64_t ns = 0, gaps = 0;
   };
+  using Reasons = std::map<std::tuple<int64_t, IdleCause, uint32_t>, Total>;
 
-  // sync: by name, whether the call waits for the GPU. longest: how many gaps are kept.
-  IdleSweep(Window window, std::vector<bool> sync, size_t longest)
-      : window_(window), sync_(std::move(sync)), longest_(longest) {}
+  // longest: how many gaps are kept.
+  IdleSweep(Window window, size_t longest) : window_(window), longest_(longest) {}
 
-  // In the order of gpu, queue, start, end, id; with the same threads each time.
-  void Add(const QueuedOp& op, const HostThreads& threads);
-  void Finish(const HostThreads& threads);
+  // In the order of gpu, start, end, id; with the same activity each time.
+  void Add(const QueuedOp& op, const HostActivity& host);
+  void Finish(const HostActivity& host);
 
-  const std::vector<Queue>& queues() const { return queues_; }
-  const std::map<std::pair<IdleCause, uint32_t>, Total>& by_call() const { return by_call_; }
-  // Longest first.
+  const std::vector<Lane>& gpus() const { return gpus_; }
+  // By gpu, process, queue.
+  const std::vector<Lane>& queues() const { return queues_; }
+  // By gpu, cause and what.
+  const Reasons& reasons() const { return reasons_; }
+  // Of GPUs, longest first.
   const std::vector<IdleGap>& longest() const { return gaps_; }
 
+  // Whether a queue has so little of its GPU's work that its gaps say nothing.
+  static bool BarelyUsed(const Lane& queue, const Lane& gpu) {
+    return queue.ops * 100 < gpu.ops && queue.busy * 100 < gpu.busy;
+  }
+
  private:
-  void EndQueue(const HostThreads& threads);
-  void Gaps(const HostThreads& threads, int64_t begin, int64_t end, const QueuedOp* next);
-  void Gap(const HostThreads& threads, int64_t begin, int64_t end, const QueuedOp* next);
-  void HostPhase(const HostThreads& threads, uint32_t thread, int64_t begin, int64_t end);
-  void Piece(const HostThreads& threads, IdleCause cause, uint32_t thread, int64_t begin,
-             int64_t end);
-  // When the blocking call that is under way at this time returns; the time itself: none is.
-  int64_t SyncUntil(const HostThreads& threads, uint32_t thread, int64_t time) const;
+  // A lane while its operations come.
+  struct Open {
+    Lane lane;
+    int64_t idle_since = 0;
+    uint32_t before = kNoName;    // what ended then
+    uint32_t thread = kNoThread;  // that launched the last operation
+  };
+
+  Open Opened(const QueuedOp& op) const;
+  void Advance(Open& open, const QueuedOp& op, const HostActivity& host);
+  void CloseGpu(const HostActivity& host);
+  // The recorded parts of what lies between open.idle_since and end, each a gap.
+  void Gaps(Open& open, int64_t end, const QueuedOp* next, const HostActivity& host);
+  // Cuts the gap into pieces_ and adds them to the lane.
+  void Cut(Open& open, int64_t begin, int64_t end, const QueuedOp* next, const HostActivity& host);
+  void HostPhase(uint32_t thread, int64_t begin, int64_t end, IdleCause in_call,
+                 const HostActivity& host);
+  void Piece(IdleCause cause, uint32_t what, int64_t begin, int64_t end);
+  void KeepGap(const IdleGap& gap);
 
   Window window_;
-  std::vector<bool> sync_;
   size_t longest_;
-  std::vector<Queue> queues_;
-  std::map<std::pair<IdleCause, uint32_t>, Total> by_call_;
+  std::vector<Lane> gpus_, queues_;
+  Reasons reasons_;
   std::vector<IdleGap> gaps_;  // a heap, the shortest first, until Finish
 
-  bool in_queue_ = false;
-  QueuedOp last_{};
-  int64_t idle_since_ = 0;
-  IdleGap gap_{};
+  bool any_ = false;
+  Open gpu_;
+  std::map<std::pair<int64_t, int64_t>, Open> open_queues_;  // by process and queue
+  std::vector<IdlePiece> pieces_;                            // of the gap: one per cause and what
+  bool detailed_ = false;                                    // a GPU's gap: keep what is told
 };
 
 }  // namespace rochound::analysis

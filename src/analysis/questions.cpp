@@ -48,7 +48,7 @@ constexpr Question kQuestions[] = {
      AskCallStack},
     {"graphs", "what HIP graphs are made of and what their launches cost", AskGraphs},
     {"autograd", "kernels by PyTorch operator and tensor size", AskAutograd},
-    {"idle", "why queues stood still, and which call ran meanwhile", AskIdle},
+    {"idle", "what GPUs waited for, and which call or range took that time", AskIdle},
     {"overlap", "how much computing, copying and communication went on at the same time",
      AskOverlap},
     {"critical-path", "what the whole time was spent on, one thing after the other, and slack",

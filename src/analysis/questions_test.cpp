@@ -237,8 +237,30 @@ TEST(QuestionsTest, BusyCountsOverlapOnce) {
   EXPECT_EQ(Rows(answer, "gpus"), (Lines{"gpu operations busy_ns work_ns wall_ns busy_percent",
                                          "0 4 90 115 200 45", "1 1 20 20 200 10"}));
   EXPECT_EQ(Rows(answer, "queues"),
-            (Lines{"gpu queue process operations busy_ns work_ns wall_ns busy_percent",
+            (Lines{"gpu queue pid operations busy_ns work_ns wall_ns busy_percent",
                    "0 1 - 3 50 70 200 25", "0 2 - 1 45 45 200 22.5", "1 1 - 1 20 20 200 10"}));
+}
+
+// What the recorder did is not the program's time; GPUs are there without work, too; processes
+// have queues of their own.
+TEST(QuestionsTest, BusyTellsGpusWithoutWorkAndWhoseQueues) {
+  TestTrace trace;
+  trace.Call({.start = 0, .end = 100, .name = "hipDeviceSynchronize"});
+  trace.Call({.start = 0, .end = 900, .name = "drain", .domain = "rochound"});
+  trace.Kernel({.gpu = 0, .queue = 1, .start = 10, .end = 50});
+  trace.Kernel({.gpu = 0, .queue = 1, .start = 20, .end = 60, .id = (int64_t{1} << 32) + 1});
+  store::TraceDatabase database = trace.Open();
+  ASSERT_TRUE(database.connection()
+                  .Run("INSERT INTO rochound_process (session, pid) VALUES (0, 100), (1, 200);"
+                       "INSERT INTO rochound_agent (session, agent, \"gpuId\") VALUES"
+                       " (0, 0, NULL), (0, 1, 0), (0, 2, 1), (1, 1, 0), (1, 2, 1)")
+                  .ok());
+  const Answer answer = Asked(database, "busy");
+  EXPECT_EQ(Rows(answer, "gpus"), (Lines{"gpu operations busy_ns work_ns wall_ns busy_percent",
+                                         "0 2 50 80 100 50", "1 0 0 0 100 0"}));
+  EXPECT_EQ(Rows(answer, "queues"),
+            (Lines{"gpu queue pid operations busy_ns work_ns wall_ns busy_percent",
+                   "0 1 100 1 40 40 100 40", "0 1 200 1 40 40 100 40"}));
 }
 
 TEST(QuestionsTest, QueuesKnowTheirDepth) {
@@ -251,14 +273,33 @@ TEST(QuestionsTest, QueuesKnowTheirDepth) {
   const Answer answer = Asked(trace, "queues");
   // 1x10 + 2x10 + 3x20 + 2x20 + 1x20 + 1x40 = 190 of 200 ns; empty from 80 to 160.
   EXPECT_EQ(Rows(answer, "queues"),
-            (Lines{"gpu queue max_depth mean_depth empty_ns empty_percent single_ns single_percent",
-                   "0 1 3 0.95 80 40 70 35"}));
+            (Lines{"gpu queue pid max_depth mean_depth empty_ns empty_percent single_ns "
+                   "single_percent",
+                   "0 1 - 3 0.95 80 40 70 35"}));
   const Lines over_time = Rows(answer, "over_time");
   ASSERT_EQ(over_time.size(), 201U);  // a bucket is a nanosecond here
-  EXPECT_EQ(over_time[1 + 20], "0 1 20 3");
-  EXPECT_EQ(over_time[1 + 39], "0 1 39 3");
-  EXPECT_EQ(over_time[1 + 40], "0 1 40 2");
-  EXPECT_EQ(over_time[1 + 100], "0 1 100 0");
+  EXPECT_EQ(over_time[1 + 20], "0 1 - 20 3");
+  EXPECT_EQ(over_time[1 + 39], "0 1 - 39 3");
+  EXPECT_EQ(over_time[1 + 40], "0 1 - 40 2");
+  EXPECT_EQ(over_time[1 + 100], "0 1 - 100 0");
+}
+
+// Two processes, each with a queue 1 of its own, one after the other.
+TEST(QuestionsTest, QueuesOfProcessesHaveTheirOwnDepth) {
+  TestTrace trace;
+  constexpr int64_t kSecond = int64_t{1} << 32;
+  trace.Kernel({.queue = 1, .start = 10, .end = 20, .submit = 0});
+  trace.Kernel({.queue = 1, .start = 20, .end = 40, .submit = 0});
+  trace.Kernel({.queue = 1, .start = 30, .end = 1000, .submit = 0, .id = kSecond + 1});
+  store::TraceDatabase database = trace.Open();
+  ASSERT_TRUE(database.connection()
+                  .Run("INSERT INTO rochound_process (session, pid) VALUES (0, 100), (1, 200)")
+                  .ok());
+  // 2x20 + 1x20 = 60 of 40 ns.
+  EXPECT_EQ(Rows(Asked(database, "queues"), "queues"),
+            (Lines{"gpu queue pid max_depth mean_depth empty_ns empty_percent single_ns "
+                   "single_percent",
+                   "0 1 100 2 1.5 0 0 20 50", "0 1 200 1 1 0 0 1000 100"}));
 }
 
 TEST(QuestionsTest, LaunchIsCallWaitAndKernel) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,70 +103,61 @@ TEST_F(RandomTest, Idle) {
 
     EXPECT_EQ(idle.value().window.begin, window.begin);
     EXPECT_EQ(idle.value().window.end, window.end);
-    std::map<std::pair<int64_t, int64_t>, IdleSweep::Queue> queues;
-    std::map<std::pair<IdleCause, std::string>, std::pair<int64_t, int64_t>> by_call;
-    struct Main {
-      int64_t ns = 0, all = 0;
-      IdleCause cause{};
-      std::string call;
+    std::map<std::pair<int64_t, int64_t>, Reference::IdleLane> expected;
+    for (const TestTrace& trace : traces.each) expected.merge(Reference(trace, window).Idle());
+
+    // A lane's figures: busy, gaps, then the causes.
+    const auto compare = [&](const IdleSweep::Lane& lane, int64_t queue) {
+      SCOPED_TRACE("gpu " + std::to_string(lane.gpu) + " queue " + std::to_string(queue));
+      const Reference::IdleLane& one = expected[{lane.gpu, queue}];
+      std::array<int64_t, kIdleCauses> idle_ns{};
+      for (const auto& [begin, reasons] : one.gaps)
+        for (const auto& [reason, ns] : reasons) idle_ns[static_cast<size_t>(reason.first)] += ns;
+      EXPECT_EQ(lane.busy, one.busy);
+      EXPECT_EQ(lane.gaps, static_cast<int64_t>(one.gaps.size()));
+      EXPECT_EQ(lane.idle, idle_ns);
+      EXPECT_EQ(std::accumulate(lane.idle.begin(), lane.idle.end(), lane.busy), window.length());
     };
-    std::map<std::tuple<int64_t, int64_t, int64_t>, Main> gaps;
-    for (const TestTrace& trace : traces.each) {
-      const Reference reference(trace, window);
-      for (const auto& [key, piece] : reference.Idle()) {
-        const auto& [gpu, queue, begin, phase, cause] = key;
-        IdleSweep::Queue& sums = queues[{gpu, queue}];
-        if (cause < 0) {
-          sums.busy += piece.ns;
-          continue;
-        }
-        sums.idle[static_cast<size_t>(cause)] += piece.ns;
-        const std::string call = reference.MainCall(piece);
-        auto& total = by_call[{static_cast<IdleCause>(cause), call}];
-        total.first += piece.ns;
-        ++total.second;
-        seen[static_cast<IdleCause>(cause)] += piece.ns;
-        Main& gap = gaps[{gpu, queue, begin}];
-        gap.all += piece.ns;
-        if (piece.ns > gap.ns) {
-          gap.ns = piece.ns;
-          gap.cause = static_cast<IdleCause>(cause);
-          gap.call = call;
+    for (const IdleSweep::Lane& gpu : sweep.gpus()) compare(gpu, Reference::kWholeGpu);
+    for (const IdleSweep::Lane& queue : sweep.queues()) compare(queue, queue.queue);
+    EXPECT_EQ(sweep.gpus().size() + sweep.queues().size(), expected.size());
+
+    std::map<std::tuple<int64_t, IdleCause, std::string>, std::pair<int64_t, int64_t>> found, right;
+    for (const auto& [key, total] : sweep.reasons()) {
+      const auto& [gpu, cause, what] = key;
+      found[{gpu, cause, idle.value().Text(what)}] = {total.ns, total.gaps};
+    }
+    int64_t gaps = 0;
+    for (const auto& [key, lane] : expected) {
+      if (key.second != Reference::kWholeGpu) continue;
+      gaps += static_cast<int64_t>(lane.gaps.size());
+      for (const auto& [begin, reasons] : lane.gaps) {
+        for (const auto& [reason, ns] : reasons) {
+          auto& [sum, count] = right[{key.first, reason.first, reason.second}];
+          sum += ns;
+          ++count;
+          seen[reason.first] += ns;
         }
       }
     }
-    for (const IdleSweep::Queue& queue : sweep.queues()) {
-      const IdleSweep::Queue& expected = queues[{queue.gpu, queue.queue}];
-      EXPECT_EQ(queue.busy, expected.busy) << queue.gpu << " " << queue.queue;
-      int64_t sum = queue.busy;
-      for (size_t i = 0; i < kIdleCauses; ++i) {
-        EXPECT_EQ(queue.idle[i], expected.idle[i])
-            << queue.gpu << " " << queue.queue << " " << IdleCauseName(static_cast<IdleCause>(i));
-        sum += queue.idle[i];
-      }
-      EXPECT_EQ(sum, window.length());
-    }
-    for (const auto& [key, total] : sweep.by_call()) {
-      const auto expected = by_call.find({key.first, idle.value().names.text(key.second)});
-      ASSERT_TRUE(expected != by_call.end())
-          << IdleCauseName(key.first) << " " << idle.value().names.text(key.second);
-      EXPECT_EQ(std::pair(total.ns, total.pieces), expected->second) << IdleCauseName(key.first);
-    }
-    EXPECT_EQ(sweep.by_call().size(), by_call.size());
-    EXPECT_EQ(sweep.longest().size(), gaps.size());
+    EXPECT_EQ(found, right);
+    EXPECT_EQ(static_cast<int64_t>(sweep.longest().size()), gaps);
     int64_t last = INT64_MAX;
     for (const IdleGap& gap : sweep.longest()) {
       EXPECT_LE(gap.end - gap.begin, last);
       last = gap.end - gap.begin;
-      const Main& expected = gaps[{gap.gpu, gap.queue, gap.begin}];
-      EXPECT_EQ(last, expected.all);
-      EXPECT_EQ(gap.main.cause, expected.cause);
-      EXPECT_EQ(idle.value().names.text(gap.main.call), expected.call);
+      const Reference::Reasons& reasons = expected[{gap.gpu, Reference::kWholeGpu}].gaps[gap.begin];
+      const auto main =
+          std::max_element(reasons.begin(), reasons.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+      ASSERT_NE(main, reasons.end());
+      EXPECT_EQ(std::pair(gap.main.cause, idle.value().Text(gap.main.what)), main->first);
+      EXPECT_EQ(gap.main.ns, main->second);
     }
   }
   for (const IdleCause cause :
-       {IdleCause::kHostNotSubmitting, IdleCause::kSyncDrained, IdleCause::kLaunchLatency,
-        IdleCause::kDependency, IdleCause::kKernelTooShort})
+       {IdleCause::kOutsideHip, IdleCause::kOtherCall, IdleCause::kSync, IdleCause::kLaunchLatency,
+        IdleCause::kKernelTooShort, IdleCause::kDependency, IdleCause::kCodeLoading, IdleCause::kUnknownLaunch})
     EXPECT_GT(seen[cause], kTraces / 4) << IdleCauseName(cause);
 }
 

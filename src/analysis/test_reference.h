@@ -191,62 +191,56 @@ class Reference {
 
   // --- idle
 
-  struct Piece {
-    int64_t ns = 0;
-    std::map<std::pair<int64_t, int64_t>, int64_t> calls;  // by start and id: ns meanwhile
+  // What a nanosecond of idle time is counted as.
+  using Reason = std::pair<IdleCause, std::string>;
+  // In the order in which they come up.
+  using Reasons = std::vector<std::pair<Reason, int64_t>>;
+  struct IdleLane {
+    int64_t busy = 0;
+    std::map<int64_t, Reasons> gaps;  // by their begin
   };
-  // By gpu, queue, begin of the gap, phase within it, cause; cause -1 is busy time.
-  using Pieces = std::map<std::tuple<int64_t, int64_t, int64_t, int, int>, Piece>;
+  static constexpr int64_t kWholeGpu = -1;
 
-  Pieces Idle() const {
-    Pieces pieces;
-    std::set<std::pair<int64_t, int64_t>> queues;
-    for (const TestOp& op : trace_.ops) queues.insert({op.gpu, op.queue});
-    for (const auto& [gpu, queue] : queues) {
+  // By gpu and queue, kWholeGpu for the GPU itself.
+  std::map<std::pair<int64_t, int64_t>, IdleLane> Idle() const {
+    std::map<std::pair<int64_t, int64_t>, IdleLane> lanes;
+    for (const TestOp& op : trace_.ops) {
+      lanes[{op.gpu, op.queue}];
+      lanes[{op.gpu, kWholeGpu}];
+    }
+    for (auto& [key, lane] : lanes) {
       std::vector<const TestOp*> ops;
       for (const TestOp& op : trace_.ops)
-        if (op.gpu == gpu && op.queue == queue) ops.push_back(&op);
+        if (op.gpu == key.first && (op.queue == key.second || key.second == kWholeGpu))
+          ops.push_back(&op);
       std::sort(ops.begin(), ops.end(), [](const TestOp* a, const TestOp* b) {
         return std::tuple(a->start, a->end, a->id) < std::tuple(b->start, b->end, b->id);
       });
       for (int64_t now = window_.begin; now < window_.end; ++now) {
         int64_t since = window_.begin;
-        bool busy = false;
+        bool busy = false, first = true;
         const TestOp* next = nullptr;
         for (const TestOp* op : ops) {
           if (op->start <= now && now < op->end) busy = true;
           if (op->start <= now) since = std::max(since, op->end);
+          if (op->start <= now) first = false;
           if (op->start > now && next == nullptr) next = op;
         }
         if (busy) {
-          ++pieces[{gpu, queue, 0, 0, -1}].ns;
+          ++lane.busy;
           continue;
         }
-        const auto [phase, cause] = CauseOf(now, since, next, *ops.back());
-        Piece& piece = pieces[{gpu, queue, since, phase, static_cast<int>(cause)}];
-        ++piece.ns;
-        const TestCall* const launch =
-            trace_.FindCall(next != nullptr ? next->call : ops.back()->call);
-        if (launch == nullptr) continue;
-        for (const TestCall& call : trace_.calls) {
-          if (call.pid == launch->pid && call.tid == launch->tid && IsOutermost(call) &&
-              call.start <= now && now < call.end)
-            ++piece.calls[{call.start, call.id}];
-        }
+        const Reason reason =
+            next != nullptr ? BeforeNext(now, since, first, *next)
+                            : HostAt(trace_.FindCall(ops.back()->call), now, IdleCause::kOtherCall);
+        Reasons& reasons = lane.gaps[since];
+        auto known = std::find_if(reasons.begin(), reasons.end(),
+                                  [&](const auto& one) { return one.first == reason; });
+        if (known == reasons.end()) known = reasons.insert(reasons.end(), {reason, 0});
+        ++known->second;
       }
     }
-    return pieces;
-  }
-
-  std::string MainCall(const Piece& piece) const {
-    std::string name;
-    int64_t most = 0;
-    for (const auto& [key, ns] : piece.calls) {
-      if (ns <= most) continue;
-      most = ns;
-      name = trace_.FindCall(key.second)->name;
-    }
-    return name;
+    return lanes;
   }
 
   const TestTrace& trace() const { return trace_; }
@@ -514,33 +508,59 @@ class Reference {
     return Before(Normal(Argument(last->args, "stream"), gpu, last->tid), gpu, then);
   }
 
-  std::pair<int, IdleCause> CauseOf(int64_t now, int64_t since, const TestOp* next,
-                                    const TestOp& last) const {
-    const TestCall* const launch = trace_.FindCall(next != nullptr ? next->call : last.call);
-    if (next == nullptr || now < (launch != nullptr ? launch->start : trace_.SubmitOf(*next))) {
-      if (launch == nullptr) return {1, IdleCause::kHostNotSubmitting};
-      for (const TestCall& call : trace_.calls) {
-        if (call.pid != launch->pid || call.tid != launch->tid || !IsBlocking(call)) continue;
-        if (IsOutermost(call) && call.start <= since && since < call.end && now < call.end)
-          return {0, IdleCause::kSyncDrained};
-      }
-      return {1, IdleCause::kHostNotSubmitting};
-    }
-    const int64_t submit = trace_.SubmitOf(*next);
-    bool first = true;
-    for (const TestOp& op : trace_.ops)
-      if (op.gpu == next->gpu && op.queue == next->queue && op.start <= now) first = false;
+  Reason BeforeNext(int64_t now, int64_t since, bool first, const TestOp& next) const {
+    const TestCall* const launch = trace_.FindCall(next.call);
+    const int64_t submit = trace_.SubmitOf(next);
+    const std::string name = next.name.empty() ? next.type : next.name;
+    if (now < (launch != nullptr ? launch->start : submit))
+      return HostAt(launch, now, IdleCause::kOtherCall);
     if (now < submit) {
-      return {2, launch->start <= since && !first ? IdleCause::kKernelTooShort
-                                                  : IdleCause::kLaunchLatency};
+      if (now >= launch->end) return {IdleCause::kLaunchLatency, name};
+      return HostAt(launch, now,
+                    launch->start <= since && !first ? IdleCause::kKernelTooShort
+                                                     : IdleCause::kLaunchLatency);
     }
-    for (const int64_t id : BeforeOp(*next)) {
+    for (const int64_t id : BeforeOp(next)) {
       for (const TestOp& op : trace_.ops) {
-        if (op.id != id || (op.gpu == next->gpu && op.queue == next->queue)) continue;
-        if (op.end <= next->start && now < op.end) return {3, IdleCause::kDependency};
+        if (op.id != id || (op.gpu == next.gpu && op.queue == next.queue)) continue;
+        if (op.end <= next.start && now < op.end) return {IdleCause::kDependency, name};
       }
     }
-    return {4, IdleCause::kLaunchLatency};
+    return {IdleCause::kLaunchLatency, name};
+  }
+
+  // What the thread of this call was doing. in_call: if it was in a call that is nothing special.
+  Reason HostAt(const TestCall* of, int64_t now, IdleCause in_call) const {
+    if (of == nullptr) return {IdleCause::kUnknownLaunch, ""};
+    std::map<int64_t, int64_t> born;  // by thread of this process
+    for (const TestCall& call : trace_.calls) {
+      const bool range = call.domain == "roctx" && call.name == "UserMarker";
+      if (call.pid != of->pid || call.domain == "rochound") continue;
+      const int64_t begin =
+          IsRuntime(call) || (range && call.start < call.end) ? call.start : INT64_MAX;
+      born[call.tid] = std::min(born.emplace(call.tid, INT64_MAX).first->second, begin);
+    }
+    int64_t tid = of->tid;
+    if (now < born[tid]) {
+      for (const auto& [other, begin] : born)
+        if (std::pair(begin, other) < std::pair(born[tid], tid)) tid = other;
+    }
+    const TestCall* range = nullptr;
+    for (const TestCall& call : trace_.calls) {
+      if (call.pid != of->pid || call.tid != tid || now < call.start || now >= call.end) continue;
+      if (IsOutermost(call)) {
+        if (call.name.find("ModuleLoad") != std::string::npos)
+          return {IdleCause::kCodeLoading, call.name};
+        // hipFree waits by the way; what it does when the GPU is idle is its own.
+        const bool sync = IsBlocking(call) && call.name != "hipFree";
+        return {sync ? IdleCause::kSync : in_call, call.name};
+      }
+      if (call.domain != "roctx" || call.name != "UserMarker") continue;
+      if (range == nullptr || std::tuple(range->start, -range->end, range->id) <
+                                  std::tuple(call.start, -call.end, call.id))
+        range = &call;
+    }
+    return {IdleCause::kOutsideHip, range != nullptr ? NameOf(*range) : ""};
   }
 
   const TestTrace& trace_;

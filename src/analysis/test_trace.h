@@ -47,7 +47,8 @@ struct TestOp {
   int64_t call = kNoTestCall;
   std::optional<int64_t> submit{};  // not given: the start of its call, or its own
   int64_t grid[3] = {64, 1, 1}, workgroup[3] = {64, 1, 1};
-  int64_t bytes = 0;  // of a copy
+  int64_t bytes = 0;        // of a copy
+  int64_t code_object = 0;  // of a kernel; the first launch from it loads it
   bool timed = true;
   int64_t id = 0;
   bool is_copy = false;
@@ -126,8 +127,8 @@ struct TestTrace {
     for (const char* table :
          {"rocpd_string", "rocpd_ustring", "rocpd_api", "rocpd_op", "rocpd_api_ops",
           "rocpd_kernelapi", "rocpd_copyapi", "rochound_dispatch", "rochound_copy",
-          "rochound_kernel", "rochound_process", "rochound_failure", "rochound_lost",
-          "rochound_unrecorded"})
+          "rochound_kernel", "rochound_process", "rochound_agent", "rochound_queue",
+          "rochound_failure", "rochound_lost", "rochound_unrecorded"})
       Good(connection.Run(std::string("TRUNCATE ") + table));
     std::map<std::string, int64_t> strings = {{"", 1}};
     const auto string = [&](const std::string& text) {
@@ -194,7 +195,7 @@ struct TestTrace {
           const auto [at, is_new] =
               kernels.emplace(op.name, static_cast<int64_t>(kernels.size()) + 1);
           if (is_new) {
-            Ints(kernel, {at->second, string(op.name), string(op.name), 0, 0, 0, 1});
+            Ints(kernel, {at->second, string(op.name), string(op.name), 0, op.code_object, 0, 1});
             kernel.EndRow();
           }
           Ints(detail,

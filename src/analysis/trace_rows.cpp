@@ -180,13 +180,8 @@ Result<HostThreads> LoadHostThreads(Connection& connection, const Names& names) 
   }
 }
 
-std::vector<bool> BlockingNames(const Names& names) {
-  std::vector<bool> blocking(names.size());
-  for (uint32_t i = 0; i < names.size(); ++i) blocking[i] = AlwaysBlocks(BlockingOf(names.text(i)));
-  return blocking;
-}
-
 Result<void> ForEachQueuedOp(Connection& connection, const Names& names, const HostThreads& threads,
+                             OpOrder order,
                              const std::function<void(const QueuedOp&, uint32_t type)>& visit) {
   ROCHOUND_TRY(Rows rows,
                connection.Query(std::string("SELECT o.id, o.gpuId, o.queueId, o.start, o.\"end\","
@@ -195,7 +190,9 @@ Result<void> ForEachQueuedOp(Connection& connection, const Names& names, const H
                                             " FROM rocpd_op o") +
                                 store::kJoinLaunch +
                                 "LEFT JOIN rocpd_api a ON a.id = launch.api_id"
-                                " ORDER BY o.gpuId, o.queueId, o.start, o.\"end\", o.id"));
+                                " ORDER BY o.gpuId, " +
+                                (order == OpOrder::kQueue ? "o.queueId, " : "") +
+                                "o.start, o.\"end\", o.id"));
   for (;;) {
     ROCHOUND_TRY(const bool more, rows.Next());
     if (!more) return {};
@@ -212,6 +209,7 @@ Result<void> ForEachQueuedOp(Connection& connection, const Names& names, const H
       op.has_launch = true;
       op.thread = threads.Find(rows.Int(9), rows.Int(10));
       op.launch = rows.Int(11);
+      op.returned = rows.Int(12);
       if (op.submit == kNever) op.submit = rows.Int(12);
     }
     visit(op, type);

@@ -56,13 +56,14 @@ base::Result<std::vector<HostProcess>> LoadHostProcesses(store::duck::Connection
 
 base::Result<HostThreads> LoadHostThreads(store::duck::Connection& connection, const Names& names);
 
-// Whether every call by this name waits for the GPU.
-std::vector<bool> BlockingNames(const Names& names);
-
-// By gpu, queue, start, end, id. `ready` is left out.
+enum class OpOrder : uint8_t {
+  kQueue,  // by gpu, queue, start, end, id
+  kGpu,    // by gpu, start, end, id
+};
+// What only some operations have (`ready`, `host_function`) is left out.
 base::Result<void> ForEachQueuedOp(
     store::duck::Connection& connection, const Names& names, const HostThreads& threads,
-    const std::function<void(const QueuedOp&, uint32_t type)>& visit);
+    OpOrder order, const std::function<void(const QueuedOp&, uint32_t type)>& visit);
 
 // As StreamOrder wants them. Waiting calls are told if they are outermost ones of their thread, and
 // only if asked for.

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 namespace rochound::report {
@@ -116,6 +118,36 @@ void List(Writer& out, const Table* table, const std::string& heading,
   if (more > 0) out.Line(out.Styled(kDim, fmt::format("  and {} more", more)));
 }
 
+size_t GpusOf(const Table& causes) {
+  std::set<double> gpus;
+  for (const auto& row : causes.rows) gpus.insert(Number(row, Place(causes, {"gpu"})));
+  return gpus.size();
+}
+
+// Of `idle`: the states of all GPUs as if they were one, so that no time exceeds the whole.
+Table MeanOfGpus(const Table& causes) {
+  const auto gpus = static_cast<int64_t>(GpusOf(causes));
+  const size_t state = Place(causes, {"state"}), total = Place(causes, {"total_ns"}),
+               share = Place(causes, {"share_percent"});
+  std::map<std::string, std::pair<double, double>> sums;
+  for (const auto& row : causes.rows) {
+    auto& [ns, percent] = sums[Cell(causes, row, state)];
+    ns += Number(row, total);
+    percent += Number(row, share);
+  }
+  Table mean{causes.id,
+             causes.title,
+             {causes.columns[state], causes.columns[total], causes.columns[share]},
+             {},
+             0};
+  for (const auto& [name, sum] : sums)
+    mean.rows.push_back(
+        {name, static_cast<int64_t>(sum.first) / gpus, sum.second / static_cast<double>(gpus)});
+  std::stable_sort(mean.rows.begin(), mean.rows.end(),
+                   [](const auto& a, const auto& b) { return Number(a, 1) > Number(b, 1); });
+  return mean;
+}
+
 }  // namespace
 
 base::Result<FirstPage> AskFirstPage(store::TraceDatabase& trace, const analysis::AskOptions& ask) {
@@ -154,8 +186,14 @@ std::string FirstPageText(const FirstPage& page, size_t rows, const TextStyle& s
               "GPU " + Cell(*gpus, row, gpu));
     }
   }
-  List(out, Find(page, "idle", "causes"), "Time of all queues, by state", {"state", "cause"}, {},
-       rows);
+  if (const Table* causes = Find(page, "idle", "causes"); causes != nullptr) {
+    const size_t gpus = GpusOf(*causes);
+    const Table mean = MeanOfGpus(*causes);
+    List(out, &mean,
+         gpus > 1 ? fmt::format("Time of a GPU, by state (mean of {})", gpus)
+                  : "Time of the GPU, by state",
+         {"state"}, {}, rows);
+  }
   List(out, Find(page, "top", "kernels"), "GPU time by kernel", {"kernel"}, {"calls"}, rows);
   List(out, Find(page, "apis", "calls"), "Host time by call", {"call"}, {"calls"}, rows);
   return out.text();

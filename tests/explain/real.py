@@ -94,7 +94,7 @@ class Checker:
         self.copies(answers["copies"]["directions"]["rows"], totals)
 
         queues = collections.defaultdict(list)
-        gpus = collections.defaultdict(list)
+        gpus = {gpu: [] for gpu, in rows("select distinct gpuId from rochound_agent where gpuId is not null")}
         for gpu, queue, start, end in operations:
             queues[gpu, queue].append((start, end))
             gpus[gpu].append((start, end))
@@ -103,20 +103,24 @@ class Checker:
                    {(row["gpu"], row["queue"]): row["busy_ns"] for row in answers["busy"]["queues"]["rows"]})
         self.equal("busy: gpus", {gpu: union(spans) for gpu, spans in gpus.items()},
                    {row["gpu"]: row["busy_ns"] for row in answers["busy"]["gpus"]["rows"]})
-        self.equal("busy: wall", {wall} if operations else set(),
-                   {row["wall_ns"] for row in answers["busy"]["gpus"]["rows"]})
+        self.equal("busy: wall", {wall}, {row["wall_ns"] for row in answers["busy"]["gpus"]["rows"]})
 
-        idle = answers["idle"]["queues"]["rows"]
-        self.equal("idle: busy", busy, {(row["gpu"], row["queue"]): row["busy_ns"] for row in idle})
-        for row in idle:
+        used = {gpu for gpu, spans in gpus.items() if spans}
+        states = collections.defaultdict(dict)
+        for row in answers["idle"]["causes"]["rows"]:
+            states[row["gpu"]][row["state"]] = row["total_ns"]
+        self.equal("idle: states add up", {gpu: wall for gpu in used}, {gpu: sum(one.values()) for gpu, one in states.items()})
+        self.equal("idle: busy", {gpu: union(gpus[gpu]) for gpu in used},
+                   {gpu: one.get("busy", 0) for gpu, one in states.items()})
+        for row in answers["idle"]["queues"]["rows"]:
             parts = sum(value for name, value in row.items()
                         if name.endswith("_ns") and name != "wall_ns")
             self.equal(f"idle: queue {row['queue']} adds up", wall, parts)
-        self.equal("idle: causes", wall * len(queues), sum(row["total_ns"] for row in answers["idle"]["causes"]["rows"]))
+            self.equal(f"idle: queue {row['queue']} busy", busy[row["gpu"], row["queue"]], row["busy_ns"])
         states = collections.Counter()
         for row in answers["overlap"]["states"]["rows"]:
             states[row["gpu"]] += row["total_ns"]
-        self.equal("overlap adds up", {gpu: wall for gpu in gpus}, dict(states))
+        self.equal("overlap adds up", {gpu: wall for gpu in used}, dict(states))
         path = answers["critical-path"]["attribution"]["rows"]
         self.equal("critical-path adds up", wall, sum(row["total_ns"] for row in path))
 

@@ -210,8 +210,8 @@ def queues_of_processes(case):
     deepest = max(row["max_depth"] for row in run.ask("queues")["queues"])
     case.expect(f"greatest depth {deepest}", deepest <= 12)
     rows = run.ask("busy")["queues"]
-    case.expect("busy shows whose queue it is", all(row["process"] for row in rows))
-    case.equal("busy: queues of kernels", 64, len({row["process"] for row in rows}))
+    case.expect("busy shows whose queue it is", all(row["pid"] for row in rows))
+    case.equal("busy: queues of kernels", 64, len({row["pid"] for row in rows}))
 
 
 def read_only_folder(case):

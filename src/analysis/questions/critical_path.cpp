@@ -196,7 +196,7 @@ Result<CriticalPath> AnalyzeCriticalPath(Connection& connection, int64_t clock_e
     graph.AddThread(threads.begins[i], path.threads.threads()[i].end);
   path.main_threads = std::move(threads.main_of);
   ROCHOUND_CHECK(
-      ForEachQueuedOp(connection, path.names, path.threads, [&](const QueuedOp& op, uint32_t type) {
+      ForEachQueuedOp(connection, path.names, path.threads, OpOrder::kQueue, [&](const QueuedOp& op, uint32_t type) {
         if (!path.op_ids.empty() && last_queue != std::pair(op.gpu, op.queue)) ++queue;
         last_queue = {op.gpu, op.queue};
         const uint32_t number = graph.AddOp(queue, op.start, op.end);

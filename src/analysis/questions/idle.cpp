@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/idle.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -14,135 +18,344 @@ namespace {
 
 using base::Result;
 using store::duck::Connection;
+using store::duck::Rows;
 
 constexpr size_t kMostGaps = 10'000;  // that are kept and told, even if all are asked for
 
-struct Ready {
-  int64_t op, time;
+bool HasPart(const std::string& name, std::string_view part) {
+  return name.find(part) != std::string::npos;
+}
+
+// What kept an operation from starting once it was submitted.
+struct Delay {
+  int64_t op = 0;
+  int64_t ready = kNever;            // when what it waited for in other queues was over
+  uint32_t host_function = kNoName;  // the call that put a function of the program before it
 };
 
-// When what an operation waited for in other queues was over, if that was after its launch: only
-// then can it have kept the queue idle.
-Result<std::vector<Ready>> LoadReady(Connection& connection, const Names& names,
-                                     const HostThreads& threads) {
-  std::vector<Ready> ready;
+bool AddsHostFunction(const std::string& name) {
+  return HasPart(name, "LaunchHostFunc") || HasPart(name, "StreamAddCallback");
+}
+
+// By operation. Calls that wait for a function of the program are told to `host`.
+Result<std::vector<Delay>> FindDelays(Connection& connection, const Names& names,
+                                      const HostThreads& threads, HostActivity& host) {
+  std::vector<Delay> delays;
   ROCHOUND_TRY(const int64_t queues,
                connection.Number("SELECT count(DISTINCT (gpuId, queueId)) FROM rocpd_op"));
-  if (queues < 2) return ready;
+  const bool functions = names.IdsWhere(AddsHostFunction) != "NULL";
+  if (queues < 2 && !functions) return delays;
   StreamOrder order([&](const Step& step, const std::vector<Op>& before) {
-    int64_t time = kNever;
+    if (IsWaiting(step.kind)) {
+      const uint32_t thread = threads.Find(step.pid, step.tid);
+      if (step.host_function != kNoName && thread != kNoThread)
+        host.SetKind(thread, step.start, Activity::kHostFunction);
+      return;
+    }
+    Delay delay{.op = step.op.id, .host_function = step.host_function};
     for (const Op& op : before) {
       const bool elsewhere = op.gpu != step.op.gpu || op.queue != step.op.queue;
-      if (elsewhere && op.end <= step.op.start) time = std::max(time, op.end);
+      // Only what was over after the launch can have kept the queue idle.
+      if (elsewhere && op.end <= step.op.start && op.end > step.start)
+        delay.ready = std::max(delay.ready, op.end);
     }
-    if (time > step.start) ready.push_back({step.op.id, time});
+    if (delay.ready != kNever || delay.host_function != kNoName) delays.push_back(delay);
   });
-  ROCHOUND_CHECK(
-      ForEachStep(connection, names, threads, false, [&](const Step& step) { order.Apply(step); }));
-  std::sort(ready.begin(), ready.end(), [](const Ready& a, const Ready& b) { return a.op < b.op; });
-  return ready;
+  ROCHOUND_CHECK(ForEachStep(connection, names, threads, functions,
+                             [&](const Step& step) { order.Apply(step); }));
+  std::sort(delays.begin(), delays.end(),
+            [](const Delay& a, const Delay& b) { return a.op < b.op; });
+  return delays;
+}
+
+// --- what calls are beside calls
+
+Activity KindOf(const std::string& name) {
+  for (const std::string_view loads :
+       {"ModuleLoad", "LibraryLoad", "LinkComplete", "__hipRegisterFatBinary"})
+    if (HasPart(name, loads)) return Activity::kLoading;
+  if (name == "hipInit" || name == "cuInit") return Activity::kSetUp;
+  switch (BlockingOf(name)) {
+    case Blocking::kDevice:
+    case Blocking::kStream:
+    case Blocking::kEvent:
+      return Activity::kSync;
+    default:  // waits by the way, if at all: what is left when the GPU is idle is the call's own
+      return Activity::kCall;
+  }
+}
+
+// The runtime makes queues when they are needed. Of several calls under way at that time the
+// shortest did it, and rather none that waits.
+Result<void> FindSetUp(Connection& connection, const HostThreads& threads,
+                       const std::vector<Activity>& kinds, HostActivity& host) {
+  ROCHOUND_TRY(Rows rows,
+               connection.Query("SELECT p.pid, q.created FROM rochound_queue q"
+                                " JOIN rochound_process p USING (session) WHERE q.created > 0"));
+  for (;;) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) return {};
+    const int64_t pid = rows.Int(0), time = rows.Int(1);
+    uint32_t thread = kNoThread;
+    std::tuple<bool, int64_t, int64_t> best;  // waits, length, start
+    for (uint32_t i = 0; i < threads.threads().size(); ++i) {
+      if (threads.threads()[i].pid != pid) continue;
+      const size_t call = threads.FirstEndingAfter(i, time);
+      if (call == threads.threads()[i].last || threads.start(call) > time) continue;
+      const std::tuple<bool, int64_t, int64_t> one = {kinds[threads.name(call)] == Activity::kSync,
+                                                      threads.end(call) - threads.start(call),
+                                                      threads.start(call)};
+      if (thread != kNoThread && best <= one) continue;
+      thread = i;
+      best = one;
+    }
+    if (thread != kNoThread) host.SetKind(thread, std::get<2>(best), Activity::kSetUp);
+  }
+}
+
+// The runtime loads a code object when its first kernel is launched.
+Result<void> FindFirstLaunches(Connection& connection, const HostThreads& threads,
+                               HostActivity& host) {
+  ROCHOUND_TRY(
+      Rows rows,
+      connection.Query(
+          "SELECT a.pid, a.tid, a.start FROM (SELECT arg_min(d.api_id, (d.submit, d.op_id)) AS id"
+          " FROM rochound_dispatch d JOIN rochound_kernel k ON k.id = d.kernel_id"
+          " WHERE k.codeObject > 0 AND d.api_id IS NOT NULL"
+          " GROUP BY d.op_id >> 32, k.codeObject, d.agent) first"
+          " JOIN rocpd_api a ON a.id = first.id"));
+  for (;;) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) return {};
+    const uint32_t thread = threads.Find(rows.Int(0), rows.Int(1));
+    if (thread != kNoThread) host.SetKind(thread, rows.Int(2), Activity::kLoading);
+  }
+}
+
+// --- ranges
+
+// Names that differ by their numbers only are one when there are more of them than this.
+constexpr int kMostNumbered = 8;
+
+Result<RangeTimeline> LoadRanges(Connection& connection, const Names& names,
+                              std::vector<std::string>& texts) {
+  RangeTimeline ranges;
+  const std::string marks = names.IdsWhere(IsMarkDomain);
+  if (marks == "NULL") return ranges;
+  const std::string anywhere =
+      names.IdsWhere([](const std::string& text) { return text == "UserRange"; });
+  ROCHOUND_CHECK(connection.Run(fmt::format(
+      "CREATE OR REPLACE TEMP TABLE analysis_range AS"
+      " WITH message AS ("
+      "  SELECT a.pid, a.tid, a.start, a.\"end\", a.id, {3} AS text"
+      "  FROM rocpd_api a JOIN rocpd_ustring u ON u.id = a.args_id"
+      "  WHERE a.domain_id IN ({0}) AND (a.apiName_id IN ({1})) IS NOT true"
+      "   AND u.id IN (SELECT args_id FROM rocpd_api WHERE domain_id IN ({0}))"
+      " ), alike AS ("
+      "  SELECT text, regexp_replace(text, '[0-9]+', '#', 'g') AS general FROM message GROUP BY "
+      "text"
+      " ), named AS ("
+      "  SELECT text, if(count(*) OVER (PARTITION BY general) > {2}, general, text) AS name FROM "
+      "alike"
+      " )"
+      " SELECT m.*, n.name, dense_rank() OVER (ORDER BY n.name) - 1 AS number"
+      " FROM message m JOIN named n USING (text)",
+      marks, anywhere, kMostNumbered, RangeName("u.string"))));
+  {
+    ROCHOUND_TRY(Rows rows, connection.Query("SELECT DISTINCT number, name FROM analysis_range"
+                                             " ORDER BY number"));
+    for (;;) {
+      ROCHOUND_TRY(const bool more, rows.Next());
+      if (!more) break;
+      texts.emplace_back(rows.Text(1));
+    }
+  }
+  ROCHOUND_TRY(Rows rows,
+               connection.Query("SELECT pid, tid, start, \"end\", number FROM analysis_range"
+                                " ORDER BY pid, tid, start, \"end\" DESC, id"));
+  for (;;) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) break;
+    ranges.Add(rows.Int(0), rows.Int(1), rows.Int(2), rows.Int(3),
+               static_cast<uint32_t>(names.size() + static_cast<size_t>(rows.Int(4))));
+  }
+  ranges.Finish();
+  return ranges;
 }
 
 }  // namespace
+
+const std::string& Idle::Text(uint32_t what) const {
+  if (what == kNoName || what < names.size()) return names.text(what);
+  return ranges[what - names.size()];
+}
 
 Result<Idle> AnalyzeIdle(Connection& connection, size_t longest) {
   Idle idle;
   ROCHOUND_TRY(idle.names, Names::Load(connection));
   ROCHOUND_TRY(idle.window, LoadWindow(connection, idle.names));
   ROCHOUND_TRY(idle.threads, LoadHostThreads(connection, idle.names));
-  ROCHOUND_TRY(const std::vector<Ready> ready, LoadReady(connection, idle.names, idle.threads));
-  // The sweep must not outlive the threads, which move with the result: it is done here.
-  auto sweep = std::make_unique<IdleSweep>(idle.window, BlockingNames(idle.names), longest);
+  ROCHOUND_TRY(const RangeTimeline ranges, LoadRanges(connection, idle.names, idle.ranges));
+  std::vector<Activity> kinds(idle.names.size());
+  for (uint32_t i = 0; i < kinds.size(); ++i) kinds[i] = KindOf(idle.names.text(i));
+  HostActivity host(idle.threads, ranges, kinds);
+  ROCHOUND_CHECK(FindSetUp(connection, idle.threads, kinds, host));
+  ROCHOUND_CHECK(FindFirstLaunches(connection, idle.threads, host));
+  ROCHOUND_TRY(const std::vector<Delay> delays,
+               FindDelays(connection, idle.names, idle.threads, host));
+
+  idle.sweep = std::make_unique<IdleSweep>(idle.window, longest);
   ROCHOUND_CHECK(ForEachQueuedOp(
-      connection, idle.names, idle.threads, [&](const QueuedOp& queued, uint32_t /*type*/) {
+      connection, idle.names, idle.threads, OpOrder::kGpu,
+      [&](const QueuedOp& queued, uint32_t /*type*/) {
         QueuedOp op = queued;
-        const auto found = std::lower_bound(ready.begin(), ready.end(), op.id,
-                                            [](const Ready& a, int64_t b) { return a.op < b; });
-        if (found != ready.end() && found->op == op.id) op.ready = found->time;
-        sweep->Add(op, idle.threads);
+        const auto found = std::lower_bound(delays.begin(), delays.end(), op.id,
+                                            [](const Delay& a, int64_t b) { return a.op < b; });
+        if (found != delays.end() && found->op == op.id) {
+          op.ready = found->ready;
+          op.host_function = found->host_function;
+        }
+        idle.sweep->Add(op, host);
       }));
-  sweep->Finish(idle.threads);
-  idle.sweep = std::move(sweep);
+  idle.sweep->Finish(host);
   return idle;
 }
+
+namespace {
+
+// Busy time and every cause that there is, most first, for each GPU.
+Table CausesTable(const Idle& idle) {
+  TableBuilder causes("causes", "Time of each GPU by state",
+                      {"#gpu", "state", "#total_ns", "#share_percent", "#steady_percent"}, 0);
+  const int64_t wall = idle.window.length();
+  for (const IdleSweep::Lane& gpu : idle.sweep->gpus()) {
+    struct State {
+      int64_t ns;
+      std::string name;
+      bool one_time;
+    };
+    std::vector<State> states = {{gpu.busy, "busy", false}};
+    for (size_t i = 0; i < kIdleCauses; ++i) {
+      const auto cause = static_cast<IdleCause>(i);
+      states.push_back({gpu.idle[i], std::string(IdleCauseName(cause)), IsOneTime(cause)});
+    }
+    std::stable_sort(states.begin(), states.end(),
+                     [](const State& a, const State& b) { return a.ns > b.ns; });
+    for (State& state : states) {
+      if (state.ns == 0) continue;
+      causes.Row({gpu.gpu, std::move(state.name), state.ns, Percent(state.ns, wall),
+                  state.one_time ? Value() : Value(Percent(state.ns, wall - gpu.OneTime()))});
+    }
+  }
+  return causes.Take();
+}
+
+Table ReasonsTable(const Idle& idle, uint64_t limit) {
+  std::vector<std::pair<IdleSweep::Reasons::key_type, IdleSweep::Total>> reasons(
+      idle.sweep->reasons().begin(), idle.sweep->reasons().end());
+  const auto place = [&](const auto& reason) {
+    const auto& [gpu, cause, what] = reason.first;
+    return std::tuple(-reason.second.ns, gpu, cause, std::string_view(idle.Text(what)));
+  };
+  std::sort(reasons.begin(), reasons.end(),
+            [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  TableBuilder table("reasons", "What GPUs waited for",
+                     {"#gpu", "cause", "what", "#gaps", "#total_ns", "#share_percent"}, limit);
+  for (const auto& [key, total] : reasons) {
+    const auto& [gpu, cause, what] = key;
+    table.Row({gpu, std::string(IdleCauseName(cause)), idle.Text(what), total.gaps, total.ns,
+               Percent(total.ns, idle.window.length())});
+  }
+  return table.Take();
+}
+
+Table GapsTable(const Idle& idle, uint64_t limit) {
+  TableBuilder table(
+      "gaps", "Longest gaps of GPUs",
+      {"#gpu", "#at_ns", "#idle_ns", "cause", "#cause_ns", "what", "before", "after"}, limit);
+  for (const IdleGap& gap : idle.sweep->longest()) {
+    table.Row({gap.gpu, gap.begin - idle.window.begin, gap.end - gap.begin,
+               std::string(IdleCauseName(gap.main.cause)), gap.main.ns, idle.Text(gap.main.what),
+               idle.names.text(gap.before), idle.names.text(gap.after)});
+  }
+  Table gaps = table.Take();
+  int64_t all = 0;
+  for (const IdleSweep::Lane& gpu : idle.sweep->gpus()) all += gpu.gaps;
+  gaps.more = static_cast<uint64_t>(all) - gaps.rows.size();
+  return gaps;
+}
+
+// The queues that are used, each as if it were alone. left_out: how many are barely used.
+Table QueuesTable(const Idle& idle, const std::map<int64_t, int64_t>& pids, uint64_t limit,
+                  int64_t& left_out) {
+  TableBuilder table(
+      "queues", "Each queue alone",
+      {"#gpu", "#queue", "#pid", "#operations", "#gaps", "#busy_ns", "#outside_hip_ns",
+       "#other_hip_call_ns", "#synchronization_ns", "#launch_latency_ns", "#kernel_too_short_ns",
+       "#dependency_ns", "#host_function_ns", "#code_loading_ns", "#initialisation_ns",
+       "#unknown_launch_ns", "#wall_ns", "#idle_percent"},
+      limit);
+  const int64_t wall = idle.window.length();
+  for (const IdleSweep::Lane& queue : idle.sweep->queues()) {
+    const auto& gpus = idle.sweep->gpus();
+    const auto gpu = std::find_if(gpus.begin(), gpus.end(),
+                                  [&](const IdleSweep::Lane& one) { return one.gpu == queue.gpu; });
+    if (IdleSweep::BarelyUsed(queue, *gpu)) {
+      ++left_out;
+      continue;
+    }
+    const auto pid = pids.find(queue.process);
+    std::vector<Value> row = {
+        queue.gpu, queue.queue, pid == pids.end() ? Value() : Value(pid->second),
+        queue.ops, queue.gaps,  queue.busy};
+    for (const int64_t ns : queue.idle) row.emplace_back(ns);
+    row.emplace_back(wall);
+    row.emplace_back(Percent(wall - queue.busy, wall));
+    table.Row(std::move(row));
+  }
+  return table.Take();
+}
+
+Result<std::map<int64_t, int64_t>> LoadPids(Connection& connection) {
+  std::map<int64_t, int64_t> pids;
+  ROCHOUND_TRY(Rows rows, connection.Query("SELECT session, pid FROM rochound_process"));
+  for (;;) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) return pids;
+    pids[rows.Int(0)] = rows.Int(1);
+  }
+}
+
+}  // namespace
 
 Result<Answer> AskIdle(store::TraceDatabase& trace, const AskOptions& options) {
   ROCHOUND_TRY(const Idle idle,
                AnalyzeIdle(trace.connection(), options.limit == 0 ? kMostGaps : options.limit));
-  const IdleSweep& sweep = *idle.sweep;
-  const int64_t wall = idle.window.length();
+  using Pids = std::map<int64_t, int64_t>;
+  ROCHOUND_TRY(const Pids pids, LoadPids(trace.connection()));
   Answer answer;
   answer.notes = {
-      "A queue's busy time and its idle times add up to the time from the trace's first event to "
-      "its "
-      "last.",
-      "The call is the one that ran longest meanwhile on the thread that launched what came next."};
-
-  const auto cause_ns = [](const IdleSweep::Queue& queue, IdleCause cause) {
-    return queue.idle[static_cast<size_t>(cause)];
-  };
-  TableBuilder queues(
-      "queues", "Queues",
-      {"#gpu", "#queue", "#operations", "#gaps", "#busy_ns", "#host_not_submitting_ns",
-       "#sync_drained_ns", "#launch_latency_ns", "#dependency_ns", "#kernel_too_short_ns",
-       "#unknown_launch_ns", "#wall_ns", "#idle_percent"},
-      options.limit);
-  IdleSweep::Queue sum;
-  for (const IdleSweep::Queue& queue : sweep.queues()) {
-    queues.Row(
-        {queue.gpu, queue.queue, queue.ops, queue.gaps, queue.busy,
-         cause_ns(queue, IdleCause::kHostNotSubmitting), cause_ns(queue, IdleCause::kSyncDrained),
-         cause_ns(queue, IdleCause::kLaunchLatency), cause_ns(queue, IdleCause::kDependency),
-         cause_ns(queue, IdleCause::kKernelTooShort), cause_ns(queue, IdleCause::kUnknownLaunch),
-         wall, Percent(wall - queue.busy, wall)});
-    sum.busy += queue.busy;
-    for (size_t i = 0; i < kIdleCauses; ++i) sum.idle[i] += queue.idle[i];
+      "A GPU is busy while any of its queues is. Busy and idle times of a GPU add up to the time "
+      "from the trace's first event to its last.",
+      "Idle time goes to what the thread was doing that launched what came next."};
+  bool one_time = false;
+  for (const IdleSweep::Lane& gpu : idle.sweep->gpus()) one_time |= gpu.OneTime() > 0;
+  if (one_time) {
+    answer.notes.emplace_back(
+        "One-time cost is paid once, however long the program runs: steady_percent leaves it out.");
   }
-  answer.tables.push_back(queues.Take());
-
-  const int64_t all = wall * static_cast<int64_t>(sweep.queues().size());
-  std::vector<std::pair<int64_t, std::string>> states = {{sum.busy, "busy"}};
-  for (size_t i = 0; i < kIdleCauses; ++i)
-    states.emplace_back(sum.idle[i], IdleCauseName(static_cast<IdleCause>(i)));
-  std::stable_sort(states.begin(), states.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  TableBuilder causes("causes", "All queues by cause", {"state", "#total_ns", "#share_percent"}, 0);
-  for (auto& [ns, state] : states)
-    if (ns > 0) causes.Row({std::move(state), ns, Percent(ns, all)});
-  answer.tables.push_back(causes.Take());
-
-  struct ByCall {
-    IdleCause cause;
-    uint32_t call;
-    IdleSweep::Total total;
-  };
-  std::vector<ByCall> calls;
-  for (const auto& [key, total] : sweep.by_call()) calls.push_back({key.first, key.second, total});
-  std::sort(calls.begin(), calls.end(), [](const ByCall& a, const ByCall& b) {
-    return std::tuple(b.total.ns, a.cause, a.call) < std::tuple(a.total.ns, b.cause, b.call);
-  });
-  TableBuilder by_call("calls", "Idle time by cause and by the host call that ran meanwhile",
-                       {"cause", "call", "#pieces", "#total_ns", "#share_percent"}, options.limit);
-  for (const ByCall& one : calls) {
-    by_call.Row({std::string(IdleCauseName(one.cause)), idle.names.text(one.call), one.total.pieces,
-                 one.total.ns, Percent(one.total.ns, all - sum.busy)});
+  answer.tables.push_back(CausesTable(idle));
+  answer.tables.push_back(ReasonsTable(idle, options.limit));
+  answer.tables.push_back(GapsTable(idle, options.limit));
+  int64_t left_out = 0;
+  answer.tables.push_back(QueuesTable(idle, pids, options.limit, left_out));
+  if (left_out > 0) {
+    answer.notes.push_back(fmt::format(
+        "{} that {} less than 1% of the GPU's operations and busy time {} left out here; `rochound "
+        "explain busy` lists all queues.",
+        left_out == 1 ? "1 queue" : fmt::format("{} queues", left_out),
+        left_out == 1 ? "has" : "have", left_out == 1 ? "is" : "are"));
   }
-  answer.tables.push_back(by_call.Take());
-
-  TableBuilder gaps(
-      "gaps", "Longest gaps",
-      {"#gpu", "#queue", "#at_ns", "#idle_ns", "cause", "#cause_ns", "call", "before", "after"},
-      options.limit);
-  for (const IdleGap& gap : sweep.longest()) {
-    gaps.Row({gap.gpu, gap.queue, gap.begin - idle.window.begin, gap.end - gap.begin,
-              std::string(IdleCauseName(gap.main.cause)), gap.main.end - gap.main.begin,
-              idle.names.text(gap.main.call), idle.names.text(gap.before),
-              idle.names.text(gap.after)});
-  }
-  answer.tables.push_back(gaps.Take());
-  int64_t all_gaps = 0;
-  for (const IdleSweep::Queue& queue : sweep.queues()) all_gaps += queue.gaps;
-  answer.tables.back().more = static_cast<uint64_t>(all_gaps) - answer.tables.back().rows.size();
   return answer;
 }
 

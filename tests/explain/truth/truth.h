@@ -77,6 +77,25 @@ class Truth {
   std::string text_;
 };
 
+// How long the program was in the runtime, and how long outside of it between its calls.
+class Calls {
+ public:
+  // Makes a call, and returns how long it took.
+  template <typename Call>
+  double operator()(const Call& call) {
+    const double begin = NowMs();
+    call();
+    last_ = NowMs();
+    if (inside_ == 0) first_ = begin;
+    inside_ += last_ - begin;
+    return last_ - begin;
+  }
+  double OutsideMs() const { return last_ - first_ - inside_; }
+
+ private:
+  double first_ = 0, last_ = 0, inside_ = 0;
+};
+
 // Takes time in proportion to `rounds`; every thread stores into its own element.
 template <int kName>
 __global__ void Spin(int* out, int rounds) {

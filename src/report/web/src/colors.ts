@@ -20,11 +20,15 @@ const MARKS = ['#a98bd6', '#8f9fdc', '#bf94cc', '#86b0cf', '#b3a0e0', '#98bfa5']
 
 const CAUSES: Record<string, string> = {
   'busy': BUSY,
-  'host not submitting': '#ff8b6b',
-  'sync drained the queue': '#efb118',
+  'outside hip': '#ff8b6b',
+  'other hip call': '#d9a79f',
+  'synchronization': '#efb118',
   'launch latency': '#c79bf2',
   'kernel too short': '#ff8ab7',
   'dependency': '#97bbf5',
+  'host function': '#9c6b4e',
+  'one-time code loading': '#a5c9c1',
+  'one-time initialisation': '#cfdcd9',
   'unknown launch': '#b8bcc4',
   'idle': '#d5d8de',
   'compute': BUSY,

@@ -31,7 +31,7 @@ export const TITLES: Record<string, [string, string]> = {
   callstack: ['Call stack totals', 'Time of calls with and without the calls inside them, on the CPU and on the GPU.'],
   graphs: ['Graphs', 'HIP graphs: launches, and the kernels in them.'],
   autograd: ['Autograd', 'Kernels by the operator of the model that caused them.'],
-  idle: ['Idle causes', 'Why queues had nothing to do, gap by gap. Busy and idle add up to the whole time.'],
+  idle: ['Idle causes', 'What GPUs waited for, gap by gap. Busy and idle times of a GPU add up to the whole time.'],
   overlap: ['Overlap', 'Computing, copying and communicating: at once, or one after the other.'],
   queues: ['Queue depth', 'How much submitted work was waiting.'],
   launch: ['Launches', 'From the call to the kernel: time in the call, waiting in the queue, running.'],
@@ -101,41 +101,31 @@ const gpuName = (gpu: number): string => gpu < 1000 ? `GPU ${gpu}` : `GPU ${gpu 
 const placeLabel = (table: Table, row: Cell[]): string => {
   const gpu = columnOf(table, 'gpu');
   const queue = columnOf(table, 'queue');
-  return [gpu >= 0 ? gpuName(number(row[gpu])) : '', queue >= 0 ? `queue ${row[queue]}` : ''].filter((text) => text !== '').join(', ');
+  // One process needs no name.
+  const process = columnOf(table, 'pid');
+  const several = process >= 0 && new Set(table.rows.map((other) => other[process])).size > 1;
+  return [
+    gpu >= 0 ? gpuName(number(row[gpu])) : '', queue >= 0 ? `queue ${row[queue]}` : '', several ? `process ${row[process]}` : '',
+  ].filter((text) => text !== '').join(', ');
 };
 
-// Of `idle`: a row per queue, a column per cause. They add up to the whole time.
-const CAUSES: [string, string][] = [
-  ['busy_ns', 'busy'], ['host_not_submitting_ns', 'host not submitting'], ['sync_drained_ns', 'sync drained the queue'],
-  ['launch_latency_ns', 'launch latency'], ['dependency_ns', 'dependency'], ['kernel_too_short_ns', 'kernel too short'],
-  ['unknown_launch_ns', 'unknown launch'],
-];
-
-function idleStacks(frame: Frame): Stack[] {
-  const table = tableOf(frame.report, 'idle', 'queues');
-  if (!table) return [];
-  return table.rows.map((row) => ({
-    label: placeLabel(table, row),
-    open: (part) => frame.openRow('idle', part),
-    parts: CAUSES.map(([column, name]) => ({name, value: number(row[columnOf(table, column)]), color: causeColor(name)})),
-  }));
-}
-
-// Of `overlap`: a row per GPU and state.
-function overlapStacks(frame: Frame): Stack[] {
-  const table = tableOf(frame.report, 'overlap', 'states');
+// Of `idle` and `overlap`: a row per GPU and state. The states of a GPU add up to the whole time.
+function stateStacks(frame: Frame, question: string, id: string): Stack[] {
+  const table = tableOf(frame.report, question, id);
   if (!table) return [];
   const state = columnOf(table, 'state');
   const total = columnOf(table, 'total_ns');
   const found = new Map<string, Stack>();
   for (const row of table.rows) {
     const label = placeLabel(table, row);
-    if (!found.has(label)) found.set(label, {label, parts: [], open: (part) => frame.openRow('overlap', part)});
+    if (!found.has(label)) found.set(label, {label, parts: [], open: (part) => frame.openRow(question, part)});
     const name = String(row[state]);
     found.get(label)!.parts.push({name, value: number(row[total]), color: causeColor(name)});
   }
   return [...found.values()];
 }
+const idleStacks = (frame: Frame): Stack[] => stateStacks(frame, 'idle', 'causes');
+const overlapStacks = (frame: Frame): Stack[] => stateStacks(frame, 'overlap', 'states');
 
 // Busy and idle of each queue, straight from `busy` where `idle` was not answered.
 function busyStacks(frame: Frame): Stack[] {
@@ -249,9 +239,9 @@ function pathColor(kind: string): string {
   if (/kernel/i.test(kind)) return BUSY;
   if (/copy|copies/i.test(kind)) return causeColor('copy');
   if (/latency|launch/i.test(kind)) return causeColor('launch latency');
-  if (/waiting|sync/i.test(kind)) return causeColor('sync drained the queue');
+  if (/waiting|sync/i.test(kind)) return causeColor('synchronization');
   if (/after another|dependency|queue/i.test(kind)) return causeColor('dependency');
-  if (/program/i.test(kind)) return causeColor('host not submitting');
+  if (/program/i.test(kind)) return causeColor('outside HIP');
   if (/host|call/i.test(kind)) return '#c58fa8';
   return causeColor(kind);
 }
@@ -308,7 +298,7 @@ export function overviewPage(frame: Frame): HTMLElement {
                 card('GPU busy over time', 12, busyOver, 'drag to open a span in the timeline', {text: 'Timeline', page: 'timeline'}),
                 few ? path : null),
             h('div', {class: 'span-5 side'},
-                card('Busy and idle, by queue', 12, shown.length > 0 ? stacks('Busy and idle by queue', shown) : null,
+                card('Busy and idle', 12, shown.length > 0 ? stacks('Busy and idle', shown) : null,
                     stacked.length > shown.length ? `the ${shown.length} busiest of ${stacked.length}` : '', {text: 'Causes', page: idle.length > 0 ? 'idle' : 'busy'}),
                 card('Time by host call', 12, callBars(frame, 5), '', {text: 'All calls', page: 'apis'}),
                 card('Queue depth over time', 12, depthPlot(frame), '', {text: 'Queues', page: 'queues'})),
