@@ -95,6 +95,8 @@ hsa_status_t AgentInfo(hsa_agent_t agent, hsa_agent_info_t what, void* value) {
     *static_cast<hsa_device_type_t*>(value) = gpu ? HSA_DEVICE_TYPE_GPU : HSA_DEVICE_TYPE_CPU;
   else if (what == HSA_AGENT_INFO_NODE)
     *static_cast<uint32_t*>(value) = gpu ? 1 : 0;
+  else if (static_cast<uint32_t>(what) == HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT)
+    *static_cast<uint32_t*>(value) = gpu ? 40 : 4;
   else
     std::strcpy(static_cast<char*>(value), gpu ? "fake gpu" : "fake cpu");
   return HSA_STATUS_SUCCESS;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "agent/runtime.h"
 #include "agent/session.h"
 #include "base/clock.h"
 #include "base/files.h"
@@ -63,6 +64,10 @@ void NoteFacts() {
   text += "end_ns=" + std::to_string(base::ClockNs(CLOCK_MONOTONIC)) + "\n";
   text += "cpu_start_ns=" + std::to_string(set_up_cpu_ns) + "\n";
   text += "cpu_ns=" + std::to_string(base::ClockNs(CLOCK_PROCESS_CPUTIME_ID)) + "\n";
+  for (uint16_t i = 0; i < AgentCount(); ++i) {
+    if (IsGpu(i))
+      text += "compute_units=" + std::to_string(i) + "," + std::to_string(ComputeUnits(i)) + "\n";
+  }
   NoteThreads(&text);
   if (trace::Writer* log = Log()) log->WriteText("facts", text);
 }

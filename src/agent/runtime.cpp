@@ -29,6 +29,7 @@ Runtime real;  // written before `alive`, and before any hook is in place
 struct Agent {
   hsa_agent_t handle;
   bool gpu;
+  uint32_t compute_units;
 };
 Agent agents[kMostAgents];
 constinit std::atomic<uint16_t> agent_count{0};
@@ -75,7 +76,10 @@ void NoteAgent(hsa_agent_t agent) {
   real.core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type);
   uint32_t node = 0;
   real.core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NODE, &node);
-  agents[index] = {agent, type == HSA_DEVICE_TYPE_GPU};
+  uint32_t compute_units = 0;
+  real.core.hsa_agent_get_info_fn(
+      agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT), &compute_units);
+  agents[index] = {agent, type == HSA_DEVICE_TYPE_GPU, compute_units};
   agent_count.store(index + 1, std::memory_order_release);
   uint16_t owner = index;
   if (real.amd.hsa_amd_agent_iterate_memory_pools_fn != nullptr)
@@ -163,6 +167,9 @@ uint16_t AgentIndex(hsa_agent_t agent) {
 hsa_agent_t AgentHandle(uint16_t index) { return agents[index].handle; }
 uint16_t AgentCount() { return agent_count.load(std::memory_order_acquire); }
 bool IsGpu(uint16_t index) { return index < AgentCount() && agents[index].gpu; }
+uint32_t ComputeUnits(uint16_t index) {
+  return index < AgentCount() ? agents[index].compute_units : 0;
+}
 
 uint16_t HostAgent() {
   for (uint16_t index = 0; index < AgentCount(); ++index)

@@ -40,5 +40,6 @@ bool IsGpu(uint16_t index);
 uint16_t HostAgent();
 // The agent whose memory a pool is, or trace::kNoAgent. Regions have their pool's handle.
 uint16_t PoolOwner(uint64_t pool);
+uint32_t ComputeUnits(uint16_t index);  // as noted at the start; asks nobody
 
 }  // namespace rochound::agent
