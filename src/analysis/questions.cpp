@@ -9,6 +9,7 @@
 #include "analysis/autograd.h"
 #include "analysis/call_stacks.h"
 #include "analysis/critical_path.h"
+#include "analysis/findings/finding.h"
 #include "analysis/graphs.h"
 #include "analysis/health.h"
 #include "analysis/idle.h"
@@ -33,6 +34,7 @@ base::Result<Answer> Sql(store::TraceDatabase& trace, const AskOptions& options)
 }
 
 constexpr Question kQuestions[] = {
+    {"findings", "what costs most time, and one thing to do about each", AskFindings},
     {"health", "what is missing from the trace or doubtful in it", AskHealth},
     {"top", "kernels by time: by name, and by name and shape", Sql<"top">},
     {"apis", "HIP and HSA calls by time", AskApis},

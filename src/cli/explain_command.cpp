@@ -5,18 +5,27 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 
 #include "analysis/extend.h"
+#include "analysis/findings/finding.h"
+#include "analysis/health.h"
 #include "base/log.h"
 #include "cli/exit_codes.h"
 #include "cli/usage_formatter.h"
+#include "report/findings_text.h"
 #include "report/text.h"
 
 namespace rochound::cli {
 namespace {
 
+constexpr const char* kFindings = "findings";  // the question that needs no name
+
 constexpr const char* kExamples = R"(
 Examples:
+  rochound explain trace.rpd                        what costs most time, and what to do: findings
   rochound explain top trace.rpd
   rochound explain idle trace.rpd --json | jq .tables.causes
   rochound explain stragglers rank*.rpd             several traces are one, each a node
@@ -33,8 +42,9 @@ Exit codes: 0 answered, 2 wrong command line, 125 the trace cannot be read.
 
 ExplainCommand::ExplainCommand(CLI::App& app)
     : Command(app.add_subcommand("explain", "Answer a question about a trace")) {
-  UsageFormatter::Set(*subcommand_, "rochound explain QUESTION TRACE... [OPTIONS]");
-  subcommand_->add_option("question", question_, "What to ask (below)")->type_name("QUESTION");
+  UsageFormatter::Set(*subcommand_, "rochound explain [QUESTION] TRACE... [OPTIONS]");
+  subcommand_->add_option("question", question_, "What to ask (below); findings if none is named")
+      ->type_name("QUESTION");
   trace_.AddTo(*subcommand_, "Flight logs, .rpd, rocpd .db, Chrome .json[.gz], Parquet folders");
   subcommand_->add_flag("--json", json_, "Print one JSON object, with all rows and exact numbers");
   subcommand_->add_flag("--csv", csv_, "Print the tables as comma-separated values, all rows");
@@ -63,6 +73,12 @@ const char* ExplainCommand::examples() const { return examples_.c_str(); }
 
 int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   const analysis::Question* question = analysis::FindQuestion(question_);
+  std::error_code error;
+  if (question == nullptr && std::filesystem::exists(question_, error)) {
+    trace_.AddFirst(question_);
+    question_ = kFindings;
+    question = analysis::FindQuestion(question_);
+  }
   if (question == nullptr) {
     base::LogError(question_.empty() ? "what is the question?"
                                      : fmt::format("there is no question '{}'", question_));
@@ -80,11 +96,17 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   }
   if (!against_.empty()) ask_.before_count = trace_.traces().size();
   if ((json_ || csv_) && subcommand_->count("--limit") == 0) ask_.limit = 0;
+  std::optional<analysis::Findings> findings;
   std::string rpd;  // what the answer is to be written into
   base::Result<analysis::Answer> answer = [&]() -> base::Result<analysis::Answer> {
-    ROCHOUND_TRY(store::TraceDatabase trace, trace_.OpenWith(against_));
+    ROCHOUND_TRY(store::TraceDatabase trace, question_ == kFindings ? trace_.OpenForMany()
+                                                                    : trace_.OpenWith(against_));
     if (trace.formats() == std::vector{store::SourceFormat::kRpd}) rpd = trace_.traces()[0];
-    return analysis::Ask(trace, *question, ask_);
+    if (question_ != kFindings) return analysis::Ask(trace, *question, ask_);
+    ROCHOUND_TRY(findings, analysis::FindFindings(trace, ask_));
+    analysis::Answer made = analysis::FindingsAnswer(*findings);
+    ROCHOUND_TRY(made.doubts, analysis::Doubts(trace));
+    return made;
   }();
   if (!answer.ok()) return Failed(answer.error());
   if (json_) {
@@ -92,6 +114,9 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   } else if (csv_) {
     fmt::print(stderr, "{}", report::DoubtsText(answer.value().doubts, {}));
     fmt::print("{}", report::AnswerCsv(answer.value()));
+  } else if (findings.has_value()) {
+    fmt::print("{}{}", report::DoubtsText(answer.value().doubts, TerminalStyle()),
+               report::FindingsText(findings.value(), TerminalStyle()));
   } else {
     fmt::print("{}", report::AnswerText(answer.value(), TerminalStyle()));
   }

@@ -32,6 +32,7 @@ class TraceOptions {
   base::Result<store::TraceDatabase> OpenWithViews(const std::vector<std::string>& traces);
 
   const std::vector<std::string>& traces() const { return traces_; }
+  void AddFirst(const std::string& trace) { traces_.insert(traces_.begin(), trace); }
 
  private:
   base::Result<store::TraceDatabase> Open(const std::vector<std::string>& traces, bool views,

@@ -23,6 +23,7 @@
 #include "cli/fault_report.h"
 #include "cli/installation.h"
 #include "cli/recorded_program.h"
+#include "cli/run_findings.h"
 #include "cli/usage_formatter.h"
 #include "store/filter.h"
 
@@ -138,6 +139,8 @@ RunCommand::RunCommand(CLI::App& app)
        "memory");
   text("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
   subcommand_->add_flag("--log-only", log_only_, "Leave the flight log as it is; make no trace");
+  subcommand_->add_flag("--findings", findings_,
+                        "Begin the summary with findings, as on a terminal");
   subcommand_->add_flag("-q,--quiet", quiet_, "No summary");
   subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
 }
@@ -269,6 +272,9 @@ int RunCommand::Run(const std::vector<std::string>& program) {
                               output.rpd.string()));
     ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
   }
+  // Findings take a second or so, which a script that records often would rather have.
+  if (!quiet_ && !empty && (findings_ || isatty(STDERR_FILENO) == 1))
+    fmt::print(stderr, "{}", RunFindings(output.rpd));
   if (!quiet_ && !empty) fmt::print(stderr, "{}", SummaryText(summary.value(), output));
   if (temporary && summary.value().running > 0) {
     base::LogInfo(fmt::format("A process of the program goes on; what it does is recorded in '{}'.",

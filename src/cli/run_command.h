@@ -40,6 +40,7 @@ class RunCommand final : public Command {
   bool log_only_ = false;
   bool quiet_ = false;
   bool force_ = false;
+  bool findings_ = false;
   std::vector<std::string> stray_;
 };
 

@@ -11,6 +11,8 @@
 #include <set>
 #include <utility>
 
+#include "report/findings_text.h"
+
 namespace rochound::report {
 namespace {
 
@@ -19,6 +21,7 @@ using analysis::Column;
 using analysis::Facts;
 using analysis::Table;
 using analysis::Value;
+using nlohmann::ordered_json;
 
 constexpr size_t kBar = 24;
 constexpr size_t kPlainWidth = 100;  // where there is no terminal
@@ -148,6 +151,12 @@ Table MeanOfGpus(const Table& causes) {
   return mean;
 }
 
+// The rows of the question `findings`.
+ordered_json FindingsJson(const analysis::Findings& findings) {
+  return ordered_json::parse(
+      AnswerJson(analysis::FindingsAnswer(findings)))["tables"]["findings"]["rows"];
+}
+
 }  // namespace
 
 base::Result<FirstPage> AskFirstPage(store::TraceDatabase& trace, const analysis::AskOptions& ask) {
@@ -163,6 +172,8 @@ base::Result<FirstPage> AskFirstPage(store::TraceDatabase& trace, const analysis
     page.doubts = answer.doubts;
     page.answers.push_back(std::move(answer));
   }
+  // Findings need more rows than the page shows; what the page asked is asked again.
+  ROCHOUND_TRY(page.findings, analysis::FindFindings(trace, ask));
   return page;
 }
 
@@ -176,6 +187,8 @@ std::string FirstPageText(const FirstPage& page, size_t rows, const TextStyle& s
       "{}  {}, {}, {}, {}, {}", out.Styled(kBold, ShortName(page.title, 60)), Time(facts.length),
       Counted(facts.gpus, "GPU", "GPUs"), Counted(facts.processes, "process", "processes"),
       Counted(facts.calls, "call", "calls"), Counted(facts.operations, "operation", "operations")));
+  out.Line("\n" + FindingsText(page.findings, style));
+  out.text().pop_back();
   if (const Table* gpus = Find(page, "busy", "gpus"); gpus != nullptr && !gpus->rows.empty()) {
     out.Heading("GPU busy");
     const size_t gpu = Place(*gpus, {"gpu"}), busy = Place(*gpus, {"busy_ns"}),
@@ -200,14 +213,15 @@ std::string FirstPageText(const FirstPage& page, size_t rows, const TextStyle& s
 }
 
 std::string FirstPageJson(const FirstPage& page) {
-  using nlohmann::ordered_json;
   ordered_json json{{"trace", page.title},
                     {"doubts", page.doubts},
                     {"wall_ns", page.facts.length},
                     {"gpus", page.facts.gpus},
                     {"processes", page.facts.processes},
                     {"calls", page.facts.calls},
-                    {"operations", page.facts.operations}};
+                    {"operations", page.facts.operations},
+                    {"verdict", page.findings.verdict},
+                    {"findings", FindingsJson(page.findings)}};
   // Each answer as `explain --json` prints it, without the doubts a second time.
   for (const Answer& answer : page.answers) {
     ordered_json one = ordered_json::parse(AnswerJson(answer));

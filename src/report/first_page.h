@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What one looks at first, for a terminal: what is not clean, how long it took, how busy the GPUs
-// were, what took the time and why they were idle. The report's overview in text. Called by
-// `rochound top` on one thread.
+// What one looks at first, for a terminal: what is not clean, findings, how long it took, how busy
+// the GPUs were, what took the time and why they were idle. The report's overview in text. Called
+// by `rochound top` on one thread.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@
 
 #include "analysis/answer.h"
 #include "analysis/facts.h"
+#include "analysis/findings/finding.h"
 #include "analysis/questions.h"
 #include "base/result.h"
 #include "report/text.h"
@@ -20,6 +21,7 @@ struct FirstPage {
   std::string title;
   analysis::Facts facts{};
   std::vector<std::string> doubts;
+  analysis::Findings findings;
   std::vector<analysis::Answer> answers;  // busy, top, idle, apis, as far as they can be asked
 };
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/findings/finding.h"
 #include "analysis/health.h"
 #include "base/files.h"
 #include "report/page.h"
@@ -27,6 +28,9 @@ using nlohmann::ordered_json;
 
 // The question that is about two traces, not about one.
 constexpr std::string_view kTwoTraces = "diff";
+
+// The one that is asked last, because it is made of the answers to others, and shown first.
+constexpr std::string_view kFindings = "findings";
 
 // Numbers beyond this are not exact in a browser.
 constexpr int64_t kLargestExact = int64_t{1} << 53;
@@ -165,7 +169,7 @@ Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& opti
   // Every answer would bring the same doubts; they are looked for once.
   ROCHOUND_TRY(content.doubts, analysis::Doubts(trace));
   for (const analysis::Question& question : analysis::Questions()) {
-    if (question.name == kTwoTraces) continue;
+    if (question.name == kTwoTraces || question.name == kFindings) continue;
     auto answer = question.ask(trace, ask);
     if (answer.ok()) {
       answer.value().question = question.name;
@@ -174,6 +178,12 @@ Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& opti
       content.failures.push_back(
           fmt::format("{} was not answered: {}", question.name, answer.error().message));
     }
+  }
+  if (const auto findings = analysis::FindFindings(trace, ask, content.answers); findings.ok()) {
+    content.answers.insert(content.answers.begin(), analysis::FindingsAnswer(findings.value()));
+  } else {
+    content.failures.push_back(
+        fmt::format("{} was not answered: {}", kFindings, findings.error().message));
   }
   content.doubts.insert(content.doubts.end(), content.failures.begin(), content.failures.end());
   ROCHOUND_TRY(content.timeline, analysis::ReadTimeline(trace, options.most_events));

@@ -105,7 +105,7 @@ class App {
       ['Ranks and steps', ['stragglers', 'variability']],
       ['Trust', ['health']],
     ];
-    const known = new Set(sections.flatMap(([, questions]) => questions));
+    const known = new Set(['findings', ...sections.flatMap(([, questions]) => questions)]);  // findings are in the overview
     sections[1]![1].push(...this.report.answers.map((answer) => answer.question).filter((question) => !known.has(question)));
     for (const [title, questions] of sections) {
       const there = questions.filter((question) => this.report.answers.some((answer) =>

@@ -6,6 +6,7 @@
 import {BUSY, causeColor, kernelColor} from './colors';
 import type {Answer, Cell, Report, Table} from './data';
 import {columnOf, tableOf} from './data';
+import {findingsBox} from './findings';
 import {h} from './dom';
 import type {Events} from './events';
 import {count, quantity, show} from './format';
@@ -289,7 +290,7 @@ export function overviewPage(frame: Frame): HTMLElement {
   const path = card('Critical path', 12, pathPlot(frame, 5), 'what decides how long it takes', {text: 'Path and slack', page: 'critical-path'});
   const busyOver = h('div', {class: 'plot', style: {'min-height': '190px'}});
   void busyPlot(frame).then((plot) => plot !== null && busyOver.replaceChildren(plot));
-  return h('div', {class: 'page'}, h('h1', {text: 'Overview'}), healthBox(report),
+  return h('div', {class: 'page'}, h('h1', {text: 'Overview'}), healthBox(report), findingsBox(report),
       h('section', {class: 'card tiles', 'aria-label': 'In short'}, ...tiles), ...layerChain(facts.layers),
       h('div', {class: 'columns'},
           ...[

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "analysis/findings/rule.h"
+
+namespace rochound::analysis {
+
+// A few allocations are what every program begins and ends with.
+std::optional<Match> FindAllocation(const Picture& picture) {
+  constexpr int64_t kSteady = 10;
+  const Picture::Sum calls =
+      picture.Idle([](const IdleReason& reason) { return IsAllocationCall(reason.what); });
+  if (calls.ns == 0) return std::nullopt;
+  const Table& table = picture.Rows(R"(
+      SELECT count(*) AS calls FROM rocpd_api a
+      JOIN rocpd_string n ON n.id = a."apiName_id"
+      WHERE regexp_matches(n.string, '^hip.*(Malloc|Free|HostAlloc|HostRegister)')
+        AND a.start > (SELECT min(start) FROM rocpd_op) AND a.start < (SELECT max("end") FROM rocpd_op))");
+  const int64_t steady = table.rows.empty() ? 0 : RowView(table, 0).Int("calls");
+  if (steady < kSteady) return std::nullopt;
+  Match match;
+  match.gain_ns = calls.ns;
+  match.sentence = fmt::format("The GPU waits {} ({}) while memory is allocated and freed.",
+                               Duration(calls.ns), Share(calls.ns, picture.wall()));
+  match.evidence = fmt::format("{} between the first kernel and the last, most time in {}",
+                               Counted(steady, "call", "calls"), calls.most);
+  return match;
+}
+
+}  // namespace rochound::analysis

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "analysis/findings/kernel_shapes.h"
+#include "analysis/findings/rule.h"
+
+namespace rochound::analysis {
+
+// With as many workgroups as compute units the same work would take the share of these that the
+// kernel uses now.
+std::optional<Match> FindFewWorkgroups(const Picture& picture) {
+  double gain = 0;
+  int64_t most_ns = 0;
+  KernelShape most;
+  for (const KernelShape& shape : LoadKernelShapes(picture)) {
+    if (shape.compute_units == 0 || shape.workgroups >= shape.compute_units) continue;
+    gain += static_cast<double>(shape.path_ns) *
+            (1 - static_cast<double>(shape.workgroups) / static_cast<double>(shape.compute_units));
+    if (shape.path_ns <= most_ns) continue;
+    most_ns = shape.path_ns;
+    most = shape;
+  }
+  if (most_ns == 0) return std::nullopt;
+  Match match;
+  match.gain_ns = std::llround(gain);
+  match.sentence = fmt::format(
+      "{} launches {} on a GPU with {} compute units: {} ({}) could be saved.",
+      BriefKernel(most.kernel), Counted(most.workgroups, "workgroup", "workgroups"),
+      most.compute_units, Duration(match.gain_ns), Share(match.gain_ns, picture.wall()));
+  match.evidence = fmt::format("{} launches, grid {}, workgroup {}, {} on the path", most.calls,
+                               most.grid, most.workgroup, Duration(most_ns));
+  return match;
+}
+
+}  // namespace rochound::analysis

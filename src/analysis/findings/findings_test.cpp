@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+//
+// What real programs cannot show on the software GPU: rules that need telemetry, lost records or
+// ranks, and the order and limits of findings. tests/explain/truth.py has the rest.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "analysis/findings/finding.h"
+#include "analysis/findings/rule.h"
+#include "analysis/test_trace.h"
+
+namespace rochound::analysis {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+Findings Find(store::TraceDatabase& database) {
+  auto findings = FindFindings(database, {});
+  EXPECT_TRUE(findings.ok()) << findings.error().message;
+  return std::move(findings).value();
+}
+
+const Finding* Named(const Findings& findings, const std::string& rule) {
+  for (const Finding& one : findings.findings)
+    if (one.rule == rule) return &one;
+  return nullptr;
+}
+
+// Kernels back to back, launched ahead.
+TestTrace Busy(int kernels = 20) {
+  TestTrace trace;
+  for (int i = 0; i < kernels; ++i) {
+    const int64_t call =
+        trace.Call({.start = i * 1000, .end = i * 1000 + 500, .stream = std::string()});
+    trace.Kernel({.queue = 1,
+                  .start = 20 * 1000 + i * 10 * kMs,
+                  .end = 20 * 1000 + (i + 1) * 10 * kMs,
+                  .name = i % 2 == 0 ? "A" : "B",
+                  .call = call});
+  }
+  trace.Call({.start = kernels * 1000 + 1000,
+              .end = 20 * 1000 + kernels * 10 * kMs,
+              .name = "hipDeviceSynchronize"});
+  return trace;
+}
+
+void Execute(store::TraceDatabase& database, const std::string& sql) {
+  const auto done = database.connection().Run(sql);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+}
+
+TEST(FindingsTest, NothingIsAResultToo) {
+  store::TraceDatabase database = Busy().Open();
+  const Findings findings = Find(database);
+  EXPECT_EQ(findings.verdict.rfind("nothing stands out: GPU busy 100%", 0), 0U) << findings.verdict;
+  EXPECT_NE(findings.verdict.find("on the path 100% kernels"), std::string::npos)
+      << findings.verdict;
+  for (const Finding& one : findings.findings) EXPECT_EQ(one.confidence, Confidence::kNote);
+}
+
+TEST(FindingsTest, AnEmptyTraceHasNone) {
+  store::TraceDatabase database = TestTrace().Open();
+  const Findings findings = Find(database);
+  EXPECT_TRUE(findings.findings.empty());
+  EXPECT_FALSE(findings.verdict.empty());
+}
+
+TEST(FindingsTest, LostRecordsComeFirst) {
+  TestTrace trace = Busy();
+  trace.lost.push_back({.what = "records", .count = 17, .note = "buffer full"});
+  store::TraceDatabase database = trace.Open();
+  const Findings findings = Find(database);
+  ASSERT_FALSE(findings.findings.empty());
+  EXPECT_EQ(findings.findings[0].rule, "lost-records");
+  EXPECT_NE(findings.findings[0].sentence.find("17 records"), std::string::npos);
+  EXPECT_TRUE(findings.verdict.empty());
+}
+
+TEST(FindingsTest, HostWorkIsNamedByItsRange) {
+  TestTrace trace;
+  for (int i = 0; i < 10; ++i) {
+    const int64_t begin = i * 50 * kMs;
+    const int64_t call = trace.Call({.start = begin, .end = begin + 1000, .stream = std::string()});
+    trace.Kernel({.queue = 1, .start = begin + 1000, .end = begin + 20 * kMs, .call = call});
+    trace.Call({.start = begin + 2000, .end = begin + 20 * kMs, .name = "hipDeviceSynchronize"});
+    trace.Range(begin + 20 * kMs, begin + 50 * kMs, "tokenize");
+  }
+  store::TraceDatabase database = trace.Open();
+  const Findings findings = Find(database);
+  ASSERT_FALSE(findings.findings.empty());
+  EXPECT_EQ(findings.findings[0].rule, "host-work");
+  EXPECT_NE(findings.findings[0].sentence.find("'tokenize'"), std::string::npos)
+      << findings.findings[0].sentence;
+  EXPECT_NEAR(static_cast<double>(findings.findings[0].gain_ns), 300e6, 1e6);
+  EXPECT_EQ(findings.findings[0].confidence, Confidence::kSure);
+}
+
+TEST(FindingsTest, AClockThatFellCostsItsShare) {
+  store::TraceDatabase database = Busy().Open();
+  // Half the clock in the second half.
+  Execute(database,
+          "INSERT INTO rocpd_monitor VALUES (1, 'gpu', 0, 'sclk', 0, 100000000, '2000'), "
+          "(2, 'gpu', 0, 'sclk', 100000000, 300000000, '1000')");
+  const Findings findings = Find(database);
+  const Finding* const clock = Named(findings, "clock-drop");
+  ASSERT_NE(clock, nullptr);
+  EXPECT_NEAR(static_cast<double>(clock->gain_ns), 50e6, 1e6);
+  EXPECT_EQ(clock->confidence, Confidence::kLikely);
+  EXPECT_FALSE(clock->to_be_sure.empty());
+}
+
+// Two ranks meet in a collective again and again; the second always arrives 10 ms later.
+TEST(FindingsTest, ALateRankIsNamed) {
+  TestTrace trace;
+  for (int i = 0; i < 10; ++i) {
+    const int64_t begin = i * 30 * kMs;
+    for (int rank = 0; rank < 2; ++rank) {
+      const int64_t arrives = begin + rank * 10 * kMs;
+      const int64_t call = trace.Call({.pid = rank + 1,
+                                       .tid = rank + 1,
+                                       .start = arrives,
+                                       .end = arrives + 1000,
+                                       .stream = std::string()});
+      trace.Kernel({.gpu = rank,
+                    .queue = rank + 1,
+                    .start = arrives + 1000,
+                    .end = begin + 12 * kMs,
+                    .name = "ncclDevKernel_AllReduce_Sum_f32",
+                    .call = call});
+    }
+  }
+  store::TraceDatabase database = trace.Open();
+  const Findings findings = Find(database);
+  const Finding* const late = Named(findings, "straggler");
+  ASSERT_NE(late, nullptr);
+  EXPECT_NE(late->sentence.find("Rank 1 is late"), std::string::npos) << late->sentence;
+  EXPECT_NEAR(static_cast<double>(late->gain_ns), 100e6, 1e6);
+}
+
+TEST(FindingsTest, FailuresThatAnswerAQuestionAreNone) {
+  store::TraceDatabase database = Busy().Open();
+  Execute(database, "INSERT INTO rochound_failure VALUES (1, 600), (2, NULL)");
+  EXPECT_EQ(Named(Find(database), "failed-calls"), nullptr);
+  Execute(database, "INSERT INTO rochound_failure VALUES (3, 1)");
+  const Findings findings = Find(database);
+  ASSERT_FALSE(findings.findings.empty());
+  EXPECT_EQ(findings.findings[0].rule, "failed-calls");
+}
+
+TEST(FindingsTest, RulesHaveNamesTextsAndQuestions) {
+  std::set<std::string> names;
+  for (const Rule& rule : Rules()) {
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+    EXPECT_NE(FindQuestion(rule.question), nullptr) << rule.name;
+    EXPECT_STRNE(rule.advice, "") << rule.name;
+    if (rule.confidence == Confidence::kLikely) EXPECT_STRNE(rule.to_be_sure, "") << rule.name;
+  }
+  EXPECT_GE(names.size(), 20U);
+}
+
+TEST(FindingsTest, TheAnswerHasTheSameFindings) {
+  TestTrace trace = Busy();
+  trace.lost.push_back({.what = "records"});
+  store::TraceDatabase database = trace.Open();
+  const Findings findings = Find(database);
+  const Answer answer = FindingsAnswer(findings);
+  ASSERT_EQ(answer.tables.size(), 1U);
+  EXPECT_EQ(answer.tables[0].rows.size(), findings.findings.size());
+  EXPECT_LE(findings.findings.size(), kMostFindings);
+}
+
+}  // namespace
+}  // namespace rochound::analysis

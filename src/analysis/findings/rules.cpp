@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/findings/rule.h"
+#include "analysis/table_builder.h"
+
+namespace rochound::analysis {
+namespace {
+
+// Below the first a finding is a note, below the second it is not told.
+constexpr double kLeastPercent = 5;
+constexpr double kLeastNotePercent = 1;
+
+using enum Confidence;
+
+constexpr Rule kRules[] = {
+    {"lost-records", "records that the trace is missing", "health", kSure, true,
+     "Record again with a larger buffer or for a shorter time before relying on the figures.", "",
+     FindLostRecords},
+    {"failed-calls", "HIP calls that failed while the program went on", "apis", kSure, true,
+     "Check what every HIP call returns, and stop at the first failure.", "", FindFailedCalls},
+    {"synchronization", "the GPU runs dry because the host waits for it", "idle", kSure, false,
+     "Launch the next work before waiting, or wait only where the result is used.", "",
+     FindSynchronization},
+    {"host-work", "the GPU waits for the host, outside HIP", "idle", kSure, false,
+     "Do it on another thread, or launch the next work before it.", "", FindHostWork},
+    {"cpu-work", "most of the time the CPU computes and the GPU does nothing", "idle", kLikely,
+     false, "Look for work that stayed on the CPU: rochound doctor --ran.",
+     "record with --stacks to see which functions compute", FindCpuWork},
+    {"launch-rate", "launches come more slowly than the GPU finishes them", "launch", kSure, false,
+     "Put the launches into a HIP graph, or give each one more work.", "", FindLaunchRate},
+    {"code-loading", "code objects are loaded while the GPU waits", "idle", kSure, false,
+     "Load modules before the work begins, and build for this GPU's architecture only.", "",
+     FindCodeLoading},
+    {"initialisation", "the runtime's own set-up", "idle", kNote, false,
+     "Record a longer run: this is paid once.", "", FindInitialisation},
+    {"host-function", "streams wait for functions of the program", "idle", kSure, false,
+     "Keep host functions on streams short, or use an event and another thread.", "",
+     FindHostFunction},
+    {"other-call", "the GPU waits while the host is in another HIP call", "idle", kSure, false,
+     "Call it once before the work begins.", "", FindOtherCall},
+    {"allocation", "memory is allocated and freed while the GPU waits", "idle", kSure, false,
+     "Allocate once and reuse, or use hipMallocAsync with a memory pool.", "", FindAllocation},
+    {"pageable-copies", "copies between the GPU and memory that is not pinned", "copies", kSure,
+     false, "Allocate the host's side with hipHostMalloc, or pin it with hipHostRegister.", "",
+     FindPageableCopies},
+    {"small-copies", "many small copies", "copies", kSure, false,
+     "Gather the pieces in one buffer and copy it once.", "", FindSmallCopies},
+    {"copy-overlap", "asynchronous copies that no kernel runs beside", "overlap", kLikely, false,
+     "Put copies on a stream of their own and copy the next part while this one is computed.",
+     "try it: whether the kernels need these very bytes is not in a trace", FindCopyOverlap},
+    {"copies-on-path", "copies that everything waits for", "critical-path", kSure, false,
+     "Use hipMemcpyAsync on a stream of its own, or keep the data on the GPU.", "",
+     FindCopiesOnPath},
+    {"host-memory", "host memory that kernels can reach", "health", kNote, false,
+     "Copy what kernels use often into the GPU's own memory.",
+     "capture the slowest kernel (rochound capture --kernel NAME) and look at its arguments",
+     FindHostMemory},
+    {"default-stream", "the default stream keeps other streams from running beside it",
+     "critical-path", kLikely, false,
+     "Create the streams with hipStreamNonBlocking, or use no default stream.",
+     "try it: whether the kernels need each other's results is not in a trace", FindDefaultStream},
+    {"tiny-kernels", "a great many very short kernels", "top", kSure, false,
+     "Fuse them, or let one launch do the work of many.", "", FindTinyKernels},
+    {"few-workgroups", "kernels with fewer workgroups than the GPU has compute units", "top",
+     kLikely, false, "Give the kernel more and smaller workgroups.",
+     "compare with a launch that has more workgroups", FindFewWorkgroups},
+    {"tail", "kernels whose last round of workgroups fills a small part of the GPU", "top", kLikely,
+     false, "Choose a grid that fills the last round, or smaller workgroups.",
+     "compare with a grid of a whole number of rounds", FindTail},
+    {"low-occupancy", "kernels of which few waves fit on a compute unit", "top", kNote, false,
+     "Use less of the limiting resource.", "compare a build that uses less of it: rochound replay",
+     FindLowOccupancy},
+    {"dominating-kernel", "one kernel is most of the time", "critical-path", kNote, false,
+     "Make this kernel faster before anything else.", "", FindDominatingKernel},
+    {"gpu-imbalance", "one GPU works longer than the others", "busy", kLikely, false,
+     "Divide the work so that all GPUs end together.",
+     "record a run in which all GPUs get the same work", FindGpuImbalance},
+    {"straggler", "one rank that the others wait for", "stragglers", kLikely, false,
+     "Look at what this rank does before it arrives.", "record all ranks with their host ranges",
+     FindStraggler},
+    {"growing-steps", "steps take longer and longer", "variability", kSure, false,
+     "Compare an early step with a late one.", "", FindGrowingSteps},
+    {"clock-drop", "the GPU's clock fell", "health", kLikely, false,
+     "Look at temperature and power limits: rochound doctor.",
+     "record clocks and temperatures beside the trace", FindClockDrop},
+};
+
+std::string TraceArguments(const store::TraceDatabase& trace) {
+  std::string text;
+  constexpr size_t kMost = 3;
+  for (size_t i = 0; i < std::min(kMost, trace.sources().size()); ++i)
+    text += " " + trace.sources()[i].string();
+  if (trace.sources().size() > kMost) text += " ...";
+  return text;
+}
+
+std::string Verdict(const Picture& picture) {
+  if (picture.gpu() < 0) return "nothing stands out: no GPU did any work in this trace";
+  int64_t kernels = 0;
+  for (const auto& [part, ns] : picture.path_parts())
+    if (part.starts_with("kernel")) kernels += ns;
+  return fmt::format("nothing stands out: GPU busy {:.0f}%, on the path {:.0f}% kernels",
+                     picture.busy_percent(), Percent(kernels, picture.wall()));
+}
+
+}  // namespace
+
+std::span<const Rule> Rules() { return kRules; }
+
+const char* ConfidenceName(Confidence confidence) {
+  switch (confidence) {
+    case kSure:
+      return "sure";
+    case kLikely:
+      return "likely";
+    case kNote:
+      break;
+  }
+  return "note";
+}
+
+base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOptions& options,
+                                    std::span<const Answer> answered) {
+  ROCHOUND_TRY(const Picture picture, Picture::Make(trace, options, answered));
+  const std::string arguments = TraceArguments(trace);
+  struct Ranked {
+    bool first;
+    Finding finding;
+  };
+  std::vector<Ranked> ranked;
+  for (const Rule& rule : kRules) {
+    std::optional<Match> match = rule.find(picture);
+    if (!match.has_value()) continue;
+    Finding finding;
+    finding.rule = rule.name;
+    finding.gain_ns = std::min(match->gain_ns, picture.wall());
+    finding.gain_percent = Percent(finding.gain_ns, picture.wall());
+    if (!rule.first && finding.gain_percent < kLeastNotePercent) continue;
+    finding.confidence = std::max(rule.confidence, match->confidence);
+    if (!rule.first && finding.gain_percent < kLeastPercent) finding.confidence = kNote;
+    finding.sentence = std::move(match->sentence);
+    finding.evidence = std::move(match->evidence);
+    finding.question = rule.question;
+    finding.command = fmt::format("rochound explain {}{}", rule.question, arguments);
+    finding.advice = match->advice.empty() ? rule.advice : std::move(match->advice);
+    if (finding.confidence != kSure) finding.to_be_sure = rule.to_be_sure;
+    ranked.push_back({rule.first, std::move(finding)});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    const auto place = [](const Ranked& one) {
+      if (one.finding.confidence == kNote) return 2;
+      return one.first ? 0 : 1;
+    };
+    if (place(a) != place(b)) return place(a) < place(b);
+    return a.finding.gain_ns > b.finding.gain_ns;
+  });
+  Findings findings;
+  if (ranked.empty() || ranked.front().finding.confidence == kNote)
+    findings.verdict = Verdict(picture);
+  if (ranked.size() > kMostFindings) ranked.resize(kMostFindings);
+  for (Ranked& one : ranked) findings.findings.push_back(std::move(one.finding));
+  return findings;
+}
+
+Answer FindingsAnswer(const Findings& findings) {
+  Answer answer;
+  answer.question = "findings";
+  if (!findings.verdict.empty()) answer.notes.push_back(findings.verdict);
+  TableBuilder table("findings", "What to do first",
+                     {"finding", "#gain_ns", "#gain_percent", "confidence", "evidence", "advice",
+                      "to_be_sure", "command", "question", "rule"},
+                     0);
+  for (const Finding& one : findings.findings) {
+    table.Row({one.sentence, one.gain_ns, one.gain_percent,
+               std::string(ConfidenceName(one.confidence)), one.evidence, one.advice,
+               one.to_be_sure, one.command, one.question, one.rule});
+  }
+  answer.tables.push_back(table.Take());
+  return answer;
+}
+
+base::Result<Answer> AskFindings(store::TraceDatabase& trace, const AskOptions& options) {
+  ROCHOUND_TRY(const Findings findings, FindFindings(trace, options));
+  return FindingsAnswer(findings);
+}
+
+}  // namespace rochound::analysis

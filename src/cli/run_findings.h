@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// What `rochound run` says first about the trace that it made: findings, or the command that shows
+// them where they would take long. Called once, on main's thread. A rochound without DuckDB says
+// nothing.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace rochound::cli {
+
+std::string RunFindings(const std::filesystem::path& rpd);
+
+}  // namespace rochound::cli

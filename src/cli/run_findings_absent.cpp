@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run_findings.h"
+
+namespace rochound::cli {
+
+std::string RunFindings(const std::filesystem::path& /*rpd*/) { return {}; }
+
+}  // namespace rochound::cli
