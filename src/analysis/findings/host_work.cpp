@@ -17,7 +17,7 @@ std::optional<Match> FindHostWork(const Picture& picture) {
   Match match;
   match.gain_ns = outside.ns;
   match.sentence =
-      fmt::format("The GPU waits {} ({}) for the host, which does something else than HIP{}.",
+      fmt::format("The GPU waits {} ({}) for the host, which works or waits outside HIP{}.",
                   Duration(outside.ns), Share(outside.ns, picture.wall()),
                   most.most.empty() ? "" : fmt::format(", most in range '{}'", most.most));
   match.evidence =

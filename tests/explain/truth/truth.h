@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -64,6 +65,11 @@ class Truth {
   Truth& Add(const std::string& name, const std::string& text) {
     return AddText(name, "\"" + text + "\"");
   }
+  // The rule whose finding comes first, and its time.
+  static Truth Finding(const std::string& rule, double ms) {
+    Truth truth;
+    return truth.Add("rule", rule).Add("ms", ms);
+  }
   void Print() const {
     printf("TRUTH {%s}\n", text_.c_str());
     fflush(stdout);
@@ -103,6 +109,74 @@ __global__ void Spin(int* out, int rounds) {
   for (int i = 0; i < rounds; ++i) value = value * 1664525 + 1013904223 + (value >> 3);
   out[blockIdx.x * blockDim.x + threadIdx.x] = value;
 }
+
+// A kernel that takes a known time on any machine: the first of its workgroups waits until so many
+// ticks have passed, the others end at once. It notes when it began and ended.
+struct BusyTimes {
+  unsigned long long begin, end;
+};
+template <int kName>
+__global__ void Busy(BusyTimes* times, unsigned long long ticks) {
+  if (threadIdx.x != 0) return;
+  const unsigned long long begin = wall_clock64();
+  if (atomicCAS(&times->begin, 0ull, begin) == 0)
+    while (wall_clock64() - begin < ticks) {
+    }
+  atomicMax(&times->end, wall_clock64());
+}
+
+// Launches Busy kernels on a GPU, and knows how long they took.
+class BusyKernels {
+ public:
+  explicit BusyKernels(int most = 4096, int device = 0) : most_(most) {
+    CHECK(hipSetDevice(device));
+    hipDeviceProp_t properties;
+    CHECK(hipGetDeviceProperties(&properties, device));
+    // HIP counts pairs of compute units from gfx10 on.
+    units_ = properties.multiProcessorCount * (properties.gcnArchName[3] == '9' ? 1 : 2);
+    CHECK(hipMalloc(&times_, sizeof(BusyTimes) * most));
+    CHECK(hipMemset(times_, 0, sizeof(BusyTimes) * most));
+    int khz = 0;
+    CHECK(hipDeviceGetAttribute(&khz, hipDeviceAttributeWallClockRate, device));
+    ticks_per_ms_ = khz;
+    Launch<0>(0.01);
+    CHECK(hipDeviceSynchronize());
+  }
+
+  int units() const { return units_; }
+
+  // workgroups 0: one for each compute unit, so that no part of the GPU is left out.
+  template <int kName = 0>
+  void Launch(double ms, hipStream_t stream = nullptr, int workgroups = 0, int threads = 64,
+              int lds = 0) {
+    if (next_ == most_) {
+      fprintf(stderr, "more kernels than were planned\n");
+      exit(9);
+    }
+    Busy<kName><<<workgroups == 0 ? units_ : workgroups, threads, lds, stream>>>(
+        times_ + next_++, static_cast<unsigned long long>(ms * ticks_per_ms_));
+    CHECK(hipGetLastError());
+  }
+
+  int launched() const { return next_; }
+
+  // What the kernels from this one on took, or every step-th of them, by their own clocks; they
+  // must be over.
+  double Milliseconds(int first = 1, int step = 1) const {
+    std::vector<BusyTimes> times(next_);
+    CHECK(hipMemcpy(times.data(), times_, sizeof(BusyTimes) * next_, hipMemcpyDeviceToHost));
+    unsigned long long ticks = 0;
+    for (int i = first; i < next_; i += step) ticks += times[i].end - times[i].begin;
+    return static_cast<double>(ticks) / ticks_per_ms_;
+  }
+
+ private:
+  const int most_;
+  int next_ = 0;
+  int units_ = 0;
+  double ticks_per_ms_ = 0;
+  BusyTimes* times_ = nullptr;
+};
 
 template <typename T = int>
 T* Allocate(size_t count) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// The host waits after each short kernel. synchronize MODE
+//   device, stream, event   by which call
+//   clean                   the same kernels with one wait at the end
+#include "truth.h"
+
+using namespace truth;
+
+int main(int, char** arguments) {
+  const std::string mode = arguments[1];
+  constexpr int kMost = 4000;
+  BusyKernels gpu(kMost + 16);
+  hipEvent_t event;
+  CHECK(hipEventCreateWithFlags(&event, hipEventDisableTiming));
+  const double from = NowMs();
+  // As many as it takes on this machine.
+  for (int i = 0; i < (mode == "clean" ? 150 : kMost) && (i < 40 || NowMs() - from < 400); ++i) {
+    gpu.Launch(mode == "clean" ? 5 : 0.05);
+    if (mode == "device") {
+      CHECK(hipDeviceSynchronize());
+    } else if (mode == "stream") {
+      CHECK(hipStreamSynchronize(nullptr));
+    } else if (mode == "event") {
+      CHECK(hipEventRecord(event));
+      CHECK(hipEventSynchronize(event));
+    }
+  }
+  CHECK(hipDeviceSynchronize());
+  const double all = NowMs() - from;
+  if (mode == "clean") {
+    Truth().Add("busy_ms", gpu.Milliseconds()).Print();
+  } else {
+    Truth::Finding("synchronization", all - gpu.Milliseconds()).Add("wall_ms", all).Add("kernel_ms", gpu.Milliseconds()).Print();
+  }
+}
