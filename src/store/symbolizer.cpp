@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "store/functions.h"
 #include "store/names.h"
+#include "store/source_lines.h"
 
 namespace rochound::store {
 namespace {
@@ -47,13 +48,26 @@ class Symbolizer::ElfFile {
       if (!Get(bytes, header.e_phoff + i * sizeof(segment), &segment)) break;
       if (segment.p_type == PT_LOAD) segments_.push_back(segment);
     }
+    const auto section_at = [&](size_t i, Elf64_Shdr* section) {
+      return Get(bytes, header.e_shoff + i * sizeof(*section), section);
+    };
+    Elf64_Shdr names;
+    const bool named = section_at(header.e_shstrndx, &names);
+    std::string lines, line_strings, debug_strings;
     for (size_t i = 0; i < header.e_shnum; ++i) {
       Elf64_Shdr section, strings;
-      if (!Get(bytes, header.e_shoff + i * sizeof(section), &section)) break;
+      if (!section_at(i, &section)) break;
+      if (named && section.sh_type == SHT_PROGBITS && (section.sh_flags & SHF_COMPRESSED) == 0) {
+        const std::string_view name = TextAt(bytes, names, section.sh_name);
+        if (name == ".debug_line") lines = BytesOf(bytes, section);
+        if (name == ".debug_line_str") line_strings = BytesOf(bytes, section);
+        if (name == ".debug_str") debug_strings = BytesOf(bytes, section);
+      }
       if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) continue;
-      if (!Get(bytes, header.e_shoff + section.sh_link * sizeof(strings), &strings)) continue;
+      if (!section_at(section.sh_link, &strings)) continue;
       ReadSymbols(bytes, section, strings);
     }
+    lines_ = SourceLines(std::move(lines), std::move(line_strings), std::move(debug_strings));
     std::sort(functions_.begin(), functions_.end(),
               [](const Named& a, const Named& b) { return a.address < b.address; });
   }
@@ -70,7 +84,9 @@ class Symbolizer::ElfFile {
     // Aliases stand together; one of them may have the size that another lacks.
     for (int looked = 0; next != functions_.begin() && looked < 8; ++looked) {
       --next;
-      if (address - next->address < next->size) return Demangle(next->name);
+      if (address - next->address >= next->size) continue;
+      const std::string line = lines_.Find(address);
+      return Demangle(next->name) + (line.empty() ? "" : " (" + line + ")");
     }
     return {};
   }
@@ -94,16 +110,26 @@ class Symbolizer::ElfFile {
       if (!Get(bytes, section.sh_offset + at, &symbol)) return;
       const auto type = ELF64_ST_TYPE(symbol.st_info);
       if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
-      const uint64_t name = strings.sh_offset + symbol.st_name;
-      if (symbol.st_name >= strings.sh_size || name >= bytes.size()) continue;
-      const size_t room = std::min<uint64_t>(bytes.size() - name, strings.sh_size - symbol.st_name);
-      functions_.push_back({symbol.st_value, symbol.st_size,
-                            std::string(&bytes[name], strnlen(&bytes[name], room))});
+      const std::string_view name = TextAt(bytes, strings, symbol.st_name);
+      if (!name.empty()) functions_.push_back({symbol.st_value, symbol.st_size, std::string(name)});
     }
+  }
+
+  static std::string_view BytesOf(const std::string& bytes, const Elf64_Shdr& section) {
+    if (section.sh_offset > bytes.size()) return {};
+    return std::string_view(bytes).substr(section.sh_offset, section.sh_size);
+  }
+
+  static std::string_view TextAt(const std::string& bytes, const Elf64_Shdr& strings,
+                                 uint64_t offset) {
+    const std::string_view all = BytesOf(bytes, strings);
+    if (offset >= all.size()) return {};
+    return all.substr(offset, strnlen(&all[offset], all.size() - offset));
   }
 
   std::vector<Elf64_Phdr> segments_;
   std::vector<Named> functions_;
+  SourceLines lines_;
 };
 
 Symbolizer::Symbolizer(std::string_view maps) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Names for addresses of a process that is gone: from the list of its mapped files (the text of
-// /proc/PID/maps) and the symbol tables of those files, as they are on disk now. Used by the
-// conversion for stack frames, one thread. Files are read when the first address in them is asked
-// for. Never fails: an address without a name is told as file+offset, one without a file as a
-// number.
+// /proc/PID/maps), the symbol tables of those files, as they are on disk now, and their source
+// lines where there is debug information. Used by the conversion for stack frames, one thread.
+// Files are read when the first address in them is asked for. Never fails: an address without a
+// name is told as file+offset, one without a file as a number.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Symbolizer {
   explicit Symbolizer(std::string_view maps);
   ~Symbolizer();
 
-  // The function that a call at this return address was made from.
+  // The function that a call at this return address was made from, "Train(int) (model.cpp:42)".
   std::string Name(uint64_t return_address);
 
  private:

@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "base/files.h"
+#include "store/source_lines.h"
 
 namespace rochound::store {
 namespace {
@@ -16,6 +19,7 @@ __attribute__((noinline)) uint64_t WhereAmI() {
 
 }  // namespace
 
+constexpr int kLineOfTheCall = __LINE__ + 2;
 __attribute__((noinline)) uint64_t SymbolizerTestCaller(int unused) {
   const uint64_t address = WhereAmI();
   asm volatile("" ::"r"(unused));  // so that the call is not a jump
@@ -32,11 +36,16 @@ class SymbolizerTest : public testing::Test {
 
 TEST_F(SymbolizerTest, NamesFunctionsOfTheProgram) {
   Symbolizer symbolizer(maps_);
-  EXPECT_EQ(symbolizer.Name(SymbolizerTestCaller(1)), "rochound::store::SymbolizerTestCaller(int)");
+  const std::string name = "rochound::store::SymbolizerTestCaller(int)";
+  // Without its line where this test was built without debug information.
+  const std::string found = symbolizer.Name(SymbolizerTestCaller(1));
+  EXPECT_TRUE(found == name ||
+              found == name + " (symbolizer_test.cpp:" + std::to_string(kLineOfTheCall) + ")")
+      << found;
   // The very end of a function: where a call that never returns would return to.
   const auto begin = reinterpret_cast<uint64_t>(&SymbolizerTestCaller);
-  EXPECT_EQ(symbolizer.Name(begin + 1), "rochound::store::SymbolizerTestCaller(int)");
-  EXPECT_NE(symbolizer.Name(begin), "rochound::store::SymbolizerTestCaller(int)");
+  EXPECT_EQ(symbolizer.Name(begin + 1).substr(0, name.size()), name);
+  EXPECT_NE(symbolizer.Name(begin).substr(0, name.size()), name);
 }
 
 TEST_F(SymbolizerTest, NamesFunctionsOfLibraries) {
@@ -69,6 +78,55 @@ TEST_F(SymbolizerTest, SurvivesFilesThatOnlyLookLikeElf) {
     ASSERT_TRUE(base::WriteFile(path, bytes.substr(0, size)).ok());
     Symbolizer symbolizer("1000-900000 r-xp 00000000 08:01 77 " + path + "\n");
     EXPECT_EQ(symbolizer.Name(0x1010), "x" + std::to_string(size) + "+0x10");
+  }
+}
+
+// Version 4, written by hand: one file, rows 0x1000 line 10, 0x1004 line 12, end 0x1010.
+std::string SmallLineTable() {
+  std::string body;
+  const auto put = [&](std::initializer_list<int> bytes) {
+    for (const int byte : bytes) body.push_back(static_cast<char>(byte));
+  };
+  put({1, 1, 1, -5, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1});  // up to the opcodes' arguments
+  body.append("src", 4);
+  put({0});
+  body.append("small.c", 8);
+  put({1, 0, 0, 0});
+  const size_t header = body.size();
+  put({0, 9, 2, 0, 0x10, 0, 0, 0, 0, 0, 0});  // address 0x1000
+  put({3, 9, 1});                             // line 10, a row
+  put({13 + 4 * 14 + 7});                     // address + 4, line + 2, a row
+  put({2, 12, 0, 1, 1});                      // address + 12, the end
+  std::string table;
+  const auto put4 = [&](size_t value) {
+    for (int i = 0; i < 4; ++i) table.push_back(static_cast<char>(value >> (8 * i)));
+  };
+  put4(body.size() + 6);
+  table.append("\4\0", 2);
+  put4(header);
+  return table + body;
+}
+
+TEST(SourceLinesTest, FindsLines) {
+  const SourceLines lines(SmallLineTable(), "", "");
+  EXPECT_EQ(lines.Find(0xfff), "");
+  EXPECT_EQ(lines.Find(0x1000), "small.c:10");
+  EXPECT_EQ(lines.Find(0x1003), "small.c:10");
+  EXPECT_EQ(lines.Find(0x1004), "small.c:12");
+  EXPECT_EQ(lines.Find(0x100f), "small.c:12");
+  EXPECT_EQ(lines.Find(0x1010), "");
+  EXPECT_EQ(SourceLines().Find(0x1000), "");
+}
+
+TEST(SourceLinesTest, SurvivesDamage) {
+  const std::string good = SmallLineTable();
+  for (size_t size = 0; size < good.size(); ++size)
+    SourceLines(good.substr(0, size), "", "").Find(0x1004);
+  std::mt19937 random(7);
+  for (int round = 0; round < 20000; ++round) {
+    std::string bad = good + good;
+    for (int i = 0; i < 3; ++i) bad[random() % bad.size()] = static_cast<char>(random());
+    SourceLines(bad, "a", "").Find(0x1000 + random() % 32);
   }
 }
 
