@@ -60,7 +60,8 @@ Writes .rpd                     RPD 3, opens with sqlite3
        .parquet                 a folder, for large traces and for other tools
        .pftrace, .pftrace.gz    for ui.perfetto.dev
        .json, .json.gz          Chrome's format, for chrome://tracing and PyTorch's tools
-       .csv                     a folder with a file per table
+       .csv                     a folder with a file per table, and kernel_trace.csv,
+                                hip_api_trace.csv, ... with names, as rocprofv3 writes them
 
 Examples:
   rochound convert trace.rpd -o trace.pftrace

@@ -27,6 +27,21 @@ import pftrace
 ROCHOUND = None
 VIEWS = ["api", "op", "busy", "top", "kernel", "copy", "copyop", "stackframe", "napi", "nop"]
 
+API = ["Domain", "Function", "Process_Id", "Thread_Id", "Correlation_Id", "Start_Timestamp", "End_Timestamp"]
+FLAT_TABLES = {  # as rocprofv3 has them
+    "kernel_trace": ["Kind", "Agent_Id", "Queue_Id", "Stream_Id", "Thread_Id", "Dispatch_Id", "Kernel_Id", "Kernel_Name",
+                     "Correlation_Id", "Start_Timestamp", "End_Timestamp", "LDS_Block_Size", "Scratch_Size", "VGPR_Count",
+                     "Accum_VGPR_Count", "SGPR_Count", "Workgroup_Size_X", "Workgroup_Size_Y", "Workgroup_Size_Z",
+                     "Grid_Size_X", "Grid_Size_Y", "Grid_Size_Z"],
+    "memory_copy_trace": ["Kind", "Direction", "Stream_Id", "Source_Agent_Id", "Destination_Agent_Id", "Correlation_Id",
+                          "Start_Timestamp", "End_Timestamp"],
+    "hip_api_trace": API,
+    "hsa_api_trace": API,
+    "marker_api_trace": API,
+    "memory_allocation_trace": ["Kind", "Operation", "Agent_Id", "Allocation_Size", "Address", "Correlation_Id",
+                                "Start_Timestamp", "End_Timestamp"],
+}
+
 
 class Case(unittest.TestCase):
     def setUp(self):
@@ -317,7 +332,7 @@ class Writers(Case):
         rpd = self.convert(source)
         folder = self.convert(source, to="tables.csv")
         tables = self.tables(rpd)
-        self.assertEqual(sorted(p.stem for p in folder.iterdir()), sorted(tables))
+        self.assertEqual(sorted(p.stem for p in folder.iterdir()), sorted([*tables, *FLAT_TABLES]))
         for name, rows in tables.items():
             with open(folder / f"{name}.csv", newline="") as file:
                 lines = list(csv.reader(file))
@@ -327,6 +342,27 @@ class Writers(Case):
             self.assertEqual(sorted(lines[1:]), written, name)
         error = self.rochound("convert", source, "-o", folder, code=125)
         self.assertIn("there already", error)
+
+    def test_flat_csv(self):
+        """Files with names: rocprofv3's columns first, in its order, and a line for each thing in the trace."""
+        for source in self.every_input():
+            with self.subTest(source.name):
+                rpd = self.convert(source, to=source.name + ".flat.rpd")
+                folder = self.convert(source, to=source.name + ".csv")
+                for name, columns in FLAT_TABLES.items():
+                    with open(folder / f"{name}.csv", newline="") as file:
+                        self.assertEqual(next(csv.reader(file))[:len(columns)], columns, name)
+                with open(folder / "kernel_trace.csv", newline="") as file:
+                    written = sorted((row["Kernel_Name"], int(row["Start_Timestamp"]), int(row["End_Timestamp"]),
+                                      int(row["Grid_Size_X"]), int(row["Workgroup_Size_Y"])) for row in csv.DictReader(file))
+                self.assertEqual(written, sorted(self.rows(rpd, """
+                    SELECT n.string, o.start, o.end, d.gridX, d.workgroupY FROM rochound_dispatch d
+                    JOIN rocpd_op o ON o.id = d.op_id JOIN rochound_kernel k ON k.id = d.kernel_id
+                    JOIN rocpd_string n ON n.id = k.name_id""")))
+                with open(folder / "hip_api_trace.csv", newline="") as file:
+                    written = sorted((row["Function"], int(row["Correlation_Id"])) for row in csv.DictReader(file))
+                self.assertEqual(written, sorted(self.rows(
+                    rpd, "SELECT apiName, id FROM api WHERE domain IN ('hip', 'cuda')")))
 
     def test_perfetto(self):
         for source in self.every_input():
