@@ -3,8 +3,11 @@
 
 #include <dirent.h>
 #include <link.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <mutex>
 #include <string>
@@ -23,6 +26,15 @@ constexpr uint64_t kFactsEveryNs = 5'000'000'000;
 constinit std::mutex facts_lock;  // the file
 uint64_t set_up_ns = 0;
 uint64_t set_up_cpu_ns = 0;
+
+// Threads that ended: written once each, without a lock, and read when `tid` is there.
+struct EndedThread {
+  std::atomic<uint32_t> tid;
+  uint64_t cpu_ns;
+  char name[16];
+};
+EndedThread ended_threads[1024];
+std::atomic<uint32_t> ended_count;
 
 // Called by the C library, which an exception of ours must not pass through.
 int NoteLibrary(dl_phdr_info* info, size_t, void* data) {
@@ -56,6 +68,15 @@ void NoteThreads(std::string* text) {
   closedir(tasks);
 }
 
+void NoteEndedThreads(std::string* text) {
+  for (const EndedThread& thread : ended_threads) {
+    const uint32_t tid = thread.tid.load(std::memory_order_acquire);
+    if (tid == 0) continue;
+    text->append("ended_thread=").append(std::to_string(tid)).append(",");
+    text->append(std::to_string(thread.cpu_ns)).append(",").append(thread.name).append("\n");
+  }
+}
+
 // For those who ask afterwards whether this ran on a GPU at all, and through which layers.
 void NoteFacts() {
   std::string text;
@@ -69,6 +90,7 @@ void NoteFacts() {
       text += "compute_units=" + std::to_string(i) + "," + std::to_string(ComputeUnits(i)) + "\n";
   }
   NoteThreads(&text);
+  NoteEndedThreads(&text);
   if (trace::Writer* log = Log()) log->WriteText("facts", text);
 }
 
@@ -88,6 +110,16 @@ void NoteProcessFacts(uint64_t now_ns) {
   facts_lock.unlock();
 }
 
+void RememberEndedThread() {
+  const uint32_t place = ended_count.fetch_add(1, std::memory_order_relaxed);
+  if (place >= std::size(ended_threads)) return;
+  EndedThread& thread = ended_threads[place];
+  thread.cpu_ns = base::ClockNs(CLOCK_THREAD_CPUTIME_ID);
+  prctl(PR_GET_NAME, thread.name);
+  thread.name[sizeof thread.name - 1] = 0;
+  thread.tid.store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_release);
+}
+
 void NoteLastProcessFacts() {
   int patience = 100;
   while (!facts_lock.try_lock()) {
@@ -98,6 +130,10 @@ void NoteLastProcessFacts() {
   facts_lock.unlock();
 }
 
-void ForgetProcessFactsAfterFork() { new (&facts_lock) std::mutex; }
+void ForgetProcessFactsAfterFork() {
+  new (&facts_lock) std::mutex;
+  for (EndedThread& thread : ended_threads) thread.tid.store(0, std::memory_order_relaxed);
+  ended_count.store(0, std::memory_order_relaxed);
+}
 
 }  // namespace rochound::agent

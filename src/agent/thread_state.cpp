@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "agent/process_facts.h"
 #include "agent/session.h"
 #include "agent/state.h"
 
@@ -17,6 +18,7 @@ namespace {
 void ThreadEnds(void* value) {
   auto* state = static_cast<ThreadState*>(value);
   thread_slot.state = nullptr;
+  RememberEndedThread();
   // A forked child inherits the parent's thread states; their log is not the child's.
   if (trace::Writer* log = Log(); log != nullptr) log->Detach(state->log);
   delete state;

@@ -34,6 +34,13 @@ void CallTree::Add(uint32_t node, const CallCost& call) {
   root.gpu_inclusive += call.gpu_inclusive;
 }
 
+void CallTree::AddToFunctions(uint32_t node, uint32_t end, const CallCost& call) {
+  for (; node != end && node != 0; node = nodes_[node].parent) {
+    nodes_[node].totals.cpu_inclusive += call.cpu_inclusive;
+    nodes_[node].totals.gpu_inclusive += call.gpu_inclusive;
+  }
+}
+
 void CallSweep::Add(const CallSpan& call) {
   if (call.pid != pid_ || call.tid != tid_) {
     Finish();
@@ -46,8 +53,24 @@ void CallSweep::Add(const CallSpan& call) {
     open_names_.resize(call.name + size_t{1});
   }
   ++open_names_[call.name];
-  const uint32_t parent = stack_.empty() ? 0 : stack_.back().node;
-  stack_.push_back({.span = call, .node = tree_.Child(parent, call.name)});
+  uint32_t node = stack_.empty() ? 0 : stack_.back().node;
+  // Functions that the open calls were made from are in the path already.
+  size_t known = 0;
+  while (known < call.frames.size() && known < frames_.size() &&
+         frames_[known] == call.frames[known])
+    ++known;
+  if (known < frames_.size()) known = 0;  // called from elsewhere, as callbacks are
+  const size_t frames = known < call.frames.size() ? call.frames.size() - known : 0;
+  for (const uint32_t frame : call.frames.subspan(known)) {
+    node = tree_.Child(node, frame);
+    frames_.push_back(frame);
+    if (frame >= functions_.size()) {
+      functions_.resize(frame + size_t{1});
+      open_functions_.resize(frame + size_t{1});
+    }
+    ++open_functions_[frame];
+  }
+  stack_.push_back({.span = call, .node = tree_.Child(node, call.name), .frames = frames});
 }
 
 void CallSweep::Finish() {
@@ -79,6 +102,17 @@ void CallSweep::Close() {
   if (!stack_.empty() && stack_.back().node == open.node)
     merged.cpu_inclusive = merged.gpu_inclusive = 0;
   tree_.Add(open.node, merged);
+  if (open.frames > 0) {
+    const uint32_t around = stack_.empty() ? 0 : stack_.back().node;
+    const uint32_t from = tree_.nodes()[open.node].parent;
+    if (open.node != around) tree_.AddToFunctions(from, around, cost);
+    for (size_t i = 0; i < open.frames; ++i) {
+      const uint32_t frame = frames_.back();
+      frames_.pop_back();
+      // A function that called itself counts once.
+      if (--open_functions_[frame] == 0) functions_[frame].Add(cost);
+    }
+  }
   if (--open_names_[span.name] > 0) cost.cpu_inclusive = cost.gpu_inclusive = 0;
   names_[span.name].Add(cost);
 }

@@ -10,10 +10,15 @@
 //   exclusive CPU   inclusive less what its children took
 //   exclusive GPU   the operations that the call itself caused
 //   inclusive GPU   and those that the calls below it caused
+//
+// CPU time here is time of the host: waiting and sleeping count. Where a call comes with its stack
+// frames, the functions stand in the tree between it and the call around it. They have no time of
+// their own, since what a function does between calls is not recorded.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -30,6 +35,8 @@ struct CallSpan {
   int64_t start = 0, end = 0;
   int64_t gpu_ns = 0;  // of the operations that it caused
   uint32_t name = 0;   // any small number that stands for the name
+  // The functions that it was called from, outermost first, as such numbers. Read by Add() only.
+  std::span<const uint32_t> frames{};
 };
 
 // The same call when everything below it is known.
@@ -51,7 +58,8 @@ struct CallTotals {
 };
 
 // All threads' calls merged: calls with equal names below equal paths are one node. A node's parent
-// comes before it. Node 0 is the root: no name, no calls, and the sums of what stands below it.
+// comes before it. Node 0 is the root: no name, no calls, and the sums of what stands below it. A
+// function of a stack has no calls of its own either.
 class CallTree {
  public:
   struct Node {
@@ -69,6 +77,8 @@ class CallTree {
 
   uint32_t Child(uint32_t parent, uint32_t name);
   void Add(uint32_t node, const CallCost& call);
+  // To the functions from this node up to the one at `end`, which is left out.
+  void AddToFunctions(uint32_t node, uint32_t end, const CallCost& call);
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
@@ -90,6 +100,8 @@ class CallSweep {
   CallTree TakeTree() && { return std::move(tree_); }
   // By name. Inclusive times count a name once where it called itself.
   const std::vector<CallTotals>& names() const { return names_; }
+  // Functions of stacks by name: how many calls were made below them, and their inclusive times.
+  const std::vector<CallTotals>& functions() const { return functions_; }
   int64_t calls() const { return calls_; }
   int64_t deepest() const { return deepest_; }
 
@@ -97,6 +109,7 @@ class CallSweep {
   struct Open {
     CallSpan span;
     uint32_t node = 0;
+    size_t frames = 0;      // on the list of frames while this call is open
     int64_t below_cpu = 0;  // what its children took of its time
     int64_t below_gpu = 0;
   };
@@ -108,6 +121,10 @@ class CallSweep {
   std::vector<CallTotals> names_;
   std::vector<uint32_t> open_names_;  // how often each name is on the stack
   std::vector<Open> stack_;
+  // Of the open calls: their frames without those that the call around it has, too.
+  std::vector<uint32_t> frames_;
+  std::vector<uint32_t> open_functions_;  // how often each name is among them
+  std::vector<CallTotals> functions_;
   int64_t pid_ = 0, tid_ = 0;
   int64_t calls_ = 0, deepest_ = 0;
 };

@@ -3,8 +3,8 @@
 // The call stacks of an open trace: what every call and everything below it cost on the CPU and on
 // the GPU (call_stack.h says how that is counted), by name and as one merged tree. Used by the
 // question `callstack`, by the report's flame graph and by extend.h. One thread; memory grows with
-// distinct paths, not with calls. Ranges that start and stop anywhere (UserRange) and the
-// recorder's own work are in nobody's stack.
+// distinct paths, not with calls. Functions of recorded stacks are part of the paths. Ranges that
+// start and stop anywhere (UserRange) and the recorder's own work are in nobody's stack.
 #pragma once
 
 #include <string>
@@ -18,8 +18,9 @@
 namespace rochound::analysis {
 
 struct CallStacks {
-  CallTree tree;                  // names are numbers of `names`
-  std::vector<CallTotals> names;  // by name
+  CallTree tree;                      // names are numbers of `names`
+  std::vector<CallTotals> names;      // by name
+  std::vector<CallTotals> functions;  // of stack frames, by name
   std::vector<std::string> texts;
   int64_t calls = 0, deepest = 0;
 

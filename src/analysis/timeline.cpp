@@ -2,15 +2,19 @@
 #include "analysis/timeline.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "analysis/timeline_rows.h"
 #include "store/launching_call.h"
+#include "store/streams.h"
 #include "store/trace_tables.h"
 
 namespace rochound::analysis {
@@ -47,11 +51,6 @@ class NameList {
   std::unordered_map<int64_t, uint32_t> ids_;
 };
 
-std::string GpuName(int64_t gpu) {
-  if (gpu < store::kGpuStride) return fmt::format("GPU {}", gpu);
-  return fmt::format("GPU {}, node {}", gpu % store::kGpuStride, gpu / store::kGpuStride);
-}
-
 std::string ThreadName(int64_t number) {
   return fmt::format("{}", number < store::kPidStride ? number : number % store::kPidStride);
 }
@@ -70,8 +69,12 @@ Result<std::map<int64_t, std::string>> Names(Connection& connection, const std::
 
 class Reader {
  public:
-  Reader(Connection& connection, uint64_t most_events, Timeline& timeline)
-      : connection_(connection), rows_(most_events), names_(timeline.names), timeline_(timeline) {}
+  Reader(Connection& connection, uint64_t most_events, Lanes lanes, Timeline& timeline)
+      : connection_(connection),
+        lanes_(lanes),
+        rows_(most_events),
+        names_(timeline.names),
+        timeline_(timeline) {}
 
   Result<void> Read() {
     ROCHOUND_CHECK(ReadOperations());
@@ -89,42 +92,124 @@ class Reader {
         WHERE "gpuId" >= 0 GROUP BY "gpuId")"));
     ROCHOUND_TRY(const auto owners, Names(connection_, R"(
         SELECT session, CAST(pid AS VARCHAR) FROM rochound_process)"));
+    if (lanes_ == Lanes::kStreams) {
+      ROCHOUND_CHECK(store::FindStreams(connection_));
+      ROCHOUND_CHECK(ReadStreams());
+    }
+    const std::string stream = lanes_ == Lanes::kStreams
+                                   ? "(SELECT op_id, pid, stream FROM operation_stream)"
+                                   : "(SELECT 0 AS op_id, 0 AS pid, 0 AS stream WHERE false)";
     ROCHOUND_TRY(Rows rows, connection_.Query(std::string(R"(
-        SELECT o."gpuId", o."queueId", o.start, o."end", o.id, coalesce(launch.api_id, -1),
+        SELECT o."gpuId", coalesce(s.pid, -1) AS pid, coalesce(s.stream, -1) AS stream,
+               if(s.stream IS NULL, o."queueId", -1) AS queue, o."queueId",
+               o.start, o."end", o.id, coalesce(launch.api_id, -1),
                if(d.string = '', o."opType_id", o.description_id),
                if(d.string = '', t.string, d.string)
         FROM rocpd_op o
         JOIN rocpd_string d ON d.id = o.description_id
-        JOIN rocpd_string t ON t.id = o."opType_id" )") +
-                                              store::kJoinLaunch + R"(
-        ORDER BY o."gpuId", o."queueId", o.start, o."end" DESC, o.id)"));
+        JOIN rocpd_string t ON t.id = o."opType_id"
+        )") + store::kJoinLaunch + "LEFT JOIN " + stream + R"( s ON s.op_id = o.id
+        ORDER BY o."gpuId", s.stream IS NULL, s.pid, s.stream, queue, o.start, o."end" DESC, o.id)"));
     bool first = true;
-    int64_t gpu = 0, queue = 0;
+    std::array<int64_t, 4> now{};  // gpu, pid, stream, queue
+    std::set<int64_t> queues;
+    const auto finish = [&] {
+      if (first || now[2] < 0) return;
+      TimelineTrack& track = timeline_.tracks.back();
+      track.note +=
+          fmt::format("queue{} {}", queues.size() == 1 ? "" : "s", fmt::join(queues, ", "));
+      queues.clear();
+    };
     while (true) {
       ROCHOUND_TRY(const bool any, rows.Next());
-      if (!any) return {};
-      if (first || gpu != rows.Int(0) || queue != rows.Int(1)) {
+      if (!any) break;
+      const std::array here{rows.Int(0), rows.Int(1), rows.Int(2), rows.Int(3)};
+      if (first || now != here) {
+        finish();
         first = false;
-        gpu = rows.Int(0);
-        queue = rows.Int(1);
-        std::string name = fmt::format("Queue {}", queue);
-        const auto owner = owners.find(rows.Int(4) >> 32);
-        if (owners.size() > 1 && owner != owners.end()) name += ", process " + owner->second;
-        Begin({TimelineTrack::Kind::kQueue,
-               gpu,
-               std::move(name),
-               Group(GpuName(gpu), products_, gpu),
-               {}});
+        now = here;
+        const auto& [gpu, pid, number, queue] = now;
+        TimelineTrack track{.gpu = gpu, .group = Group(GpuName(gpu), products_, gpu)};
+        if (number < 0) {
+          track.title = fmt::format("Queue {}", queue);
+          const auto owner = owners.find(rows.Int(7) >> 32);
+          if (owners.size() > 1 && owner != owners.end())
+            track.title += ", process " + owner->second;
+        } else {
+          const Stream& stream = streams_[{pid, number}];
+          track.title = stream.title;
+          if (processes_ > 1) track.title += ", process " + ThreadName(pid);
+          track.note = stream.handle.empty() ? "" : stream.handle + ", ";
+        }
+        Begin(std::move(track));
       }
-      rows_.Add({rows.Int(2) - timeline_.facts.begin, rows.Int(3) - timeline_.facts.begin,
-                 rows.Int(4), rows.Int(5), names_.Of(rows.Int(6), rows.Text(7)), 1});
+      if (now[2] >= 0) queues.insert(rows.Int(4));
+      rows_.Add({rows.Int(5) - timeline_.facts.begin, rows.Int(6) - timeline_.facts.begin,
+                 rows.Int(7), rows.Int(8), names_.Of(rows.Int(9), rows.Text(10)), 1});
     }
+    finish();
+    return {};
+  }
+
+  Result<void> ReadStreams() {
+    ROCHOUND_TRY(Rows rows,
+                 connection_.Query("SELECT pid, stream, handle, tid FROM stream_handle"));
+    std::set<int64_t> processes;
+    while (true) {
+      ROCHOUND_TRY(const bool any, rows.Next());
+      if (!any) break;
+      processes.insert(rows.Int(0));
+      Stream& stream = streams_[{rows.Int(0), rows.Int(1)}];
+      if (!rows.IsNull(3)) {
+        stream.title = "Default stream of thread " + ThreadName(rows.Int(3));
+      } else if (rows.Int(1) == 0) {
+        stream.title = "Default stream";
+      } else {
+        stream = {fmt::format("Stream {}", rows.Int(1)), std::string(rows.Text(2))};
+      }
+    }
+    processes_ = processes.size();
+    return {};
+  }
+
+  // Names that threads were given. Others have the name of the main thread.
+  Result<void> ReadThreadNames() {
+    ROCHOUND_TRY(Rows rows, connection_.Query(R"(
+        SELECT p.pid, try_cast(split_part(f.value, ',', 1) AS BIGINT),
+               regexp_extract(f.value, '^[0-9]*,[0-9]*,(.*)$', 1, 's')
+        FROM rochound_fact f JOIN rochound_process p USING (session)
+        WHERE f.name IN ('thread', 'ended_thread'))"));
+    while (true) {
+      ROCHOUND_TRY(const bool any, rows.Next());
+      if (!any) break;
+      // The process's number says which node it was on; what it told of itself does not.
+      const int64_t pid = rows.Int(0);
+      thread_names_[{pid, pid - pid % store::kPidStride + rows.Int(1)}] = rows.Text(2);
+    }
+    std::erase_if(thread_names_, [main = thread_names_](const auto& thread) {
+      const auto& [pid, tid] = thread.first;
+      const auto found = main.find({pid, pid});
+      return tid == pid || thread.second.empty() ||
+             (found != main.end() && found->second == thread.second);
+    });
+    return {};
+  }
+
+  std::string ThreadTitle(int64_t pid, int64_t tid, bool ranges) const {
+    const auto named = thread_names_.find({pid, tid});
+    if (named != thread_names_.end())
+      return fmt::format("{}{} ({})", ranges ? "Ranges of " : "", named->second, ThreadName(tid));
+    return (ranges       ? "Ranges of thread "
+            : tid == pid ? "Main thread "
+                         : "Thread ") +
+           ThreadName(tid);
   }
 
   // Ranges that may start and stop anywhere do not nest: they get tracks of their own.
   Result<void> ReadCalls() {
     ROCHOUND_TRY(executables_, Names(connection_, R"(
         SELECT pid, any_value(executable) FROM rochound_process GROUP BY pid)"));
+    ROCHOUND_CHECK(ReadThreadNames());
     ROCHOUND_TRY(Rows rows, connection_.Query(R"(
         SELECT a.pid, a.tid, n.string = 'UserRange' AS free, a.start, a."end", a.id,
                d.string IN ('roctx', 'torch', 'python') AND u.string <> '' AS mark,
@@ -147,14 +232,9 @@ class Reader {
         pid = rows.Int(0);
         tid = rows.Int(1);
         free = rows.Int(2);
-        const std::string what = free != 0    ? "Ranges of thread "
-                                 : tid == pid ? "Main thread "
-                                              : "Thread ";
-        Begin({TimelineTrack::Kind::kThread,
-               -1,
-               what + ThreadName(tid),
-               Group("process " + ThreadName(pid), executables_, pid),
-               {}});
+        Begin({.kind = TimelineTrack::Kind::kThread,
+               .title = ThreadTitle(pid, tid, free != 0),
+               .group = Group("process " + ThreadName(pid), executables_, pid)});
       }
       const uint32_t name =
           rows.Int(6) != 0 ? names_.Of(rows.Text(9)) : names_.Of(rows.Int(7), rows.Text(8));
@@ -197,20 +277,33 @@ class Reader {
     }
   }
 
+  struct Stream {
+    std::string title, handle;
+  };
+
   Connection& connection_;
+  const Lanes lanes_;
   TimelineRows rows_;
   NameList names_;
   Timeline& timeline_;
   std::map<int64_t, std::string> products_, executables_;
+  std::map<std::pair<int64_t, int64_t>, Stream> streams_;  // by process and number
+  std::map<std::pair<int64_t, int64_t>, std::string> thread_names_;
+  size_t processes_ = 0;  // that have streams
   size_t first_thread_ = 0;
 };
 
 }  // namespace
 
-Result<Timeline> ReadTimeline(store::TraceDatabase& trace, uint64_t most_events) {
+std::string GpuName(int64_t gpu) {
+  if (gpu < store::kGpuStride) return fmt::format("GPU {}", gpu);
+  return fmt::format("GPU {}, node {}", gpu % store::kGpuStride, gpu / store::kGpuStride);
+}
+
+Result<Timeline> ReadTimeline(store::TraceDatabase& trace, uint64_t most_events, Lanes lanes) {
   Timeline timeline;
   ROCHOUND_TRY(timeline.facts, ReadFacts(trace));
-  ROCHOUND_CHECK(Reader(trace.connection(), most_events, timeline).Read());
+  ROCHOUND_CHECK(Reader(trace.connection(), most_events, lanes, timeline).Read());
   return timeline;
 }
 

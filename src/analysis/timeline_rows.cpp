@@ -21,8 +21,9 @@ void TimelineRows::Add(TimelineEvent event) {
 
 bool TimelineRows::Put(Row& row, const Placed& placed) const {
   // A merged event is at most a quantum long, so what is longer is never lost in one, and a row
-  // keeps its shape at any scale that is coarser.
-  if (quantum_ == 0 || row.empty() || placed.event.end - row.back().event.start > quantum_) {
+  // keeps its shape at any scale that is coarser. What never finished is worth an event of its own.
+  if (quantum_ == 0 || row.empty() || placed.event.end - row.back().event.start > quantum_ ||
+      placed.event.unfinished || row.back().event.unfinished) {
     row.push_back(placed);
     return true;
   }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "analysis/test_trace.h"
 
 namespace rochound::analysis {
@@ -36,25 +38,98 @@ TEST(TimelineTest, TracksRowsAndLaunches) {
 
   ASSERT_EQ(timeline.tracks.size(), 5U);
   const std::vector<uint64_t> one{1}, two{1, 1};
-  EXPECT_EQ(timeline.tracks[0].title, "Queue 0");
+  EXPECT_EQ(timeline.tracks[0].title, "Default stream");
   EXPECT_EQ(timeline.tracks[0].group, "GPU 0");
-  EXPECT_EQ(timeline.tracks[1].rows, one);
-  EXPECT_EQ(timeline.tracks[2].rows, two);  // kernels at the same time
+  EXPECT_EQ(timeline.tracks[0].rows, one);
+  EXPECT_EQ(timeline.tracks[1].title, "Queue 0");  // nobody knows who asked for the copy
+  EXPECT_EQ(timeline.tracks[2].rows, two);         // kernels at the same time
   EXPECT_EQ(timeline.tracks[3].title, "Main thread 1");
   EXPECT_EQ(timeline.tracks[3].rows, two);  // the call in its range
   EXPECT_EQ(timeline.tracks[4].title, "Thread 2");
 
   ASSERT_EQ(timeline.events.size(), 7U);
   const auto name = [&](size_t event) { return timeline.names[timeline.events[event].name]; };
-  EXPECT_EQ(name(0), "CopyHostToDevice");
-  EXPECT_EQ(timeline.events[0].launch, -1);
-  EXPECT_EQ(name(1), "Add");
-  EXPECT_EQ(timeline.events[1].start, 300);
-  ASSERT_EQ(timeline.events[1].launch, 5);
+  EXPECT_EQ(name(1), "CopyHostToDevice");
+  EXPECT_EQ(timeline.events[1].launch, -1);
+  EXPECT_EQ(name(0), "Add");
+  EXPECT_EQ(timeline.events[0].start, 300);
+  ASSERT_EQ(timeline.events[0].launch, 5);
   EXPECT_EQ(name(5), "hipLaunchKernel");
   EXPECT_EQ(timeline.events[2].launch, 6);
   EXPECT_EQ(timeline.events[3].launch, 6);
   EXPECT_EQ(name(4), "step 1");
+}
+
+TEST(TimelineTest, AStreamIsALane) {
+  TestTrace trace;
+  const auto launch = [&](int64_t at, int64_t tid, std::string stream) {
+    return trace.Call({.tid = tid, .start = at, .end = at + 5, .stream = std::move(stream)});
+  };
+  // Two streams that share a queue, one of them on a second queue later; the default stream by both
+  // of its names; a stream per thread; a fill, whose stream is among its arguments; a HIP call that
+  // takes no stream; and work of which no call is known.
+  const auto kernel = [&](int64_t at, int64_t queue, int64_t call) {
+    trace.Kernel({.queue = queue, .start = at, .end = at + 10, .call = call});
+  };
+  kernel(100, 1, launch(0, 1, "0xb0"));
+  kernel(110, 1, launch(10, 1, "0xa0"));
+  kernel(120, 2, launch(20, 1, "0xb0"));
+  kernel(130, 3, launch(30, 1, "0x0"));
+  kernel(140, 3, launch(40, 1, "0x1"));
+  kernel(150, 3, launch(50, 2, "0x2"));
+  kernel(160, 3, launch(60, 3, "0x2"));
+  kernel(170, 1,
+         trace.Call({.start = 70, .end = 75, .name = "hipMemsetAsync", .args = "v=0|stream=0xa0"}));
+  kernel(180, 3, trace.Call({.start = 80, .end = 85, .name = "hipMemset", .args = "v=0"}));
+  kernel(190, 4, kNoTestCall);
+  const Timeline timeline = Read(trace);
+  using Found = std::vector<std::tuple<std::string, std::string, uint64_t>>;
+  Found found;
+  for (const TimelineTrack& track : timeline.tracks)
+    if (track.kind == TimelineTrack::Kind::kGpu)
+      found.emplace_back(track.title, track.note, track.rows.at(0));
+  EXPECT_EQ(found, (Found{{"Default stream", "queue 3", 3},
+                          {"Stream 1", "0xb0, queues 1, 2", 2},
+                          {"Stream 2", "0xa0, queue 1", 2},
+                          {"Default stream of thread 2", "queue 3", 1},
+                          {"Default stream of thread 3", "queue 3", 1},
+                          {"Queue 4", "", 1}}));
+
+  store::TraceDatabase database = trace.Open();
+  const auto by_queue = ReadTimeline(database, 1000, Lanes::kQueues);
+  ASSERT_TRUE(by_queue.ok()) << by_queue.error().message;
+  EXPECT_EQ(by_queue.value().tracks[0].title, "Queue 1");
+  EXPECT_EQ(by_queue.value().tracks[0].rows, std::vector<uint64_t>{3});
+}
+
+TEST(TimelineTest, StreamsOfTwoProcessesAreTwo) {
+  TestTrace trace;
+  for (int64_t pid = 1; pid <= 2; ++pid) {
+    const int64_t call =
+        trace.Call({.pid = pid, .tid = pid, .start = pid, .end = pid + 1, .stream = "0xa0"});
+    trace.Kernel({.queue = 1, .start = 10 * pid, .end = 10 * pid + 5, .call = call});
+  }
+  const Timeline timeline = Read(trace);
+  ASSERT_EQ(timeline.tracks.size(), 4U);
+  EXPECT_EQ(timeline.tracks[0].title, "Stream 1, process 1");
+  EXPECT_EQ(timeline.tracks[1].title, "Stream 1, process 2");
+}
+
+TEST(TimelineTest, ThreadsGoByTheirNames) {
+  TestTrace trace;
+  for (int64_t tid = 4711; tid < 4714; ++tid)
+    trace.Call({.pid = 4711, .tid = tid, .start = tid, .end = tid + 1});
+  store::TraceDatabase database = trace.Open();
+  const auto added = database.connection().Run(
+      "INSERT INTO rochound_process(session, pid, executable) VALUES (0, 4711, '/opt/train');"
+      "INSERT INTO rochound_fact VALUES (0, 'thread', '4711,5,train'),"
+      " (0, 'thread', '4712,70,loader, left'), (0, 'thread', '4713,0,train')");
+  ASSERT_TRUE(added.ok()) << added.error().message;
+  const auto timeline = ReadTimeline(database, 1000);
+  ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+  EXPECT_EQ(timeline.value().tracks[0].title, "Main thread 4711");
+  EXPECT_EQ(timeline.value().tracks[1].title, "loader, left (4712)");
+  EXPECT_EQ(timeline.value().tracks[2].title, "Thread 4713");
 }
 
 TEST(TimelineTest, RangesThatDoNotNestStandApart) {

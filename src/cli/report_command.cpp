@@ -33,6 +33,8 @@ ReportCommand::ReportCommand(CLI::App& app)
       ->add_option("--events", most_events_,
                    "Events in the timeline at most; more are thinned (2000000)")
       ->type_name("N");
+  subcommand_->add_flag("--by-queue", by_queue_,
+                        "A lane per hardware queue in the timeline, not per HIP stream");
   subcommand_
       ->add_option("--steps", step_pattern_,
                    "Regular expression of the ranges that are steps (step 1, ProfilerStep#1, ...)")
@@ -59,6 +61,7 @@ int ReportCommand::Run(const std::vector<std::string>& /*program*/) {
   report::HtmlOptions options;
   options.most_events = most_events_;
   options.ask.step_pattern = step_pattern_;
+  if (by_queue_) options.lanes = analysis::Lanes::kQueues;
   const auto summary = report::WriteHtml(trace.value(), output_, options);
   if (!summary.ok()) return Failed(summary.error());
   fmt::print(stderr, "{}", report::DoubtsText(summary.value().doubts, {}));

@@ -25,6 +25,7 @@ class ReportCommand final : public Command {
   std::string output_ = "report.html";
   std::string step_pattern_;
   uint64_t most_events_;
+  bool by_queue_ = false;
 };
 
 class TopCommand final : public Command {

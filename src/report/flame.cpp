@@ -31,11 +31,17 @@ class Builder {
  public:
   explicit Builder(const CallStacks& stacks) : stacks_(stacks), children_(Nodes().size()) {
     for (uint32_t i = 1; i < Nodes().size(); ++i) children_[Nodes()[i].parent].push_back(i);
+    calls_below_.resize(Nodes().size());
+    for (size_t i = Nodes().size(); i-- > 0;) {
+      calls_below_[i] += Nodes()[i].totals.calls;
+      if (i > 0) calls_below_[Nodes()[i].parent] += calls_below_[i];
+    }
   }
 
   Flame Build() {
     // Node i of the flame graph is made of these nodes of the tree. The list grows on the way.
     sources_.push_back({0});
+    flame_.nodes[0].calls_below = calls_below_[0];
     for (uint32_t node = 0; node < flame_.nodes.size(); ++node) AddChildren(node);
     return std::move(flame_);
   }
@@ -65,13 +71,14 @@ class Builder {
     for (const uint32_t member : members) {
       const analysis::CallTotals& totals = Nodes()[member].totals;
       node.calls += totals.calls;
-      node.cpu_ns += totals.cpu_inclusive;
+      node.calls_below += calls_below_[member];
+      node.host_ns += totals.cpu_inclusive;
       node.gpu_ns += totals.gpu_inclusive;
     }
     const analysis::CallTotals& whole = Nodes()[0].totals;
-    if (node.cpu_ns < whole.cpu_inclusive / kSmallestPart &&
+    if (node.host_ns < whole.cpu_inclusive / kSmallestPart &&
         node.gpu_ns <= whole.gpu_inclusive / kSmallestPart) {
-      flame_.folded += node.calls;
+      flame_.folded += node.calls_below;
       return;
     }
     const auto [at, is_new] = names_.emplace(name, static_cast<uint32_t>(flame_.names.size()));
@@ -83,6 +90,7 @@ class Builder {
 
   const CallStacks& stacks_;
   std::vector<std::vector<uint32_t>> children_, sources_;
+  std::vector<int64_t> calls_below_;  // by node of the tree
   std::unordered_map<std::string, uint32_t> names_;
   Flame flame_;
 };

@@ -17,12 +17,13 @@ struct Flame {
   struct Node {
     uint32_t parent = 0;  // comes before its children; node 0 is the root
     uint32_t name = 0;
-    int64_t calls = 0;
-    int64_t cpu_ns = 0, gpu_ns = 0;  // with what is below
+    int64_t calls = 0;                // its own; a function of a stack has none
+    int64_t calls_below = 0;          // with those below, drawn or not
+    int64_t host_ns = 0, gpu_ns = 0;  // with what is below
   };
   std::vector<std::string> names;
-  std::vector<Node> nodes{Node{}};
-  int64_t folded = 0;  // calls on paths that were cut off
+  std::vector<Node> nodes{Node{}};  // of the root, calls_below are all calls
+  int64_t folded = 0;               // calls on paths that were cut off
 };
 
 Flame MakeFlame(const analysis::CallStacks& stacks);

@@ -11,10 +11,11 @@ namespace {
 // Calls with their names, for one thread.
 class Stacks {
  public:
-  void Call(int64_t start, int64_t end, const std::string& name, int64_t gpu_ns = 0) {
-    const auto [at, is_new] = names_.emplace(name, static_cast<uint32_t>(stacks_.texts.size()));
-    if (is_new) stacks_.texts.push_back(name);
-    sweep_.Add({++id_, 1, 1, start, end, gpu_ns, at->second});
+  void Call(int64_t start, int64_t end, const std::string& name, int64_t gpu_ns = 0,
+            const std::vector<std::string>& functions = {}) {
+    std::vector<uint32_t> frames;
+    for (const std::string& function : functions) frames.push_back(Number(function));
+    sweep_.Add({++id_, 1, 1, start, end, gpu_ns, Number(name), frames});
   }
 
   Flame Make() {
@@ -23,7 +24,20 @@ class Stacks {
     return MakeFlame(stacks_);
   }
 
+  std::map<std::string, analysis::CallTotals> functions() const {
+    std::map<std::string, analysis::CallTotals> found;
+    for (size_t i = 0; i < sweep_.functions().size(); ++i)
+      if (sweep_.functions()[i].calls > 0) found[stacks_.texts[i]] = sweep_.functions()[i];
+    return found;
+  }
+
  private:
+  uint32_t Number(const std::string& name) {
+    const auto [at, is_new] = names_.emplace(name, static_cast<uint32_t>(stacks_.texts.size()));
+    if (is_new) stacks_.texts.push_back(name);
+    return at->second;
+  }
+
   int64_t id_ = 0;
   std::map<std::string, uint32_t> names_;
   analysis::CallStacks stacks_;
@@ -53,10 +67,10 @@ TEST(FlameTest, EqualPathsAreOne) {
   const auto paths = ByPath(stacks.Make());
   ASSERT_EQ(paths.size(), 3U);
   EXPECT_EQ(paths.at("/forward").calls, 2);
-  EXPECT_EQ(paths.at("/forward").cpu_ns, 160);
+  EXPECT_EQ(paths.at("/forward").host_ns, 160);
   EXPECT_EQ(paths.at("/forward").gpu_ns, 1200);
   EXPECT_EQ(paths.at("/forward/hipLaunchKernel").calls, 2);
-  EXPECT_EQ(paths.at("/forward/hipLaunchKernel").cpu_ns, 30);
+  EXPECT_EQ(paths.at("/forward/hipLaunchKernel").host_ns, 30);
   EXPECT_EQ(paths.at("/forward/hipMalloc").gpu_ns, 0);
 }
 
@@ -73,7 +87,7 @@ TEST(FlameTest, ManyNumberedRangesAreOneFewAreNot) {
   ASSERT_EQ(paths.size(), 5U);
   EXPECT_EQ(paths.at("/step #").calls, 100);
   EXPECT_EQ(paths.at("/step #/layer 3").calls, 100);
-  EXPECT_EQ(paths.at("/step #/layer 3").cpu_ns, 15000);
+  EXPECT_EQ(paths.at("/step #/layer 3").host_ns, 15000);
 }
 
 TEST(FlameTest, WhatCannotBeSeenIsCounted) {
@@ -83,6 +97,38 @@ TEST(FlameTest, WhatCannotBeSeenIsCounted) {
   const Flame flame = stacks.Make();
   EXPECT_EQ(flame.nodes.size(), 2U);
   EXPECT_EQ(flame.folded, 7);
+  EXPECT_EQ(flame.nodes[0].calls_below, 8);  // all threads: every call, drawn or not
+  EXPECT_EQ(flame.nodes[1].calls, 1);
+  EXPECT_EQ(flame.nodes[1].calls_below, 8);
+}
+
+TEST(FlameTest, FunctionsOfStacksStandAboveTheirCalls) {
+  Stacks stacks;
+  stacks.Call(0, 1000, "step 1");
+  stacks.Call(100, 300, "hipLaunchKernel", 50, {"main", "train", "forward"});
+  stacks.Call(150, 200, "hsa_signal_wait", 0, {"main", "train", "forward", "launch"});
+  stacks.Call(400, 500, "hipLaunchKernel", 70, {"main", "train", "train"});
+  stacks.Call(2000, 2100, "hipFree", 0, {"main"});
+  const Flame flame = stacks.Make();
+  const auto paths = ByPath(flame);
+  ASSERT_EQ(paths.size(), 11U);
+  EXPECT_EQ(paths.at("/step 1/main").calls, 0);
+  EXPECT_EQ(paths.at("/step 1/main").calls_below, 3);
+  EXPECT_EQ(paths.at("/step 1/main").host_ns, 300);
+  EXPECT_EQ(paths.at("/step 1/main").gpu_ns, 120);
+  EXPECT_EQ(paths.at("/step 1/main/train/forward").host_ns, 200);
+  EXPECT_EQ(paths.at("/step 1/main/train/forward/hipLaunchKernel").calls, 1);
+  // The function that the call around it was made from is not told again.
+  EXPECT_EQ(paths.at("/step 1/main/train/forward/hipLaunchKernel/launch/hsa_signal_wait").host_ns,
+            50);
+  EXPECT_EQ(paths.at("/step 1/main/train/train/hipLaunchKernel").gpu_ns, 70);
+  EXPECT_EQ(paths.at("/main/hipFree").host_ns, 100);
+  const auto& functions = stacks.functions();
+  EXPECT_EQ(functions.at("main").calls, 3);
+  EXPECT_EQ(functions.at("main").cpu_inclusive, 400);
+  EXPECT_EQ(functions.at("train").calls, 2);  // once where it called itself
+  EXPECT_EQ(functions.at("train").cpu_inclusive, 300);
+  EXPECT_EQ(functions.at("launch").cpu_inclusive, 50);
 }
 
 }  // namespace

@@ -91,30 +91,36 @@ ordered_json JsonAnswer(const Answer& answer) {
 ordered_json JsonTimeline(const Timeline& timeline) {
   ordered_json tracks = ordered_json::array();
   for (const analysis::TimelineTrack& track : timeline.tracks) {
-    const bool queue = track.kind == analysis::TimelineTrack::Kind::kQueue;
+    const bool gpu = track.kind == analysis::TimelineTrack::Kind::kGpu;
     tracks.push_back({{"group", track.group},
                       {"title", track.title},
-                      {"kind", queue ? "queue" : "thread"},
+                      {"kind", gpu ? "gpu" : "thread"},
                       {"gpu", track.gpu},
+                      {"note", track.note},
                       {"rows", track.rows}});
   }
+  ordered_json unfinished = ordered_json::array();
+  for (size_t i = 0; i < timeline.events.size(); ++i)
+    if (timeline.events[i].unfinished) unfinished.push_back(i);
   return {{"events", timeline.events.size()},
           {"all_events", timeline.facts.calls + timeline.facts.operations},
           {"quantum", timeline.quantum},
           {"length", timeline.facts.length},
           {"names", timeline.names},
+          {"unfinished", std::move(unfinished)},
           {"tracks", std::move(tracks)}};
 }
 
 ordered_json JsonFlame(const Flame& flame) {
   ordered_json json{{"names", flame.names}, {"folded", flame.folded}};
-  for (const char* column : {"parent", "name", "calls", "cpu", "gpu"})
+  for (const char* column : {"parent", "name", "calls", "below", "host", "gpu"})
     json[column] = ordered_json::array();
   for (const Flame::Node& node : flame.nodes) {
     json["parent"].push_back(node.parent);
     json["name"].push_back(node.name);
     json["calls"].push_back(node.calls);
-    json["cpu"].push_back(node.cpu_ns);
+    json["below"].push_back(node.calls_below);
+    json["host"].push_back(node.host_ns);
     json["gpu"].push_back(node.gpu_ns);
   }
   return json;
@@ -186,7 +192,7 @@ Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& opti
         fmt::format("{} was not answered: {}", kFindings, findings.error().message));
   }
   content.doubts.insert(content.doubts.end(), content.failures.begin(), content.failures.end());
-  ROCHOUND_TRY(content.timeline, analysis::ReadTimeline(trace, options.most_events));
+  ROCHOUND_TRY(content.timeline, analysis::ReadTimeline(trace, options.most_events, options.lanes));
   ROCHOUND_TRY(const analysis::CallStacks stacks, analysis::LoadCallStacks(trace.connection()));
   content.flame = MakeFlame(stacks);
   return content;

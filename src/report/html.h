@@ -23,6 +23,7 @@ struct HtmlOptions {
   uint64_t most_events = 2000000;  // of the timeline; more are thinned
   uint64_t most_rows = 2000;       // of each table
   analysis::AskOptions ask{};      // its limit is most_rows
+  analysis::Lanes lanes = analysis::Lanes::kStreams;
 };
 
 // What the page is made of.

@@ -13,8 +13,11 @@ using analysis::TimelineTrack;
 
 TEST(TimelinePackTest, ColumnsInSevenBits) {
   Timeline timeline;
-  timeline.tracks = {{TimelineTrack::Kind::kQueue, 0, "Queue 1", "GPU 0", {2}},
-                     {TimelineTrack::Kind::kThread, -1, "Thread 1", "process 1", {1}}};
+  timeline.tracks = {{.gpu = 0, .title = "Queue 1", .group = "GPU 0", .rows = {2}},
+                     {.kind = TimelineTrack::Kind::kThread,
+                      .title = "Thread 1",
+                      .group = "process 1",
+                      .rows = {1}}};
   timeline.events = {{100, 300, 7, 2, 1, 1}, {310, 320, 6, -1, 0, 5}, {90, 95, 9, -1, 2, 1}};
   const std::string packed = PackColumns(timeline);
   const std::string expected{
@@ -62,7 +65,7 @@ TEST(HtmlTest, NamesAreNeverMarkup) {
   content.sources = {evil};
   content.doubts = {evil};
   content.timeline.names = {evil};
-  content.timeline.tracks = {{TimelineTrack::Kind::kQueue, 0, evil, evil, {1}}};
+  content.timeline.tracks = {{.gpu = 0, .title = evil, .group = evil, .note = evil, .rows = {1}}};
   content.timeline.events = {{0, 10, 1, -1, 0, 1}};
   content.flame.names = {evil};
   content.answers = {

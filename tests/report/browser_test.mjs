@@ -3,31 +3,17 @@
 // Opens a report made from a million events in headless Chromium and uses it as a person would:
 // looks, zooms, sorts, filters, follows links. Nothing may leave the file, and kernels whose names
 // are markup must be names and nothing else. Leaves screenshots and figures in the output folder.
-//
-//   browser_test.mjs --modules DIR --rochound FILE --generator FILE --chromium FILE --output DIR
 
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
-import {createRequire} from 'node:module';
-import os from 'node:os';
 import path from 'node:path';
-import {pathToFileURL} from 'node:url';
-import {parseArgs} from 'node:util';
+
+import {go, open, options, reportOf, shoot, withBrowser, work} from './browser.mjs';
 
 const EVENTS = 1_000_000;
 const SCRIPT = '<script>alert(1)</script>';
 const IMAGE = '</script><img src=x onerror="alert(2)">';
-const {values: options} = parseArgs({options: Object.fromEntries(
-    ['modules', 'rochound', 'generator', 'chromium', 'output'].map((name) => [name, {type: 'string'}]))});
-if (!options.chromium || !fs.existsSync(options.chromium)) {
-  console.log('skipped: no Chromium is installed');
-  process.exit(77);
-}
-const {chromium} = createRequire(pathToFileURL(path.join(options.modules, 'package.json')))('playwright-core');
-const screenshots = path.join(options.output, 'screenshots');
-fs.mkdirSync(screenshots, {recursive: true});
-const work = fs.mkdtempSync(path.join(os.tmpdir(), 'rochound-report-'));
 const figures = {};
 
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
@@ -35,48 +21,19 @@ const at95 = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.len
 
 function makeReport(name, events, ...more) {
   const trace = path.join(work, `${name}.rpd`);
-  const report = path.join(work, `${name}.html`);
   execFileSync(options.generator, [String(events), trace, SCRIPT, IMAGE], {stdio: 'ignore'});
   const start = performance.now();
-  execFileSync(options.rochound, ['report', trace, '-o', report, ...more], {stdio: ['ignore', 'inherit', 'inherit']});
+  const report = reportOf(trace, ...more);
   figures[`${name}_seconds`] = (performance.now() - start) / 1000;
   figures[`${name}_bytes`] = fs.statSync(report).size;
   fs.rmSync(trace);
   return report;
 }
 
-// A page on which everything that must not happen is noted.
-async function open(browser, report, settings = {}) {
-  const context = await browser.newContext({viewport: {width: 1440, height: 900}, ...settings});
-  const page = await context.newPage();
-  const mischief = [];
-  page.on('dialog', (dialog) => {
-    mischief.push(`dialog ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on('pageerror', (error) => mischief.push(`error ${error.message}`));
-  page.on('console', (message) => message.type() === 'error' && mischief.push(`console ${message.text()}`));
-  page.on('request', (request) => {
-    if (request.url() !== pathToFileURL(report).href && !request.url().startsWith('data:')) mischief.push(`request ${request.url()}`);
-  });
-  await page.addInitScript(() => {
-    window.alert = () => document.documentElement.setAttribute('data-alerted', 'yes');
-  });
-  const start = performance.now();
-  await page.goto(pathToFileURL(report).href);
-  await page.getByRole('heading', {name: 'Overview', level: 1}).waitFor();
-  await page.waitForFunction(() => window.rochoundMarks?.painted > 0);
-  const painted = performance.now() - start;
-  await page.waitForFunction(() => window.rochoundMarks.unpacked > 0, undefined, {timeout: 60000});
-  return {context, page, mischief, painted};
-}
-
-const go = async (page, name) => {
-  await page.locator(`nav a[href="#${name}"]`).click();
-  await page.waitForTimeout(150);
-};
-const shoot = (page, name) => page.screenshot({path: path.join(screenshots, `${name}.png`)});
-const view = (page) => page.evaluate(() => window.rochoundMarks.view());
+const view = (page) => page.evaluate(() => {
+  const {begin, perPixel} = window.rochoundMarks.lanes();
+  return {begin, perPixel};
+});
 const cells = (page, table, column) => page.evaluate(([label, place]) =>
     [...document.querySelectorAll(`[role=grid][aria-label="${label}"] .body .line`)]
         .sort((a, b) => a.getAttribute('aria-rowindex') - b.getAttribute('aria-rowindex'))
@@ -259,13 +216,7 @@ async function thinned(browser) {
   await context.close();
 }
 
-const browser = await chromium.launch({
-  executablePath: options.chromium, headless: true,
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync'],
-});
-let failed = false;
-try {
+await withBrowser(async (browser) => {
   const report = makeReport('million', EVENTS);
   assert.ok(figures.million_bytes < 30e6, `the report has ${figures.million_bytes} bytes`);
   const html = fs.readFileSync(report, 'utf8');
@@ -280,13 +231,7 @@ try {
   await opened.context.close();
   await everyPage(browser, report);
   await thinned(browser);
-} catch (problem) {
-  failed = true;
-  console.error(problem);
-} finally {
-  await browser.close();
-  fs.rmSync(work, {recursive: true, force: true});
+}, () => {
   fs.writeFileSync(path.join(options.output, 'figures.json'), `${JSON.stringify(figures, null, 2)}\n`);
   console.log(JSON.stringify(figures));
-}
-process.exit(failed ? 1 : 0);
+});

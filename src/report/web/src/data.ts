@@ -28,8 +28,9 @@ export interface Answer {
 export interface Track {
   group: string;
   title: string;
-  kind: 'queue' | 'thread';
+  kind: 'gpu' | 'thread';
   gpu: number;
+  note: string;    // of a stream: its handle and queues
   rows: number[];  // events of each row
 }
 
@@ -39,6 +40,7 @@ export interface TimelineHeader {
   quantum: number;     // neighbours closer than this were merged; 0: nothing was
   length: number;
   names: string[];
+  unfinished: number[];  // events that had not ended when the recording did
   tracks: Track[];
 }
 
@@ -46,8 +48,9 @@ export interface FlameNodes {
   names: string[];
   parent: number[];
   name: number[];
-  calls: number[];
-  cpu: number[];
+  calls: number[];  // of its own; a function has none
+  below: number[];  // with those below, drawn or not
+  host: number[];
   gpu: number[];
   folded: number;  // calls on paths that are too small to be seen
 }

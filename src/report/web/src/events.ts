@@ -21,6 +21,7 @@ export class Events {
   readonly merged: Uint32Array;   // how many events one stands for
   readonly link: Int32Array;      // of an operation: its launch call's place, or -1
   readonly busyBefore: Float64Array;  // sum of durations of all events before this place
+  readonly unfinished: Set<number>;
   readonly rows: Row[] = [];
   readonly rowOf: Uint32Array;
   private firstOp: Int32Array | null = null;
@@ -29,6 +30,7 @@ export class Events {
   constructor(readonly header: TimelineHeader, bytes: Uint8Array) {
     const n = header.events;
     this.count = n;
+    this.unfinished = new Set(header.unfinished);
     this.start = new Float64Array(n);
     this.duration = new Float64Array(n);
     this.name = new Uint32Array(n);
@@ -151,6 +153,27 @@ export class Events {
     return sum;
   }
 
+  // Time of [begin, end) in which any of the rows is busy: streams run at once.
+  busyAny(rows: Row[], begin: number, end: number): number {
+    if (rows.length === 1) return this.busy(rows[0]!, begin, end);
+    const spans: [number, number][] = [];
+    for (const row of rows) {
+      const last = this.firstStartingAt(end, row.from, row.to);
+      for (let i = this.firstEndingAfter(begin, row.from, row.to); i < last; ++i) {
+        spans.push([Math.max(begin, this.start[i]!), Math.min(end, this.end(i))]);
+      }
+    }
+    spans.sort((a, b) => a[0] - b[0]);
+    let busy = 0;
+    let reached = begin;
+    for (const [from, to] of spans) {
+      if (to <= reached) continue;
+      busy += to - Math.max(from, reached);
+      reached = to;
+    }
+    return busy;
+  }
+
   // The operations that a call launched, in order.
   operationsOf(call: number): number[] {
     if (this.firstOp === null) {
@@ -182,5 +205,50 @@ export class Events {
       else if (nearer(wrapped)) wrapped = i;
     }
     return best >= 0 ? best : wrapped;
+  }
+}
+
+// Which event of a range is the longest, in a few steps however long the range is: maxima of sixteen
+// events, of sixteen of those, and so on. Those that are wanted count as longer than the others; of
+// equals the first is found.
+export class Longest {
+  private readonly levels: Uint32Array[] = [];
+
+  constructor(private readonly duration: Float64Array, private readonly wanted: (event: number) => boolean = () => true) {
+    let below: Uint32Array | null = null;
+    for (let size = duration.length; size > 16; size = this.levels.at(-1)!.length) {
+      const level = new Uint32Array(Math.ceil(size / 16));
+      for (let i = 0; i < level.length; ++i) {
+        let best = below === null ? i * 16 : below[i * 16]!;
+        for (let j = i * 16 + 1, stop = Math.min(i * 16 + 16, size); j < stop; ++j) best = this.longer(best, below === null ? j : below[j]!);
+        level[i] = best;
+      }
+      this.levels.push(below = level);
+    }
+  }
+
+  // a comes before b.
+  private longer(a: number, b: number): number {
+    const wanted = this.wanted(a);
+    if (wanted !== this.wanted(b)) return wanted ? a : b;
+    return this.duration[b]! > this.duration[a]! ? b : a;
+  }
+
+  // Of [from, to), which is not empty.
+  find(from: number, to: number): number {
+    let best = from;
+    let at = from + 1;
+    while (at < to) {
+      // The largest aligned piece that starts here and ends within the range.
+      let level = 0;
+      let size = 1;
+      while (level < this.levels.length && at % (size * 16) === 0 && at + size * 16 <= to) {
+        size *= 16;
+        ++level;
+      }
+      best = this.longer(best, level === 0 ? at : this.levels[level - 1]![at / size]!);
+      at += size;
+    }
+    return best;
   }
 }

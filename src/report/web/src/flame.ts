@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The flame graph of call stacks, drawn from the top. A path of calls is one box; its width is the
-// time it took, on the CPU or on the GPU.
+// time it took, on the host (from start to end, waiting included) or on the GPU.
 
 import {callColor, currentTheme, inkOn} from './colors';
 import type {FlameNodes} from './data';
@@ -11,7 +11,7 @@ import {hideTip, showTip} from './tip';
 
 const ROW = 22;
 
-type Measure = 'cpu' | 'gpu' | 'calls';
+type Measure = 'host' | 'gpu' | 'calls';
 
 interface Box {
   node: number;
@@ -28,7 +28,7 @@ export class FlamePage {
   private readonly children: number[][];
   private readonly buttons = new Map<Measure, HTMLButtonElement>();
   private readonly totals: Record<Measure, Float64Array>;
-  private measure: Measure = 'cpu';
+  private measure: Measure = 'host';
   private focus = 0;   // the node that fills the width; 0 is the root
   private chosen = 0;
   private word = '';
@@ -49,9 +49,8 @@ export class FlamePage {
       sums[0] = this.children[0]!.reduce((sum, child) => sum + sums[child]!, 0);
       return sums;
     };
-    this.totals = {cpu: total(nodes.cpu), gpu: total(nodes.gpu), calls: Float64Array.from(nodes.calls)};
-    for (let i = n - 1; i > 0; --i) this.totals.calls[nodes.parent[i]!]! += this.totals.calls[i]!;
-    for (const children of this.children) children.sort((a, b) => nodes.cpu[b]! - nodes.cpu[a]!);
+    this.totals = {host: total(nodes.host), gpu: total(nodes.gpu), calls: Float64Array.from(nodes.below)};
+    for (const children of this.children) children.sort((a, b) => nodes.host[b]! - nodes.host[a]!);
 
     this.canvas = h('canvas', {'aria-hidden': 'true'});
     this.box = h('div', {
@@ -60,9 +59,9 @@ export class FlamePage {
     }, this.canvas);
     this.path = h('div', {class: 'details', 'aria-live': 'polite'});
     const measures = h('div', {class: 'segmented', role: 'group', 'aria-label': 'Width shows'});
-    const labels: [Measure, string][] = [['cpu', 'CPU time'], ['gpu', 'GPU time'], ['calls', 'Calls']];
+    const labels: [Measure, string][] = [['host', 'Host time'], ['gpu', 'GPU time'], ['calls', 'Calls']];
     for (const [measure, label] of labels) {
-      const choice = button(label, () => this.choose(measure), {'aria-pressed': String(measure === 'cpu')});
+      const choice = button(label, () => this.choose(measure), {'aria-pressed': String(measure === 'host')});
       this.buttons.set(measure, choice);
       measures.appendChild(choice);
     }
@@ -76,7 +75,7 @@ export class FlamePage {
     this.element = h('div', {class: 'stage'},
         h('div', {class: 'stage-tools'}, h('h1', {text: 'Call stacks'}), measures, search,
             button('Everything', () => this.widen(0), {class: 'chip'}),
-            h('span', {class: 'keys'}, h('span', {text: 'Click a box to widen it'}))),
+            h('span', {class: 'keys'}, h('span', {text: 'Host time is from start to end, waiting included. Click a box to widen it'}))),
         nodes.folded > 0 ? h('div', {class: 'thin', text: `${count(nodes.folded)} calls are on paths too small to be seen and are not drawn.`}) : h('div'),
         this.box, this.path);
     this.listen();
@@ -136,6 +135,15 @@ export class FlamePage {
     return node === 0 ? 'all threads' : this.nodes.names[this.nodes.name[node]!] ?? '';
   }
 
+  // Functions of stacks make calls; they are none.
+  private callsOf(node: number): number {
+    return this.nodes.calls[node]! > 0 ? this.nodes.calls[node]! : this.totals.calls[node]!;
+  }
+
+  private callsLabel(node: number): string {
+    return this.nodes.calls[node]! > 0 ? 'Calls' : 'Calls below';
+  }
+
   private choose(measure: Measure): void {
     this.measure = measure;
     this.buttons.forEach((choice, key) => choice.setAttribute('aria-pressed', String(key === measure)));
@@ -152,11 +160,11 @@ export class FlamePage {
   private describe(node: number): void {
     const item = (label: string, value: string) => h('div', {}, h('dt', {text: label}), h('dd', {text: value}));
     let inner = 0;
-    for (const child of this.children[node]!) inner += this.totals.cpu[child]!;
-    const own = Math.max(0, this.totals.cpu[node]! - inner);
-    const list = h('dl', {}, item('CPU time', `${ns(this.totals.cpu[node]!)} (${percent(this.totals.cpu[node]!, this.totals.cpu[0]!)})`),
+    for (const child of this.children[node]!) inner += this.totals.host[child]!;
+    const own = Math.max(0, this.totals.host[node]! - inner);
+    const list = h('dl', {}, item('Host time', `${ns(this.totals.host[node]!)} (${percent(this.totals.host[node]!, this.totals.host[0]!)})`),
         item('of its own', ns(node === 0 ? 0 : own)), item('GPU time launched', ns(this.totals.gpu[node]!)),
-        item('Calls', count(node === 0 ? this.totals.calls[0]! : this.nodes.calls[node]!)));
+        item(this.callsLabel(node), count(this.callsOf(node))));
     const links = h('div', {class: 'links'});
     if (node !== 0) links.appendChild(button('Show in its table', () => this.openRow(this.nameOf(node)), {class: 'chip'}));
     this.path.replaceChildren(h('h2', {text: this.nameOf(node)}), list, links);
@@ -173,10 +181,10 @@ export class FlamePage {
     this.canvas.addEventListener('mousemove', (event) => {
       const box = this.at(event);
       if (box === undefined) return hideTip();
-      const total = this.totals.cpu[box.node]!;
+      const total = this.totals.host[box.node]!;
       showTip(event.clientX, event.clientY, this.nameOf(box.node), [
-        `CPU ${ns(total)} (${percent(total, this.totals.cpu[0]!)}), GPU ${ns(this.totals.gpu[box.node]!)}`,
-        `${count(box.node === 0 ? this.totals.calls[0]! : this.nodes.calls[box.node]!)} calls`,
+        `host ${ns(total)} (${percent(total, this.totals.host[0]!)}), GPU ${ns(this.totals.gpu[box.node]!)}`,
+        `${this.callsLabel(box.node)}: ${count(this.callsOf(box.node))}`,
       ]);
     });
     this.canvas.addEventListener('mouseleave', hideTip);

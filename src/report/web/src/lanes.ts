@@ -2,12 +2,12 @@
 //
 // The timeline's canvas: draws what is in sight and turns wheel, pointer and keys into a new view.
 // Work for a frame depends on the pixels, not on the events: pixels are walked, and bisection finds
-// the events below each. What is smaller than a pixel is drawn as the share of the pixel that is
-// busy. Pixels stand on a grid fixed in time, so that nothing shimmers while the view moves.
+// the events below each. Pixels stand on a grid fixed in time, so that nothing shimmers while the
+// view moves.
 
 import {callColor, currentTheme, inkOn, kernelColor} from './colors';
 import {fitCanvas, h, setStyle} from './dom';
-import type {Events, Row} from './events';
+import {type Events, Longest, type Row} from './events';
 import {axisTime, brief, fitText, niceStep} from './format';
 
 const RULER = 30;
@@ -15,6 +15,11 @@ const LANE_ROW = 20;
 const LANE_PAD = 6;
 const GUTTER = 210;
 const ZOOM_LIMIT = 0.01;  // nanoseconds per pixel
+const FADED = 0.16;       // what is not searched for
+const PALE = 0.55;        // several events in one block
+
+// Even a lonely short event can be seen; sixteen shades make long runs of equal pixels.
+const shade = (share: number): number => 0.45 + 0.55 * Math.ceil(Math.min(1, share) * 16 - 1e-6) / 16;
 
 interface Lane {
   track: number;
@@ -38,8 +43,9 @@ export class Lanes {
   width = 1;
   selected = -1;
   range: [number, number] | null = null;
-  wanted: Uint8Array | null = null;  // by name: 1 stays, the rest fades
   readonly frames: number[] = [];    // milliseconds of the last frames
+  private wanted: Uint8Array | null = null;
+  private longest: Longest;
   private readonly lanes: Lane[] = [];
   private readonly colors: string[];
   private readonly labels: HTMLElement[] = [];
@@ -51,9 +57,10 @@ export class Lanes {
 
   constructor(private readonly events: Events, private readonly hooks: LanesHooks) {
     const {header} = events;
+    this.longest = new Longest(events.duration);
     const onGpu = new Uint8Array(header.names.length);
     for (const row of events.rows) {
-      if (header.tracks[row.track]!.kind !== 'queue') continue;
+      if (header.tracks[row.track]!.kind !== 'gpu') continue;
       for (let i = row.from; i < row.to; ++i) onGpu[events.name[i]!] = 1;
     }
     this.colors = header.names.map((name, i) => onGpu[i] ? kernelColor(name) : callColor(name));
@@ -70,7 +77,7 @@ export class Lanes {
     const gutter = h('div', {class: 'gutter', style: {height: `${this.total}px`}}, h('div', {class: 'corner'}));
     for (const lane of this.lanes) {
       const track = header.tracks[lane.track]!;
-      const label = h('div', {class: 'lane', title: `${track.title}, ${track.group}`, style: {top: `${lane.top}px`, height: `${lane.height}px`}},
+      const label = h('div', {class: 'lane', title: [track.title, track.group, track.note].filter((text) => text !== '').join(', '), style: {top: `${lane.top}px`, height: `${lane.height}px`}},
           h('b', {text: track.title}), h('small', {text: track.group}));
       this.labels.push(label);
       gutter.appendChild(label);
@@ -125,6 +132,13 @@ export class Lanes {
     const place = this.rowTop(this.events.rowOf[event]!);
     const top = this.element.scrollTop;
     if (place < top + RULER || place + LANE_ROW > top + this.height) this.element.scrollTop = place - this.height / 2;
+    this.later();
+  }
+
+  // By name: 1 stays, the rest fades; null: everything stays.
+  highlight(wanted: Uint8Array | null): void {
+    this.wanted = wanted;
+    this.longest = new Longest(this.events.duration, (event) => wanted === null || wanted[this.events.name[event]!] === 1);
     this.later();
   }
 
@@ -247,12 +261,16 @@ export class Lanes {
     }
   }
 
+  // Events of two pixels and more are rectangles. Of shorter ones each pixel shows the share of its
+  // time that they fill, in the colour of the longest. Those of a row do not overlap, so of the events
+  // that start within a pixel only the last can be a long one, and only it can reach the next pixel.
   private drawRow(context: CanvasRenderingContext2D, row: Row, y: number): void {
-    const {events, perPixel, begin, width} = this;
+    const {events, perPixel, width} = this;
     const {start, duration, name, merged, busyBefore} = events;
     const height = LANE_ROW - 2;
+    const first = this.firstPixel();
+    const begin = first * perPixel;
     const end = begin + width * perPixel;
-    let event = events.firstEndingAfter(begin, row.from, row.to);
     // Neighbouring pixels of one colour are one rectangle.
     let runX = 0;
     let runWidth = 0;
@@ -267,61 +285,90 @@ export class Lanes {
       runWidth = 0;
     };
     const labels: number[] = [];
+    let event = events.firstEndingAfter(begin, row.from, row.to);
+    let pixel = first - 1;  // of the grid; what is left of it has been drawn
     while (event < row.to && start[event]! < end) {
-      const length = duration[event]!;
-      const x = (start[event]! - begin) / perPixel;
-      if (length >= 2 * perPixel) {
+      if (duration[event]! >= 2 * perPixel) {
         flush();
-        const left = Math.max(x, -2);
-        const right = Math.min(x + length / perPixel, width + 2);
-        context.globalAlpha = this.faded(event) ? 0.16 : merged[event]! > 1 ? 0.55 : 1;
+        const left = Math.max(Math.round(start[event]! / perPixel) - first, -2);
+        const right = Math.min(Math.round(events.end(event) / perPixel) - first, width + 2);
+        context.globalAlpha = this.faded(event) ? FADED : merged[event]! > 1 ? PALE : 1;
         context.fillStyle = this.colors[name[event]!]!;
-        context.fillRect(left, y, Math.max(right - left - (right - left > 4 ? 1 : 0), 1), height);
+        context.fillRect(left, y, right - left - (right - left > 4 ? 1 : 0), height);
+        if (events.unfinished.has(event)) this.hatch(context, left, y, right - left, height);
         if (right - left > 30) labels.push(event);
         ++event;
         continue;
       }
-      // From here on a pixel of the fixed grid at a time.
-      const pixel = Math.floor(start[event]! / perPixel);
+      pixel = Math.max(pixel, Math.floor(start[event]! / perPixel));
+      const pixelBegin = pixel * perPixel;
       const pixelEnd = (pixel + 1) * perPixel;
-      const next = Math.max(events.firstStartingAt(pixelEnd, event, row.to), event + 1);
-      let longest = event;
-      let bright = !this.faded(event);
-      for (let i = event + 1, stop = Math.min(next, event + 12); i < stop; ++i) {
-        if (duration[i]! > duration[longest]! || (!bright && !this.faded(i))) {
-          longest = i;
-          bright = bright || !this.faded(i);
-        }
-      }
-      const share = Math.min(1, (busyBefore[next]! - busyBefore[event]!) / perPixel);
-      // Even a lonely short event can be seen; sixteen shades make long runs.
-      const alpha = (bright ? 1 : 0.16) * (0.45 + 0.55 * Math.ceil(share * 16) / 16);
+      let next = Math.max(events.firstStartingAt(pixelEnd, event, row.to), event + 1);
+      if (next - 1 > event && duration[next - 1]! >= 2 * perPixel) --next;
+      const last = next - 1;
+      const carried = events.end(last) - pixelEnd;
+      const busy = busyBefore[next]! - busyBefore[event]! - Math.max(0, pixelBegin - start[event]!) - Math.max(0, carried);
+      const longest = this.longest.find(event, next);
       const color = this.colors[name[longest]!]!;
-      const px = pixel - begin / perPixel;
-      if (color === runColor && alpha === runAlpha && Math.abs(px - (runX + runWidth)) < 0.01) {
+      const alpha = (this.faded(longest) ? FADED : 1) * shade(busy / perPixel);
+      const x = pixel - first;
+      if (runWidth > 0 && color === runColor && alpha === runAlpha && x === runX + runWidth) {
         ++runWidth;
       } else {
         flush();
-        runX = px;
+        runX = x;
         runWidth = 1;
         runColor = color;
         runAlpha = alpha;
       }
-      event = next;
+      ++pixel;
+      event = carried > 0 ? last : next;
     }
     flush();
     context.globalAlpha = 1;
     for (const label of labels) {
       if (this.faded(label)) continue;
       const left = Math.max((start[label]! - begin) / perPixel, 0);
-      const right = Math.min((start[label]! + duration[label]! - begin) / perPixel, width);
-      const whole = merged[label]! > 1 ? `${merged[label]} events` : brief(events.nameOf(label));
+      const right = Math.min((events.end(label) - begin) / perPixel, width);
+      const name = brief(events.nameOf(label));
+      const whole = merged[label]! > 1 ? `${merged[label]} events` : events.unfinished.has(label) ? `never finished: ${name}` : name;
       const text = fitText(context, whole, right - left - 10);
       if (text === '') continue;
-      context.fillStyle = merged[label]! > 1 ? currentTheme().ink : inkOn(this.colors[name[label]!]!);
+      context.fillStyle = merged[label]! > 1 ? currentTheme().ink : inkOn(this.colors[events.name[label]!]!);
       context.fillText(text, left + 5, y + height / 2 + 0.5);
     }
     if (this.selected >= row.from && this.selected < row.to) this.outline(context, this.selected, y, height);
+  }
+
+  // The left edge of the view on the grid of pixels that is fixed in time.
+  private firstPixel(): number {
+    return Math.round(this.begin / this.perPixel);
+  }
+
+  // Stripes, and no right end: what was under way when the recording ended.
+  private hatch(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number): void {
+    const {surface} = currentTheme();
+    context.save();
+    context.beginPath();
+    context.rect(x, y, width, height);
+    context.clip();
+    context.strokeStyle = surface;
+    context.globalAlpha *= 0.45;
+    context.lineWidth = 3;
+    context.beginPath();
+    for (let at = Math.max(x, 0) - height; at < Math.min(x + width, this.width); at += 10) {
+      context.moveTo(at, y + height);
+      context.lineTo(at + height, y);
+    }
+    context.stroke();
+    // A torn edge.
+    context.globalAlpha = 1;
+    context.fillStyle = surface;
+    context.beginPath();
+    context.moveTo(x + width + 1, y);
+    for (let step = 0; step <= 6; ++step) context.lineTo(x + width + (step % 2 === 0 ? 1 : -4), y + step * height / 6);
+    context.fill();
+    context.restore();
   }
 
   private faded(event: number): boolean {

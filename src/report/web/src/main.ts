@@ -12,16 +12,17 @@ import {h} from './dom';
 import {Events} from './events';
 import {FlamePage} from './flame';
 import {count, ns} from './format';
+import type {Lanes} from './lanes';
 import {overviewPage, QuestionPage, titleOf, type Frame} from './pages';
 import {TimelinePage} from './timeline';
 import {hideTip} from './tip';
 
-// What tests read: when things were ready, and how long frames took.
+// What tests read: when things were ready, how long frames took, what the timeline shows.
 interface Marks {
   painted: number;
   unpacked: number;
   frames: number[];
-  view: () => {begin: number; perPixel: number} | null;
+  lanes: () => Lanes | null;
 }
 
 class App {
@@ -35,7 +36,7 @@ class App {
   private readonly frame: Frame;
   readonly marks: Marks = {
     painted: 0, unpacked: 0, frames: [],
-    view: () => this.timeline && {begin: this.timeline.lanes.begin, perPixel: this.timeline.lanes.perPixel},
+    lanes: () => this.timeline && this.timeline.lanes,
   };
 
   constructor(private readonly report: Report) {
@@ -101,7 +102,7 @@ class App {
     link('flame', 'Flame graph');
     const sections: [string, string[]][] = [
       ['Why', ['idle', 'critical-path', 'overlap', 'queues', 'launch', 'busy']],
-      ['What', ['top', 'apis', 'copies', 'callstack', 'graphs', 'autograd']],
+      ['What', ['top', 'apis', 'copies', 'memory', 'callstack', 'graphs', 'autograd']],
       ['Ranks and steps', ['stragglers', 'variability']],
       ['Trust', ['health']],
     ];

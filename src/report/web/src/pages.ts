@@ -10,7 +10,7 @@ import {findingsBox} from './findings';
 import {h} from './dom';
 import type {Events} from './events';
 import {count, quantity, show} from './format';
-import {bars, overTime, stacks, type Stack} from './plots';
+import {bars, BYTE_STEPS, overTime, stacks, type Stack} from './plots';
 import {TableView} from './table';
 
 // What pages ask of the frame around them.
@@ -28,6 +28,7 @@ export const TITLES: Record<string, [string, string]> = {
   top: ['Kernels', 'Where the GPU spent its time.'],
   apis: ['Calls', 'Where the host spent its time: HIP and HSA calls, and the program’s own ranges.'],
   copies: ['Copies', 'What was moved, in which direction, and how fast.'],
+  memory: ['Memory', 'How much memory was held over time, what held it at the peak, and what was never freed.'],
   busy: ['Busy', 'How much of the time each GPU and each queue worked.'],
   callstack: ['Call stack totals', 'Time of calls with and without the calls inside them, on the CPU and on the GPU.'],
   graphs: ['Graphs', 'HIP graphs: launches, and the kernels in them.'],
@@ -150,54 +151,34 @@ function busiest(items: Stack[], limit: number): Stack[] {
 async function busyPlot(frame: Frame): Promise<HTMLElement | null> {
   const events = await frame.events;
   const {length, tracks} = events.header;
-  const gpus = [...new Set(tracks.filter((track) => track.kind === 'queue').map((track) => track.gpu))].sort((a, b) => a - b);
+  const gpus = [...new Set(tracks.filter((track) => track.kind === 'gpu').map((track) => track.gpu))].sort((a, b) => a - b);
   if (gpus.length === 0 || length <= 0) return null;
   const buckets = 300;
   const step = length / buckets;
   const times = Array.from({length: buckets}, (_, i) => (i + 0.5) * step);
   const series = gpus.slice(0, 6).map((gpu, g) => {
-    const rows = events.rows.filter((row) => tracks[row.track]!.kind === 'queue' && tracks[row.track]!.gpu === gpu);
+    const rows = events.rows.filter((row) => tracks[row.track]!.kind === 'gpu' && tracks[row.track]!.gpu === gpu);
     return {
       label: gpuName(gpu), color: ['#4269d0', '#3ca951', '#efb118', '#ff725c', '#a463f2', '#6cc5b0'][g]!, fill: g === 0,
-      values: times.map((_, i) => Math.min(100, 100 / step * unionBusy(events, rows, i * step, (i + 1) * step))),
+      values: times.map((_, i) => Math.min(100, 100 / step * events.busyAny(rows, i * step, (i + 1) * step))),
     };
   });
   return overTime('GPU busy over time, in percent', times, series,
       {format: (value) => show(value, 'percent').replace('.0%', '%'), max: 100, end: length, zoom: frame.goTo});
 }
 
-// Queues run at once: the time that any of the rows is busy.
-function unionBusy(events: Events, rows: Events['rows'], begin: number, end: number): number {
-  if (rows.length === 1) return events.busy(rows[0]!, begin, end);
-  const spans: [number, number][] = [];
-  for (const row of rows) {
-    const last = events.firstStartingAt(end, row.from, row.to);
-    for (let i = events.firstEndingAfter(begin, row.from, row.to); i < last; ++i) {
-      spans.push([Math.max(begin, events.start[i]!), Math.min(end, events.end(i))]);
-    }
-  }
-  spans.sort((a, b) => a[0] - b[0]);
-  let busy = 0;
-  let reached = begin;
-  for (const [from, to] of spans) {
-    if (to <= reached) continue;
-    busy += to - Math.max(from, reached);
-    reached = to;
-  }
-  return busy;
-}
-
-function depthPlot(frame: Frame): HTMLElement | null {
-  const table = tableOf(frame.report, 'queues', 'over_time');
+// A line per place, of the four highest.
+function linesOverTime(frame: Frame, title: string, table: Table | undefined, value: string, labelOf: (table: Table, row: Cell[]) => string,
+                       format: (value: number) => string, steps?: number[]): HTMLElement | null {
   if (!table) return null;
   const time = columnOf(table, 'since_start_ns', 'at_ns');
-  const depth = columnOf(table, 'max_depth', 'depth');
+  const height = columnOf(table, value);
   const series = new Map<string, Map<number, number>>();
   const all = new Set<number>();
   for (const row of table.rows) {
-    const label = placeLabel(table, row) || 'all queues';
+    const label = labelOf(table, row);
     if (!series.has(label)) series.set(label, new Map());
-    series.get(label)!.set(number(row[time]), number(row[depth]));
+    series.get(label)!.set(number(row[time]), number(row[height]));
     all.add(number(row[time]));
   }
   const times = [...all].sort((a, b) => a - b);
@@ -207,8 +188,16 @@ function depthPlot(frame: Frame): HTMLElement | null {
   const lines = [...series].sort((a, b) => highest(b[1]) - highest(a[1])).slice(0, 4).map(([label, values], i) => ({
     label, color: colors[i]!, values: times.map((at) => values.get(at) ?? 0), fill: i === 0,
   }));
-  return overTime('Queue depth over time', times, lines, {format: (value) => count(Math.round(value * 10) / 10), stepped: true, end: frame.report.facts.length, zoom: frame.goTo});
+  return overTime(title, times, lines, {format, stepped: true, end: frame.report.facts.length, zoom: frame.goTo, steps});
 }
+
+const depthPlot = (frame: Frame): HTMLElement | null =>
+    linesOverTime(frame, 'Queue depth over time', tableOf(frame.report, 'queues', 'over_time'), 'max_depth',
+        (table, row) => placeLabel(table, row) || 'all queues', (value) => count(Math.round(value * 10) / 10));
+
+const memoryPlot = (frame: Frame): HTMLElement | null =>
+    linesOverTime(frame, 'Memory held over time', tableOf(frame.report, 'memory', 'over_time'), 'held_bytes',
+        (_, row) => String(row[0]), (value) => show(value, 'bytes').replace(/\.0+(?= )/, ''), BYTE_STEPS);
 
 // What the path is made of: its kinds as one ribbon, then the kernels and calls that stand on it.
 function pathPlot(frame: Frame, rows: number): HTMLElement | null {
@@ -277,7 +266,7 @@ export function overviewPage(frame: Frame): HTMLElement {
     const calls = columnOf(kernels, 'calls');
     const sum = kernels.rows.reduce((all, row) => all + number(row[total]), 0);
     const launches = kernels.rows.reduce((all, row) => all + number(row[calls]), 0);
-    tiles.push(tile('GPU work', sum, 'ns', `${count(kernels.rows.length + kernels.left_out)} kinds of operation`));
+    tiles.push(tile('GPU work', sum, 'ns', `${count(kernels.rows.length + kernels.left_out)} ${kernels.rows.length === 1 ? 'kind' : 'kinds'} of operation`));
     tiles.push(tile('Mean operation', launches > 0 ? sum / launches : 0, 'ns', `${count(launches)} on the GPU`));
   }
   tiles.push(tile('Host calls', facts.calls, 'none', `${count(facts.processes)} ${facts.processes === 1 ? 'process' : 'processes'}`));
@@ -302,7 +291,8 @@ export function overviewPage(frame: Frame): HTMLElement {
                 card('Busy and idle', 12, shown.length > 0 ? stacks('Busy and idle', shown) : null,
                     stacked.length > shown.length ? `the ${shown.length} busiest of ${stacked.length}` : '', {text: 'Causes', page: idle.length > 0 ? 'idle' : 'busy'}),
                 card('Time by host call', 12, callBars(frame, 5), '', {text: 'All calls', page: 'apis'}),
-                card('Queue depth over time', 12, depthPlot(frame), '', {text: 'Queues', page: 'queues'})),
+                card('Queue depth over time', 12, depthPlot(frame), '', {text: 'Queues', page: 'queues'}),
+                card('Memory held over time', 12, memoryPlot(frame), '', {text: 'Memory', page: 'memory'})),
             few ? null : path,
           ].filter((part): part is HTMLElement => part !== null)));
 }
@@ -316,6 +306,7 @@ function plotFor(frame: Frame, question: string): HTMLElement | null {
     const items = busyStacks(frame);
     return items.length > 0 ? card('By queue', 12, stacks('Busy by queue', items.slice(0, 32))) : null;
   }
+  if (question === 'memory') return card('Over time', 12, memoryPlot(frame), 'drag to open a span in the timeline');
   if (question === 'queues') return card('Over time', 12, depthPlot(frame), 'drag to open a span in the timeline');
   if (question === 'critical-path') return card('What the path is made of', 12, pathPlot(frame, 8));
   return null;
@@ -339,7 +330,7 @@ export class QuestionPage {
         continue;
       }
       const name = columnOf(table, 'kernel', 'call', 'range', 'name', 'operator');
-      const start = columnOf(table, 'at_ns', 'since_start_ns');  // since the trace's begin
+      const start = columnOf(table, 'at_ns', 'since_start_ns', 'peak_at_ns', 'first_at_ns', 'oldest_at_ns');  // since the trace's begin
       const length = columnOf(table, 'idle_ns', 'piece_ns', 'length_ns', 'gap_ns');
       const view = new TableView(table, {
         swatches: columnOf(table, 'kernel') === 0,

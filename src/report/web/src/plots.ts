@@ -76,6 +76,9 @@ export function stacks(label: string, items: Stack[], withLegend = true): HTMLEl
 // 1, 2 and 5 times the powers of ten: axes of time count in them.
 const STEPS = Array.from({length: 16}, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 
+// Axes of bytes count in powers of two.
+export const BYTE_STEPS = Array.from({length: 50}, (_, power) => 2 ** power);
+
 export interface Series {
   label: string;
   color: string;
@@ -86,6 +89,7 @@ export interface Series {
 // Values over time. Dragging chooses a span, which `zoom` is told.
 export function overTime(label: string, times: number[], series: Series[], options: {
   format: (value: number) => string; max?: number; end?: number; stepped?: boolean; height?: number; zoom?: (begin: number, end: number) => void;
+  steps?: number[];  // between the lines of the y axis
 }): HTMLElement {
   const readout = h('div', {class: 'readout'});
   const element = h('div', {class: 'plot', role: 'img', 'aria-label': label}, readout);
@@ -106,7 +110,8 @@ export function overTime(label: string, times: number[], series: Series[], optio
           values: (_, splits) => splits.map((value) => axisTime(value, (splits[1] ?? 1) - (splits[0] ?? 0) || 1)),
         },
         {
-          stroke: theme.muted, font: '11px "Report Sans"', grid: {stroke: theme.grid, width: 1}, ticks: {show: false}, size: 52, space: 34,
+          stroke: theme.muted, font: '11px "Report Sans"', grid: {stroke: theme.grid, width: 1}, ticks: {show: false}, size: 62, space: 34,
+          ...(options.steps && {incrs: options.steps}),
           values: (_, splits) => splits.map(options.format),
         },
       ],

@@ -22,6 +22,7 @@ export class TimelinePage {
   private readonly search: HTMLInputElement;
   private readonly found: HTMLElement;
   private shares: Float64Array = new Float64Array(0);
+  private wanted: Uint8Array | null = null;  // by name: 1 is searched for
 
   constructor(private readonly report: Report, private readonly events: Events,
               private readonly openRow: (name: string, onGpu: boolean) => void) {
@@ -54,7 +55,7 @@ export class TimelinePage {
     const note = header.quantum > 0 ? h('div', {class: 'thin', role: 'note', text:
         `Thinned: ${count(header.all_events)} events do not fit. Short neighbours are merged into pale blocks of up to ${ns(header.quantum)} ` +
         'that say how many they hold. Tables and flame graph count every event.'}) : null;
-    const strip = h('div', {class: 'overview-strip'}, h('div', {class: 'label', text: 'GPU queues busy, whole trace'}), this.strip);
+    const strip = h('div', {class: 'overview-strip'}, h('div', {class: 'label', text: 'GPU busy, whole trace'}), this.strip);
     this.element = h('div', {class: 'stage'}, h('div', {}, tools, note), strip, this.lanes.element, h('div', {}, this.details, this.said));
     this.listenStrip();
     this.describe(-1);
@@ -77,13 +78,14 @@ export class TimelinePage {
     const context = fitCanvas(this.strip, width, STRIP);
     const theme = currentTheme();
     const {length, tracks} = this.events.header;
-    const rows = this.events.rows.filter((row) => tracks[row.track]!.kind === 'queue' && row.depth === 0);
+    const gpus = [...new Set(tracks.filter((track) => track.kind === 'gpu').map((track) => track.gpu))]
+        .map((gpu) => this.events.rows.filter((row) => tracks[row.track]!.kind === 'gpu' && tracks[row.track]!.gpu === gpu));
     if (this.shares.length !== width) {
       this.shares = new Float64Array(width);
       for (let x = 0; x < width; ++x) {
         let busy = 0;
-        for (const row of rows) busy += this.events.busy(row, x * length / width, (x + 1) * length / width);
-        this.shares[x] = rows.length === 0 ? 0 : busy / (length / width) / rows.length;
+        for (const rows of gpus) busy += this.events.busyAny(rows, x * length / width, (x + 1) * length / width);
+        this.shares[x] = gpus.length === 0 ? 0 : busy / (length / width) / gpus.length;
       }
     }
     context.clearRect(0, 0, width, STRIP);
@@ -132,9 +134,9 @@ export class TimelinePage {
   private find(exact?: string): void {
     const word = this.search.value.trim().toLowerCase();
     if (word === '') {
-      this.lanes.wanted = null;
+      this.wanted = null;
+      this.lanes.highlight(null);
       this.found.textContent = '';
-      this.lanes.later();
       return;
     }
     const wanted = new Uint8Array(this.events.header.names.length);
@@ -143,14 +145,14 @@ export class TimelinePage {
     });
     let events = 0;
     for (let i = 0; i < this.events.count; ++i) events += wanted[this.events.name[i]!]! * this.events.merged[i]!;
-    this.lanes.wanted = wanted;
+    this.wanted = wanted;
+    this.lanes.highlight(wanted);
     this.found.textContent = events === 0 ? 'no event' : `${count(events)} events`;
-    this.lanes.later();
   }
 
   private next(forward: boolean): void {
-    if (this.lanes.wanted === null) return;
-    const event = this.events.nextNamed(this.lanes.wanted, this.lanes.selected, forward);
+    if (this.wanted === null) return;
+    const event = this.events.nextNamed(this.wanted, this.lanes.selected, forward);
     if (event < 0) return;
     this.lanes.select(event);
     this.lanes.reveal(event);
@@ -169,6 +171,7 @@ export class TimelinePage {
   private hover(event: number, x: number, y: number): void {
     if (event < 0) return hideTip();
     const lines = [`${ns(this.events.duration[event]!)}, ${this.events.trackOf(event).title}`];
+    if (this.events.unfinished.has(event)) lines.push('never finished: under way when the recording ended');
     if (this.events.merged[event]! > 1) lines.unshift(`${count(this.events.merged[event]!)} events, the longest:`);
     const operations = this.events.link[event]! < 0 ? this.events.operationsOf(event).length : 0;
     if (operations > 0) lines.push(`launched ${count(operations)} ${operations === 1 ? 'operation' : 'operations'}`);
@@ -200,9 +203,10 @@ export class TimelinePage {
     const name = events.nameOf(event);
     const call = events.link[event]!;
     const list = h('dl', {}, this.item('Duration', ns(events.duration[event]!)), this.item('Start', exact(events.start[event]!)),
-        this.item('End', exact(events.end(event))), this.item(track.kind === 'queue' ? 'Queue' : 'Thread', `${track.title} (${track.group})`));
+        this.item('End', exact(events.end(event))), this.item(track.kind === 'gpu' ? 'On' : 'Thread', `${track.title} (${track.group}${track.note === '' ? '' : `, ${track.note}`})`));
+    if (events.unfinished.has(event)) list.appendChild(this.item('Never finished', 'under way when the recording ended'));
     if (events.merged[event]! > 1) list.appendChild(this.item('Stands for', `${count(events.merged[event]!)} events`));
-    else list.appendChild(this.item(track.kind === 'queue' ? 'rocpd_op id' : 'rocpd_api id', String(events.id[event]!)));
+    else list.appendChild(this.item(track.kind === 'gpu' ? 'rocpd_op id' : 'rocpd_api id', String(events.id[event]!)));
     const links = h('div', {class: 'links'});
     if (call >= 0) {
       list.appendChild(this.item('From call to start', ns(events.start[event]! - events.start[call]!)));
@@ -214,7 +218,7 @@ export class TimelinePage {
       for (const op of operations.slice(0, 6)) links.appendChild(this.jump(`→ ${middle(brief(events.nameOf(op)), 44)}`, op));
       if (operations.length > 6) links.appendChild(h('span', {class: 'hint', text: `and ${count(operations.length - 6)} more`}));
     }
-    links.appendChild(button('Show in its table', () => this.openRow(name, track.kind === 'queue'), {class: 'chip'}));
+    links.appendChild(button('Show in its table', () => this.openRow(name, track.kind === 'gpu'), {class: 'chip'}));
     links.appendChild(button('Highlight all of this name', () => {
       this.search.value = name;
       this.find(name);
@@ -227,7 +231,7 @@ export class TimelinePage {
     const {events} = this;
     const totals = new Map<number, {time: number; events: number}>();
     for (const row of events.rows) {
-      if (events.header.tracks[row.track]!.kind !== 'queue') continue;
+      if (events.header.tracks[row.track]!.kind !== 'gpu') continue;
       const last = events.firstStartingAt(end, row.from, row.to);
       for (let i = events.firstEndingAfter(begin, row.from, row.to); i < last; ++i) {
         const time = Math.min(end, events.end(i)) - Math.max(begin, events.start[i]!);
