@@ -13,6 +13,7 @@
 #include "analysis/graphs.h"
 #include "analysis/health.h"
 #include "analysis/idle.h"
+#include "analysis/memory.h"
 #include "analysis/overlap.h"
 #include "analysis/questions/diff.h"
 #include "analysis/stragglers.h"
@@ -39,6 +40,7 @@ constexpr Question kQuestions[] = {
     {"top", "kernels by time: by name, and by name and shape", Sql<"top">},
     {"apis", "HIP and HSA calls by time", AskApis},
     {"copies", "copies by direction, with bandwidth", Sql<"copies">},
+    {"memory", "how much memory was held over time, at the peak, and never freed", AskMemory},
     {"busy", "how much of the time each GPU and queue worked", Sql<"busy">},
     {"queues", "how many operations wait in each queue, over time", Sql<"queues">},
     {"launch", "what a launch costs: its call, the wait in the queue, the kernel", Sql<"launch">},

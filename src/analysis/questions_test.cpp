@@ -830,5 +830,58 @@ TEST(StatisticsTest, HolmIsNeverBelowItsOwn) {
   EXPECT_NEAR(adjusted[1], 0.06, 1e-12);
 }
 
+// Two devices; a buffer that is freed, one that stays, a leak of four, and the runtime's own.
+TEST(QuestionsTest, MemoryTellsThePeakAndWhatGrows) {
+  TestTrace trace;
+  for (int64_t i = 0; i < 8; ++i) {
+    trace.Call({.start = i * 100, .end = i * 100 + 20, .name = "hipMalloc"});
+    trace.Call({.tid = 2, .start = i * 100, .end = i * 100 + 50, .name = "hipStreamSynchronize"});
+  }
+  trace.Call({.start = 790, .end = 800, .name = "hipFree"});
+  store::TraceDatabase database = trace.Open();
+  const auto added = database.connection().Run(R"(
+      INSERT INTO rochound_agent(session, agent, type, "gpuId") VALUES (0, 0, 'cpu', -1), (0, 1, 'gpu', 0);
+      INSERT INTO rochound_allocation(id, pid, agent, size, start, "end") VALUES
+        (1, 1, 1, 1000, 10, 310),  -- freed
+        (2, 1, 1, 500, 110, NULL), -- stays
+        (3, 1, 1, 10, 310, NULL), (4, 1, 1, 10, 510, NULL), (5, 1, 1, 10, 710, NULL),
+        (6, 1, 0, 64, 60, NULL),    -- no call of the process is under way
+        (7, 1, 65535, 1, 130, 140)  -- thread 2 waits meanwhile)");
+  ASSERT_TRUE(added.ok()) << added.error().message;
+  const Answer answer = Asked(database, "memory");
+  EXPECT_EQ(
+      Rows(answer, "devices"),
+      (Lines{"device peak_bytes peak_at_ns end_bytes allocations freed", "GPU 0 1500 110 530 5 1",
+             "host 64 60 64 1 0", "device not recorded 1 130 0 1 1"}));
+  EXPECT_EQ(Rows(answer, "peak"),
+            (Lines{"device call allocations held_bytes share_percent largest_bytes oldest_at_ns",
+                   "GPU 0 hipMalloc 2 1500 100 1000 10",
+                   "host (outside of recorded calls) 1 64 100 64 60",
+                   "device not recorded hipStreamSynchronize 1 1 100 1 130"}));
+  EXPECT_EQ(
+      Rows(answer, "never_freed"),
+      (Lines{"device call keeps_growing allocations held_bytes growth_bytes_per_s first_at_ns "
+             "last_at_ns",
+             "GPU 0 hipMalloc yes 4 530 8.83333e+08 110 710",
+             "host (outside of recorded calls) no 1 64 - 60 60"}));
+  EXPECT_EQ(answer.notes.at(0),
+            "Peak: 1.5 KiB on GPU 0, 64 B on host, 1 B on device not recorded. Keeps growing: "
+            "hipMalloc on GPU 0 (530 B in 4 allocations).");
+  // 200 pieces of 4 ns for each device.
+  const Lines over_time = Rows(answer, "over_time");
+  ASSERT_EQ(over_time.size(), 601U);
+  EXPECT_EQ(over_time[1 + 2], "GPU 0 8 1000");
+  EXPECT_EQ(over_time[1 + 52], "GPU 0 208 1500");
+  EXPECT_EQ(over_time[1 + 80], "GPU 0 320 510");
+}
+
+TEST(QuestionsTest, MemoryOfATraceWithoutAllocations) {
+  TestTrace trace;
+  trace.Call({.start = 0, .end = 10});
+  const Answer answer = Asked(trace, "memory");
+  EXPECT_EQ(answer.notes, Lines{"No allocations are in this trace."});
+  EXPECT_EQ(Rows(answer, "over_time").size(), 1U);
+}
+
 }  // namespace
 }  // namespace rochound::analysis

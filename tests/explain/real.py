@@ -22,7 +22,7 @@ import process  # noqa: E402
 from exact import NOT_COUNTED  # noqa: E402
 from trace import parse_counts, plain_name  # noqa: E402
 
-QUESTIONS = ["health", "top", "apis", "copies", "busy", "queues", "launch", "stragglers", "variability", "callstack",
+QUESTIONS = ["health", "top", "apis", "copies", "memory", "busy", "queues", "launch", "stragglers", "variability", "callstack",
              "idle", "overlap", "critical-path", "graphs", "autograd"]
 
 
