@@ -195,7 +195,7 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
   for (const auto& [name, total] : MostTime(summary.calls_by_name, 3))
     calls += fmt::format("; {} {} x {}", TimeText(total.ns), total.count, name);
   lines.push_back(calls);
-  lines.push_back(fmt::format("{} and {} of the runtime's own, {} ({}), {}",
+  lines.push_back(fmt::format("{} and {} of the runtime itself, {} ({}), {}",
                               Count(summary.kernels, "kernel", "kernels"), summary.runtime_kernels,
                               Count(summary.copies, "copy", "copies"), Size(summary.copied_bytes),
                               Count(summary.ranges, "range", "ranges")));
