@@ -16,6 +16,7 @@
 #include "agent/allocations.h"
 #include "agent/capture.h"
 #include "agent/code_objects.h"
+#include "agent/fault_memory.h"
 #include "agent/own_memory.h"
 #include "agent/queue.h"
 #include "agent/runtime.h"
@@ -31,6 +32,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constinit std::atomic<bool> written{false};
+constinit std::atomic<bool> hang_written{false};
 
 std::string Address(uint64_t address) { return "0x" + base::Hex64(address); }
 
@@ -91,23 +93,37 @@ Json DescribeMemory() {
 // The code objects of kernels under way, each written to a file once.
 class CodeFiles {
  public:
+  explicit CodeFiles(std::string prefix) : prefix_(std::move(prefix)) {}
+
   // Its file's name; empty: it could not be found.
   std::string NameOf(uint64_t kernel_object, uint64_t* delta) {
     LoadedCode code;
     if (!FindLoadedCode(kernel_object, &code)) return {};
     *delta = code.delta;
+    if (!names_.contains(code.base)) loaded_.push_back(code);
     const auto known = names_.find(code.base);
     if (known != names_.end()) return known->second;
     if (code.object == nullptr) return {};
     const std::vector<std::byte>& bytes = *code.object;
-    const std::string name = "fault-code-" + std::to_string(names_.size()) + ".elf";
+    const std::string name = prefix_ + "-code-" + std::to_string(names_.size()) + ".elf";
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (!Log()->WriteText(name.c_str(), text)) return {};
     return names_[code.base] = name;
   }
 
+  const std::vector<LoadedCode>& loaded() const { return loaded_; }
+
  private:
+  std::string prefix_;
   std::map<uint64_t, std::string> names_;
+  std::vector<LoadedCode> loaded_;
+};
+
+// What is gathered about kernels in flight.
+struct Gathered {
+  explicit Gathered(const char* prefix) : files(prefix) {}
+  CodeFiles files;
+  std::vector<std::vector<std::byte>> arguments;
 };
 
 // A kernel by its object, asked of the runtime: names are not kept for this.
@@ -147,12 +163,14 @@ Symbol FindKernel(uint64_t object, uint16_t agent) {
   return symbol;
 }
 
-Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, CodeFiles* files) {
+Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, Gathered* gathered) {
   const hsa_kernel_dispatch_packet_t packet = *queue.Packet(at);
   const Symbol symbol = FindKernel(packet.kernel_object, queue.agent);
   const auto kernarg = reinterpret_cast<uint64_t>(packet.kernarg_address);
   uint64_t delta = 0;
-  const std::string file = files->NameOf(packet.kernel_object, &delta);
+  const std::string file = gathered->files.NameOf(packet.kernel_object, &delta);
+  const std::vector<std::byte> arguments = ReadBytes(kernarg, symbol.kernarg_bytes);
+  gathered->arguments.push_back(arguments);
   return {
       {"packet", at},
       {"fetched", at < read},
@@ -165,11 +183,11 @@ Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, CodeFiles*
       {"group_bytes", packet.group_segment_size},
       {"private_bytes", packet.private_segment_size},
       {"kernarg", Address(kernarg)},
-      {"kernarg_bytes", HexBytes(ReadBytes(kernarg, symbol.kernarg_bytes))}};
+      {"kernarg_bytes", HexBytes(arguments)}};
 }
 
 // Dispatches that have not been seen to finish.
-Json DescribeQueue(Queue& queue, bool failed, CodeFiles* files) {
+Json DescribeQueue(Queue& queue, bool failed, Gathered* gathered) {
   constexpr size_t kMost = 16;
   const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
   const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
@@ -183,11 +201,22 @@ Json DescribeQueue(Queue& queue, bool failed, CodeFiles* files) {
         write - packet > queue.queue->size)
       continue;
     if (dispatches.size() == kMost) break;
-    dispatches.push_back(DescribeDispatch(queue, packet, read, files));
+    dispatches.push_back(DescribeDispatch(queue, packet, read, gathered));
   }
   return {{"index", queue.index},   {"agent", queue.agent}, {"failed", failed},
           {"read", read},           {"write", write},       {"packets", queue.queue->size},
           {"under_way", dispatches}};
+}
+
+// What the driver says the GPU is, whatever HSA_OVERRIDE_GFX_VERSION makes of it; 0: not known.
+uint64_t TargetVersion(uint32_t node) {
+  const auto text = rochound::base::ReadFile("/sys/class/kfd/kfd/topology/nodes/" +
+                                             std::to_string(node) + "/properties");
+  if (!text.ok()) return 0;
+  constexpr std::string_view kName = "gfx_target_version ";
+  const size_t at = text.value().find(kName);
+  if (at == std::string::npos) return 0;
+  return strtoull(text.value().c_str() + at + kName.size(), nullptr, 10);
 }
 
 Json DescribeAgents() {
@@ -198,6 +227,7 @@ Json DescribeAgents() {
                       {"product", facts.product},
                       {"isa", facts.isa},
                       {"node", facts.node},
+                      {"gfx_target_version", TargetVersion(facts.node)},
                       {"gpu", IsGpu(index)}});
   }
   return agents;
@@ -215,57 +245,107 @@ Json DescribeEnvironment() {
   return variables;
 }
 
-void Write(Json record, const hsa_queue_t* failed) {
+// The memory that the kernels in flight lead to, into a file of its own.
+Json SaveMemory(const Gathered& gathered, int agent) {
+  FaultMemory memory(AgentHandle(static_cast<uint16_t>(agent)));
+  for (const std::vector<std::byte>& one : gathered.arguments) memory.AddArguments(one);
+  for (const LoadedCode& code : gathered.files.loaded()) memory.AddVariables(code);
+  memory.Follow();
+  Json pieces = Json::array();
+  std::string all;
+  for (const auto& [address, bytes] : memory.pieces()) {
+    pieces.push_back({{"address", Address(address)}, {"size", bytes.size()}});
+    all += bytes;
+  }
+  Log()->WriteText("fault-memory", all);
+  return pieces;
+}
+
+// `kind`: "fault" or "hang", which the files' names begin with.
+void Write(Json record, const hsa_queue_t* failed, const char* kind) {
   record["pid"] = getpid();
   record["when_ns"] = rochound::base::ClockNs(CLOCK_REALTIME);
   record["command"] = CommandLine();
   record["environment"] = DescribeEnvironment();
   record["agents"] = DescribeAgents();
-  CodeFiles files;
+  Gathered gathered(kind);
   Json queues = Json::array();
+  int agent = record.value("agent", -1);
   ForEachQueue([&](Queue& queue) {
-    if (queue.doorbell != 0) queues.push_back(DescribeQueue(queue, queue.queue == failed, &files));
+    if (queue.doorbell == 0) return;
+    queues.push_back(DescribeQueue(queue, queue.queue == failed, &gathered));
+    if (queue.queue == failed) agent = queue.agent;
   });
   record["queues"] = std::move(queues);
   record["memory"] = DescribeMemory();
+  const std::string prefix = kind;
   if (const auto maps = rochound::base::ReadFile("/proc/self/maps"); maps.ok())
-    Log()->WriteText("fault-maps", maps.value());
-  // Behind what it names: whoever finds it finds the rest.
-  Log()->WriteText("fault.json", record.dump(1, ' ', false, Json::error_handler_t::replace));
+    Log()->WriteText((prefix + "-maps").c_str(), maps.value());
+  const auto write = [&] {
+    Log()->WriteText((prefix + ".json").c_str(),
+                     record.dump(1, ' ', false, Json::error_handler_t::replace));
+  };
+  // After what it names: whoever finds it finds the rest. Memory comes last, since the GPU has to
+  // copy it, and may not do so any more.
+  write();
+  if (prefix != "fault" || record.value("kind", "") != "memory" || agent < 0) return;
+  record["saved_memory"] = SaveMemory(gathered, agent);
+  write();
 }
 
-// The launch itself, if that was asked for: the oldest one under way on the queue that failed, or
-// else on any. It may take a while, and comes when everything else is safe.
-void CaptureSuspect(const hsa_queue_t* failed, int agent) {
+// The launches themselves, if that was asked for: those that the GPU may have started, on the queue
+// that failed or else on all of that GPU. It may take a while, and comes when everything else is
+// safe. Each is named by its place, as in the record.
+void CaptureSuspects(const hsa_queue_t* failed, int agent) {
+  constexpr int kMost = 8;
   const char* const wanted = getenv("ROCHOUND_FAULT_BUNDLE");
   if (wanted == nullptr || *wanted == '\0') return;
-  bool done = false;
+  int captured = 0;
   ForEachQueue([&](Queue& queue) {
-    if (done || queue.doorbell == 0 || (failed != nullptr && queue.queue != failed) ||
+    if (queue.doorbell == 0 || (failed != nullptr && queue.queue != failed) ||
         (agent >= 0 && queue.agent != agent))
       return;
-    for (uint64_t at = queue.pending_head; at != queue.pending_tail && !done; ++at) {
+    const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
+    bool oldest = true;
+    for (uint64_t at = queue.pending_head; at != queue.pending_tail && captured < kMost; ++at) {
       const Pending& one = queue.pending[at & queue.pending_mask];
       if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting) continue;
-      const hsa_kernel_dispatch_packet_t packet = *queue.Packet(PacketIndex(one));
+      const uint64_t place = PacketIndex(one);
+      if (!oldest && place >= read) break;
+      oldest = false;
+      ++captured;
+      const hsa_kernel_dispatch_packet_t packet = *queue.Packet(place);
       const Symbol symbol = FindKernel(packet.kernel_object, queue.agent);
+      const std::string folder = std::string(wanted) + "-" + std::to_string(queue.index) + "-" +
+                                 std::to_string(place);
       const std::string problem =
-          CaptureFailedLaunch(queue, packet, symbol.name, symbol.kernarg_bytes, wanted);
+          CaptureFailedLaunch(queue, packet, symbol.name, symbol.kernarg_bytes, folder);
       if (!problem.empty()) Log()->WriteText("fault-bundle-problem", problem);
-      done = true;
     }
   });
 }
 
-// The first is what matters: what comes after is often its consequence. A hang that was noted may
-// still turn out to be something else.
+// The first is what matters: what comes after is often its consequence.
 void Note(Json record, const hsa_queue_t* failed) {
   if (Log() == nullptr || written.exchange(true)) return;
   const int agent = record.value("agent", -1);
   Guarded("no memory to describe a fault", [&] {
-    Write(std::move(record), failed);
-    CaptureSuspect(failed, agent);
+    Write(std::move(record), failed, "fault");
+    CaptureSuspects(failed, agent);
   });
+}
+
+// Nothing has finished for a while: that is no failure yet, and a fault may still come.
+void NoteHang(uint64_t seconds) {
+  if (Log() == nullptr || written || hang_written.exchange(true)) return;
+  Guarded("no memory to describe a hang", [&] {
+    Write({{"version", 1}, {"kind", "hang"}, {"seconds", seconds}}, nullptr, "hang");
+  });
+}
+
+// It was only slow.
+void ForgetHang() {
+  if (Log() != nullptr && hang_written.exchange(false)) Log()->WriteText("hang.json", "");
 }
 
 hsa_status_t OnSystemEvent(const hsa_amd_event_t* event, void*) {
@@ -322,6 +402,7 @@ void WatchProgress(uint64_t now_ns, size_t under_way) {
   static uint64_t since_ns = 0;
   if (under_way == 0) {
     since_ns = 0;
+    ForgetHang();
     return;
   }
   uint64_t heads = 0;
@@ -329,12 +410,12 @@ void WatchProgress(uint64_t now_ns, size_t under_way) {
   if (heads != finished || since_ns == 0) {
     finished = heads;
     since_ns = now_ns;
+    ForgetHang();
     return;
   }
   const uint64_t patience = settings().hang_ns;
   if (patience == 0 || now_ns - since_ns < patience) return;
-  Note({{"version", 1}, {"kind", "hang"}, {"seconds", (now_ns - since_ns) / 1'000'000'000}},
-       nullptr);
+  NoteHang((now_ns - since_ns) / 1'000'000'000);
 }
 
 }  // namespace rochound::agent

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// What was going on when a GPU failed: a memory fault, a queue's error, or no progress for a while.
-// Written as the file "fault.json" into the process's log, with the code objects of the kernels
-// that were under way beside it, for `rochound doctor --fault`. Memory faults and queue errors are
-// told to us on a thread of the runtime's, before it goes on as it would without us: its message,
-// its abort, the program's own handlers. The drain thread looks for hangs. Once per process.
+// What was going on when a GPU failed: a memory fault or a queue's error. Written as the file
+// "fault.json" into the process's log, with the code objects of the kernels in flight and the
+// memory that they lead to beside it, for `rochound doctor --fault`. We are told on a thread of the
+// runtime's, before it goes on as it would without us: its message, its abort, the program's own
+// handlers. Once per process. The drain thread looks for kernels that do not end: "hang.json", which
+// is emptied when they do.
 #pragma once
 
 #include <hsa/hsa.h>

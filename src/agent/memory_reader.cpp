@@ -48,7 +48,8 @@ bool FindHostPool(hsa_agent_t* cpu, hsa_amd_memory_pool_t* pool) {
 
 }  // namespace
 
-MemoryReader::MemoryReader(hsa_agent_t gpu) : gpu_(gpu) {
+MemoryReader::MemoryReader(hsa_agent_t gpu, uint64_t patience_ns)
+    : gpu_(gpu), patience_ns_(patience_ns) {
   hsa_amd_memory_pool_t pool{};
   if (!FindHostPool(&cpu_, &pool)) return;
   for (int i = 0; i < 2; ++i) {
@@ -104,14 +105,12 @@ bool MemoryReader::Start(int piece, uint64_t address, size_t size, const Place& 
 }
 
 bool MemoryReader::Await(int piece) {
-  // A copy that faults never ends.
-  constexpr uint64_t kPatienceNs = 30'000'000'000;
   const uint64_t start = base::ClockNs(CLOCK_MONOTONIC);
   for (;;) {
     const hsa_signal_value_t value = Real().core.hsa_signal_wait_scacquire_fn(
         signals_[piece], HSA_SIGNAL_CONDITION_LT, 1, 1'000'000, HSA_WAIT_STATE_BLOCKED);
     if (value < 1) return value == 0;  // negative: the runtime's sign of a failed copy
-    stuck_ = base::ClockNs(CLOCK_MONOTONIC) - start > kPatienceNs;
+    stuck_ = base::ClockNs(CLOCK_MONOTONIC) - start > patience_ns_;
     if (stuck_) return false;
   }
 }

@@ -18,12 +18,16 @@ class MemoryReader {
  public:
   static constexpr size_t kPiece = 4 << 20;
 
+  // A copy that faults never ends; after so long it is given up.
+  static constexpr uint64_t kPatienceNs = 30'000'000'000;
+
   // `gpu` sees the memory. Ready() is false if there is no room for pieces.
-  explicit MemoryReader(hsa_agent_t gpu);
+  explicit MemoryReader(hsa_agent_t gpu, uint64_t patience_ns = kPatienceNs);
   ~MemoryReader();
   MemoryReader(const MemoryReader&) = delete;
   MemoryReader& operator=(const MemoryReader&) = delete;
   bool Ready() const { return pieces_[1] != nullptr; }
+  bool stuck() const { return stuck_; }  // a copy was given up
 
   // What is known about an address.
   struct Place {
@@ -47,6 +51,7 @@ class MemoryReader {
   hsa_agent_t cpu_{};
   std::byte* pieces_[2] = {};
   hsa_signal_t signals_[2] = {};
+  uint64_t patience_ns_;
   bool stuck_ = false;
 };
 

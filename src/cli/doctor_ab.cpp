@@ -123,8 +123,12 @@ up; nothing is changed but that process's environment. A matrix is a text file:
   no-sdma: HSA_ENABLE_SDMA=0
   quiet: HSA_USE_SVM=0 -HSA_XNACK
 
+A setting that seems to make a difference is tried again, in turn with the program
+as it is, until the difference is more than chance. A program that fails by chance
+gets no advice.
+
 Exit codes: 0 the program works as it is, 1 only with some setting, 2 wrong usage,
-3 with none, 125 it could not be tried, 126 or 127 it cannot be started.
+3 with none or by chance, 125 it could not be tried, 126 or 127 it cannot be started.
 )";
 
 const char* DoctorAb::examples() const { return kAbExamples; }
@@ -140,11 +144,35 @@ DoctorAb::DoctorAb(CLI::App& doctor)
   subcommand_->add_option("--repeat", repeat_, "Runs per setting, for what fails now and then")
       ->type_name("N")
       ->check(CLI::Range(1u, 1000u));
+  subcommand_
+      ->add_option("--confirm", confirm_,
+                   "Further runs of a setting that seems to make a difference (default: at most 8)")
+      ->type_name("N")
+      ->check(CLI::Range(0u, 1000u));
   subcommand_->add_option("--keep", keep_, "Keep what each run wrote, in this folder")
       ->type_name("FOLDER");
   subcommand_->add_flag("--list", list_, "Show the settings and run nothing");
   subcommand_->add_flag("--json", json_, "The table as JSON");
   subcommand_->add_option("stray", stray_)->group("");  // only to say what is wrong with it
+}
+
+bool DoctorAb::Confirm(std::vector<doctor::Row>* rows,
+                       const std::function<bool(doctor::Row*)>& attempt) const {
+  for (unsigned round = 0; round < confirm_; ++round) {
+    const bool works = rows->front().works();
+    std::vector<size_t> open;
+    for (size_t i = 1; i < rows->size(); ++i) {
+      const doctor::Row& row = (*rows)[i];
+      // A setting that may help, or that may harm, and has not been proved to.
+      const bool seems = works ? !row.works() : row.works();
+      if (seems && !Helps(*rows, i) && !Harms(*rows, i)) open.push_back(i);
+    }
+    if (open.empty()) return true;
+    if (!attempt(&rows->front())) return false;
+    for (const size_t i : open)
+      if (!attempt(&(*rows)[i])) return false;
+  }
+  return true;
 }
 
 int DoctorAb::Run(const std::vector<std::string>& program) {
@@ -165,30 +193,40 @@ int DoctorAb::Run(const std::vector<std::string>& program) {
   const std::set<std::string> unread = Unread(settings.value(), machine);
   std::vector<doctor::Row> rows;
   ProgressBar bar("");
+  double done = 0;
+  int problem = kExitSuccess;
   const auto limit = std::chrono::milliseconds(static_cast<int64_t>(limit_ * 1000));
+  const auto attempt = [&](doctor::Row* row) {
+    doctor::Environment environment = machine.environment;
+    row->setting.ApplyTo(&environment);
+    auto run = RunLimited(program, Lines(environment), limit,
+                          [&](double /*seconds*/) { bar.Show(done); });
+    if (!run.ok()) {
+      base::LogError(run.error().message);
+      problem = access(program[0].c_str(), F_OK) == 0 ? kExitCannotRun : kExitNotFound;
+      return false;
+    }
+    row->attempts.push_back(ToAttempt(std::move(run).value()));
+    return true;
+  };
   for (const Setting& setting : settings.value()) {
     doctor::Row row{setting, {}, {}};
     for (const auto& [name, value] : setting.variables)
       if (unread.contains(name)) row.unread.push_back(name);
     bar.set_what(
         fmt::format("{} ({} of {})", setting.name, rows.size() + 1, settings.value().size()));
-    doctor::Environment environment = machine.environment;
-    setting.ApplyTo(&environment);
     for (unsigned i = 0; i < repeat_; ++i) {
-      const double done = static_cast<double>(rows.size() * repeat_ + i) /
-                          static_cast<double>(settings.value().size() * repeat_);
-      auto run = RunLimited(program, Lines(environment), limit,
-                            [&](double /*seconds*/) { bar.Show(done); });
-      if (!run.ok()) {
-        base::LogError(run.error().message);
-        return access(program[0].c_str(), F_OK) == 0 ? kExitCannotRun : kExitNotFound;
-      }
-      row.attempts.push_back(ToAttempt(std::move(run).value()));
-    }
-    if (!keep_.empty()) {
-      if (const auto kept = Keep(keep_, row); !kept.ok()) base::LogWarning(kept.error().message);
+      done = static_cast<double>(rows.size() * repeat_ + i) /
+             static_cast<double>(settings.value().size() * repeat_);
+      if (!attempt(&row)) return problem;
     }
     rows.push_back(std::move(row));
+  }
+  bar.set_what("again, to tell a difference from chance");
+  if (!Confirm(&rows, attempt)) return problem;
+  for (const doctor::Row& row : rows) {
+    if (keep_.empty()) break;
+    if (const auto kept = Keep(keep_, row); !kept.ok()) base::LogWarning(kept.error().message);
   }
   const doctor::Conclusion conclusion = Conclude(rows);
   doctor::BootAdvice boot;

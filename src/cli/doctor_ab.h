@@ -6,8 +6,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "doctor/outcome.h"
 
 namespace rochound::cli {
 
@@ -20,11 +23,17 @@ class DoctorAb {
   int Run(const std::vector<std::string>& program);
 
  private:
+  // Runs what seems to matter again, until it does or does not. `attempt` runs one row once; false:
+  // the program cannot be started.
+  bool Confirm(std::vector<doctor::Row>* rows,
+               const std::function<bool(doctor::Row*)>& attempt) const;
+
   CLI::App* subcommand_;
   std::string matrix_;
   std::string keep_;
   double limit_ = 300;
   unsigned repeat_ = 1;
+  unsigned confirm_ = 8;
   bool json_ = false;
   bool list_ = false;
   std::vector<std::string> stray_;

@@ -96,6 +96,7 @@ Examples:
   rochound doctor ab -- ./train             which setting makes it work?
   rochound doctor --root ./copy             a copy of another machine's /sys, /proc, ...
   rochound doctor --fault trace.rpd.fault   why a GPU failed in a run that was recorded
+  rochound doctor decide -- ./train         which of several kernels it was
   rochound run -- ./app && rochound doctor --ran trace.rpd
                                             did it run on the GPU, or fall back to CPU?
 
@@ -106,21 +107,24 @@ Verdicts: agree; explained, where the sources differ and that is right; wrong;
 unknown. A program behind -- is looked at, not run: its libraries, and the GPUs
 that its kernels were compiled for. docs/guides/doctor.md says more.
 
-Exit codes: 0 nothing wrong (notes at most), 1 warnings, 2 wrong usage, 3 errors.
+Exit codes: 0 nothing wrong (notes at most), 1 warnings, 2 wrong usage, 3 errors, or
+a GPU failed (--fault).
 )";
 
 const char* DoctorCommand::examples() const {
   if (ab_.Chosen()) return ab_.examples();
+  if (decide_.Chosen()) return decide_.examples();
   return profile_.Chosen() ? profile_.examples() : kExamples;
 }
 
 DoctorCommand::DoctorCommand(CLI::App& app)
     : Command(app.add_subcommand("doctor", "Say what is wrong with this machine's GPU set-up")),
       ab_(*subcommand_),
+      decide_(*subcommand_),
       profile_(*subcommand_) {
   UsageFormatter::Set(*subcommand_,
                       "rochound doctor [OPTIONS] [-- PROGRAM]\n"
-                      "       rochound doctor ab|apply|undo [OPTIONS] ...");
+                      "       rochound doctor ab|decide|apply|undo [OPTIONS] ...");
   subcommand_->require_subcommand(0, 1);
   subcommand_->add_flag("--json", json_, "Everything, as JSON");
   subcommand_->add_flag("--all", all_, "Show all facts, also those that agree");
@@ -164,7 +168,7 @@ int DoctorCommand::ExplainFault() const {
     return kExitSetup;
   }
   fmt::print("{}", json_ ? FaultJson(explained.value()) : FaultText(explained.value()));
-  return kExitSuccess;
+  return kExitErrors;
 }
 
 int DoctorCommand::JudgeRecordedRun() const {
@@ -232,6 +236,7 @@ bool DoctorCommand::LookAtProgram(const std::vector<std::string>& program,
 
 int DoctorCommand::Run(const std::vector<std::string>& program) {
   if (ab_.Chosen()) return ab_.Run(program);
+  if (decide_.Chosen()) return decide_.Run(program);
   if (profile_.Chosen()) return profile_.Run();
   if (!stray_.empty())
     return Usage(fmt::format("put -- before the program: rochound doctor -- {}", stray_[0]));

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/doctor_ab.h"
+#include "cli/doctor_decide.h"
 #include "doctor/facts.h"
 #include "doctor/finding.h"
 
@@ -30,6 +31,7 @@ class DoctorCommand : public Command {
   int Print(const doctor::Report& report) const;
 
   DoctorAb ab_;
+  DoctorDecide decide_;
   DoctorProfile profile_;
   std::string root_ = "/";
   std::string python_;

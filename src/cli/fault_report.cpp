@@ -15,34 +15,53 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The record and the code objects that it names; an earlier run's evidence is replaced.
+// The record and the files that it names.
 bool Keep(const fs::path& record, const fs::path& folder) {
   std::error_code error;
-  fs::remove_all(folder, error);
   fs::create_directories(folder, error);
+  const std::string prefix = record.stem().string();  // fault or hang
   for (const fs::directory_entry& file : fs::directory_iterator(record.parent_path(), error)) {
     if (error) break;
-    if (file.path().filename().string().starts_with("fault"))
+    if (file.path().filename().string().starts_with(prefix) && !file.is_directory(error))
       fs::copy_file(file.path(), folder / file.path().filename(), error);
   }
   return !error;
 }
 
-// The launch that failed, if it was asked for and could be had.
-void KeepBundle(const fs::path& raw, const fs::path& folder) {
+// The suspects' launches, if they were asked for and could be had: the likeliest one first.
+void KeepBundles(const fs::path& log, const doctor::FaultExplanation& explanation,
+                 const fs::path& folder) {
   std::error_code error;
-  if (!fs::is_directory(raw, error)) return;
-  const fs::path bundle = folder / "launch.bundle";
-  const auto packed = capture::Pack(raw, bundle);
-  if (packed.ok())
-    base::LogInfo(fmt::format("The launch itself: rochound replay run '{}'", bundle.string()));
-  else
-    base::LogWarning(packed.error().message);
+  int number = 0;
+  for (const doctor::FaultSuspect& suspect : explanation.suspects) {
+    const fs::path raw =
+        log / fmt::format("fault.bundle-{}-{}", suspect.queue, suspect.packet);
+    if (!fs::is_directory(raw, error)) continue;
+    ++number;
+    const fs::path bundle =
+        folder / (number == 1 ? "launch.bundle" : fmt::format("launch-{}.bundle", number));
+    const auto packed = capture::Pack(raw, bundle);
+    if (!packed.ok())
+      base::LogWarning(packed.error().message);
+    else
+      base::LogInfo(fmt::format("The launch of {}: rochound replay run '{}'", suspect.readable,
+                                bundle.string()));
+  }
+}
+
+// What an earlier run left under this name is not this run's.
+void RemoveOld(const fs::path& output) {
+  std::error_code error;
+  fs::remove_all(output.string() + ".fault", error);
+  for (int number = 2; fs::exists(output.string() + fmt::format(".fault-{}", number), error);
+       ++number)
+    fs::remove_all(output.string() + fmt::format(".fault-{}", number), error);
 }
 
 }  // namespace
 
 void ReportFaults(const fs::path& log, const fs::path& output) {
+  RemoveOld(output);
   int number = 0;
   for (const fs::path& record : doctor::FindFaults(log)) {
     ++number;
@@ -51,11 +70,13 @@ void ReportFaults(const fs::path& log, const fs::path& output) {
       base::LogWarning(explained.error().message);
       continue;
     }
-    fmt::print(stderr, "rochound: a GPU failed. {}", doctor::FaultText(explained.value()));
+    const bool hang = explained.value().cause == "hang";
+    fmt::print(stderr, "rochound: {} {}", hang ? "a kernel did not end." : "a GPU failed.",
+               doctor::FaultText(explained.value()));
     const fs::path folder =
         output.string() + (number == 1 ? ".fault" : fmt::format(".fault-{}", number));
     const bool kept = Keep(record, folder);
-    if (number == 1) KeepBundle(log / "fault.bundle", folder);
+    KeepBundles(log, explained.value(), folder);
     if (kept)
       base::LogInfo(fmt::format("The evidence is in '{}': rochound doctor --fault '{}'",
                                 folder.string(), folder.string()));

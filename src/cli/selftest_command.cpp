@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/selftest_command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -37,7 +39,8 @@ launches is captured and run again at its own addresses, every byte compared
 does: same, different (with what was seen), or not possible here.
 
 Exit codes: 0 all the same or not possible, 1 differences, 2 wrong usage,
-125 there are no test programs: they come with rochound if it was built with hipcc.
+125 there is no GPU, or there are no test programs: they come with rochound if it was
+built with hipcc.
 )";
 
 const char* Name(Outcome outcome) {
@@ -62,6 +65,12 @@ void Print(const std::string& name, const std::vector<StepResult>& results) {
   line.back() = '\n';
   fmt::print("{}{}", line, why);
   fflush(stdout);
+}
+
+bool GpuIsHere() {
+  const int driver = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  if (driver >= 0) close(driver);
+  return driver >= 0;
 }
 
 Json AsJson(const std::string& name, const std::vector<StepResult>& results) {
@@ -128,6 +137,12 @@ int SelftestCommand::Run(const std::vector<std::string>&) {
     for (const fs::path& program : programs.value())
       fmt::print("{}\n", program.filename().string());
     return kExitSuccess;
+  }
+  if (softgpu_.empty() && !GpuIsHere()) {
+    base::LogError(
+        "there is no GPU here: /dev/kfd cannot be opened. rochound doctor says why; "
+        "--softgpu mi300x tests on a software GPU");
+    return kExitSetup;
   }
   const auto scratch = base::TempDir::Create(fs::temp_directory_path(), "rochound-selftest-");
   if (!scratch.ok()) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -34,6 +35,15 @@ constexpr const char* kTelling[] = {"Memory access fault by GPU",
                                     "terminate called",
                                     "Assertion"};
 
+// What the runtimes write about a GPU that failed, and nobody else.
+constexpr const char* kGpuFailed[] = {"Memory access fault by GPU", "HSA_STATUS_ERROR_EXCEPTION",
+                                      "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION",
+                                      "HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION",
+                                      "HSA_STATUS_ERROR_MEMORY_FAULT"};
+
+// A difference as unlikely as this is no chance.
+constexpr double kSignificant = 0.05;
+
 std::vector<std::string> LinesOf(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -48,6 +58,7 @@ std::string OutcomeOf(const Attempt& attempt) {
   if (attempt.timed_out) return fmt::format("time-out after {:.0f} s", attempt.seconds);
   if (attempt.signal != 0)
     return fmt::format("signal {} ({})", attempt.signal, strsignal(attempt.signal));
+  if (attempt.exit_code == 0 && attempt.gpu_failed()) return "exit code 0, but a GPU failed";
   return attempt.worked() ? "ok" : fmt::format("exit code {}", attempt.exit_code);
 }
 
@@ -67,7 +78,7 @@ Json AttemptJson(const Attempt& attempt) {
 std::vector<const Row*> Helping(const std::vector<Row>& rows) {
   std::vector<const Row*> helping;
   for (size_t i = 1; i < rows.size(); ++i)
-    if (rows[i].works()) helping.push_back(&rows[i]);
+    if (Helps(rows, i)) helping.push_back(&rows[i]);
   return helping;
 }
 
@@ -75,7 +86,44 @@ bool SameOutput(const Row& a, const Row& b) {
   return a.attempts.empty() || b.attempts.empty() || a.attempts[0].out == b.attempts[0].out;
 }
 
+// Of two rows, whether the second succeeds more often than chance allows. Each of the other rows
+// could have been the lucky one.
+bool Better(const Row& first, const Row& second, size_t rows) {
+  const double chance = ChanceOf(first.successes(), first.attempts.size(), second.successes(),
+                                 second.attempts.size());
+  return chance < kSignificant / static_cast<double>(std::max<size_t>(rows, 2) - 1);
+}
+
 }  // namespace
+
+bool Attempt::gpu_failed() const {
+  return std::any_of(std::begin(kGpuFailed), std::end(kGpuFailed), [&](const char* text) {
+    return err.find(text) != std::string::npos || out.find(text) != std::string::npos;
+  });
+}
+
+double ChanceOf(size_t first_ok, size_t first_runs, size_t second_ok, size_t second_runs) {
+  const auto log_choose = [](size_t n, size_t k) {
+    const auto gamma = [](size_t x) { return std::lgamma(static_cast<double>(x) + 1); };
+    return gamma(n) - gamma(k) - gamma(n - k);
+  };
+  const size_t ok = first_ok + second_ok;
+  const size_t runs = first_runs + second_runs;
+  double chance = 0;
+  for (size_t more = second_ok; more <= std::min(ok, second_runs); ++more)
+    if (ok - more <= first_runs)
+      chance += std::exp(log_choose(second_runs, more) + log_choose(first_runs, ok - more) -
+                         log_choose(runs, ok));
+  return chance;
+}
+
+bool Helps(const std::vector<Row>& rows, size_t row) {
+  return rows[row].works() && Better(rows[0], rows[row], rows.size());
+}
+
+bool Harms(const std::vector<Row>& rows, size_t row) {
+  return Better(rows[row], rows[0], rows.size());
+}
 
 size_t Row::successes() const {
   return static_cast<size_t>(std::count_if(attempts.begin(), attempts.end(),
@@ -115,18 +163,27 @@ std::string FailureMessage(const std::string& out, const std::string& err) {
 
 Conclusion Conclude(const std::vector<Row>& rows) {
   if (rows.empty() || rows[0].works()) return Conclusion::kWorks;
-  return Helping(rows).empty() ? Conclusion::kNoneHelps : Conclusion::kSomeHelp;
+  if (!Helping(rows).empty()) return Conclusion::kSomeHelp;
+  const bool never = std::all_of(rows.begin(), rows.end(),
+                                 [](const Row& row) { return row.successes() == 0; });
+  return never ? Conclusion::kNoneHelps : Conclusion::kByChance;
 }
 
 std::string ConclusionText(const std::vector<Row>& rows) {
   switch (Conclude(rows)) {
     case Conclusion::kWorks: {
       std::vector<std::string> breaking;
-      for (const Row& row : rows)
-        if (!row.works()) breaking.push_back(row.setting.name);
-      return breaking.empty() ? "The program works as it is, and no setting changes that."
-                              : fmt::format("The program works as it is; it fails with {}.",
-                                            fmt::join(breaking, ", "));
+      std::vector<std::string> once;
+      for (size_t i = 1; i < rows.size(); ++i)
+        if (!rows[i].works()) (Harms(rows, i) ? breaking : once).push_back(rows[i].setting.name);
+      std::string text = breaking.empty() ? "The program works as it is, and no setting changes that."
+                                          : fmt::format("The program works as it is; it fails with {}.",
+                                                        fmt::join(breaking, ", "));
+      if (!once.empty())
+        text += fmt::format(
+            " It also failed with {}, which may be chance: --repeat runs each setting more often.",
+            fmt::join(once, ", "));
+      return text;
     }
     case Conclusion::kSomeHelp: {
       const std::vector<const Row*> helping = Helping(rows);
@@ -134,9 +191,23 @@ std::string ConclusionText(const std::vector<Row>& rows) {
       for (const Row* row : helping)
         names.push_back(fmt::format("{} ({})", row->setting.name, row->setting.Text()));
       return fmt::format(
-          "The program fails as it is, and works with {}. To keep it: rochound doctor "
-          "apply {} shows what would be written.",
-          fmt::join(names, ", "), helping[0]->setting.name);
+          "The program fails as it is ({} of {} runs), and works with {} ({} of {} runs). To keep "
+          "it: rochound doctor apply {} shows what would be written.",
+          rows[0].attempts.size() - rows[0].successes(), rows[0].attempts.size(),
+          fmt::join(names, ", "), helping[0]->successes(), helping[0]->attempts.size(),
+          helping[0]->setting.name);
+    }
+    case Conclusion::kByChance: {
+      size_t ok = 0;
+      size_t runs = 0;
+      for (const Row& row : rows) {
+        ok += row.successes();
+        runs += row.attempts.size();
+      }
+      return fmt::format(
+          "The program fails by chance: {} of {} runs worked, and no setting makes a difference "
+          "that is not chance. More runs tell more: --repeat 20.",
+          ok, runs);
     }
     case Conclusion::kNoneHelps:
       break;
@@ -148,7 +219,7 @@ std::string ConclusionText(const std::vector<Row>& rows) {
 }
 
 Json ToJson(const std::vector<Row>& rows, const BootAdvice& boot) {
-  constexpr const char* kNames[] = {"works", "some-help", "none-helps"};
+  constexpr const char* kNames[] = {"works", "some-help", "none-helps", "by-chance"};
   Json json = {{"conclusion", kNames[static_cast<int>(Conclude(rows))]},
                {"text", ConclusionText(rows)},
                {"rows", Json::array()}};

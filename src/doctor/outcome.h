@@ -20,7 +20,9 @@ struct Attempt {
   std::string out;
   std::string err;
 
-  bool worked() const { return exit_code == 0; }
+  // A program that catches a fault of the GPU and ends with 0 has failed all the same.
+  bool worked() const { return exit_code == 0 && !gpu_failed(); }
+  bool gpu_failed() const;  // by what the runtimes have written
 };
 
 struct Row {
@@ -40,7 +42,16 @@ struct Row {
 // The line of a program's output that tells best why it failed.
 std::string FailureMessage(const std::string& out, const std::string& err);
 
-enum class Conclusion { kWorks, kSomeHelp, kNoneHelps };
+// The probability that two settings which are alike differ at least so much in this direction: the
+// second one succeeds more often (Fisher's exact test).
+double ChanceOf(size_t first_ok, size_t first_runs, size_t second_ok, size_t second_runs);
+// The row works more often than the first one, and that is no chance, of however many rows there
+// are.
+bool Helps(const std::vector<Row>& rows, size_t row);
+bool Harms(const std::vector<Row>& rows, size_t row);
+
+// kByChance: it fails now and then, and no setting makes a difference that is not chance.
+enum class Conclusion { kWorks, kSomeHelp, kNoneHelps, kByChance };
 Conclusion Conclude(const std::vector<Row>& rows);
 // In words, with the command that keeps a setting.
 std::string ConclusionText(const std::vector<Row>& rows);

@@ -5,9 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
 #include "codeobj/elf_view.h"
 #include "codeobj/fat_binary.h"
@@ -100,12 +103,34 @@ void JudgeTargets(const Machine& machine, const std::string& what,
   }
 }
 
+// Why a file can be neither a program nor a script; empty: it may be one.
+std::string WhyNoProgram(const std::string& place) {
+  std::error_code error;
+  if (std::filesystem::is_directory(place, error)) return "it is a folder";
+  const MappedFile file(place);
+  const std::string_view bytes = file.bytes();
+  if (bytes.empty()) return "it is empty";
+  if (bytes.starts_with("\x7f" "ELF"))
+    if (const auto elf = codeobj::ElfView::Open(bytes); !elf.ok())
+      return "it is a damaged ELF file, " + elf.error().message;
+  return {};
+}
+
 }  // namespace
 
 void JudgeProgram(const Machine& machine, const Loader& loader, const std::string& path,
                   Report* report) {
   const Sysroot& root = machine.root;
   if (!ReadLoaderFacts(root, path)) {
+    const std::string problem = WhyNoProgram(root.Place(path));
+    if (!problem.empty()) {
+      report->findings.push_back({Severity::kError, "not-a-program",
+                                  fmt::format("{} cannot be run: {}", path, problem),
+                                  "name the program itself; build or copy it again if it should be "
+                                  "one",
+                                  {}});
+      return;
+    }
     report->findings.push_back(
         {Severity::kNote,
          "not-elf",

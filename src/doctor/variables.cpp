@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "doctor/mapped_file.h"
@@ -86,8 +88,23 @@ std::vector<std::string> Items(const std::string& list) {
   return items;
 }
 
-bool IsNumber(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+// As the runtimes read it: decimal, or hexadecimal with 0x.
+std::optional<uint64_t> Number(const std::string& text) {
+  if (text.empty() || isdigit(static_cast<unsigned char>(text[0])) == 0) return std::nullopt;
+  char* end = nullptr;
+  const uint64_t number = strtoull(text.c_str(), &end, text.starts_with("0x") ? 16 : 10);
+  return *end == '\0' ? std::optional(number) : std::nullopt;
+}
+
+// Whether a GPU here has this identity: GPU-<unique id>, or the beginning of one.
+bool IsIdentityHere(const Machine& machine, const std::string& item) {
+  std::string wanted = item.substr(4);
+  std::transform(wanted.begin(), wanted.end(), wanted.begin(),
+                 [](unsigned char c) { return static_cast<char>(tolower(c)); });
+  return std::any_of(machine.kfd.begin(), machine.kfd.end(), [&](const KfdGpu& gpu) {
+    const uint64_t own = gpu.Get("unique_id");
+    return !wanted.empty() && own != 0 && fmt::format("{:016x}", own).starts_with(wanted);
+  });
 }
 
 void JudgeMasks(const Machine& machine, Report* report) {
@@ -100,10 +117,24 @@ void JudgeMasks(const Machine& machine, Report* report) {
     const std::vector<std::string> items = Items(found->second);
     size_t good = 0;
     for (const std::string& item : items) {
-      if (!IsNumber(item)) {
-        // GPU-<unique id> is fine; -1 and others hide what follows.
-        if (item.rfind("GPU-", 0) != 0) break;
-      } else if (strtoull(item.c_str(), nullptr, 10) >= visible) {
+      const std::optional<uint64_t> number = Number(item);
+      if (!number) {
+        // -1 and others hide what follows.
+        if (!item.starts_with("GPU-")) break;
+        if (!IsIdentityHere(machine, item)) {
+          report->findings.push_back(
+              {Severity::kError,
+               "mask-unknown-gpu",
+               fmt::format("{}={} names {}, but no GPU here has that identity: programs see no GPU "
+                           "from there on",
+                           name, found->second, item),
+               fmt::format("rocminfo shows each GPU's Uuid; or use numbers from 0 to {}, or unset "
+                           "{}",
+                           visible - 1, name),
+               {}});
+          break;
+        }
+      } else if (*number >= visible) {
         report->findings.push_back(
             {Severity::kError,
              "mask-out-of-range",

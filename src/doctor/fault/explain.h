@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Explains why a GPU failed, from what the agent wrote down at that moment (fault.json and the code
-// objects beside it): which kernel, which argument, what was wrong with it, and what to do.
-// Offline, any thread; a record may be damaged, and is then refused. What is guessed is called a
-// guess.
+// Explains why a GPU failed, from what the agent wrote down at that moment (fault.json and the
+// files beside it): which kernel, which argument, what was wrong with it, and what to do. Every
+// kernel that may have been running is a suspect until the evidence clears it. Offline, any thread;
+// a record may be damaged, and is then refused. What is guessed is called a guess.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,14 +16,42 @@
 
 namespace rochound::doctor {
 
+// A kernel that may have failed.
+struct FaultSuspect {
+  std::string kernel;    // symbol
+  std::string readable;  // C++ name
+  uint32_t queue = 0;
+  uint64_t packet = 0;
+  std::array<uint64_t, 3> grid{};
+  std::array<uint64_t, 3> workgroup{};
+  double odds = 0;  // that it is the one, of all suspects; they add up to 1
+  std::string reason;
+};
+
+// The instruction that probably failed.
+struct FaultPlace {
+  std::string file;  // of the source; empty without debug information
+  uint32_t line = 0;
+  std::string function;
+  std::vector<std::string> code;  // instructions around it; "->" marks it
+};
+
 struct FaultExplanation {
-  // out_of_bounds, use_after_free, null_pointer, host_memory, no_access, bad_kernarg, wrong_isa,
-  // illegal_instruction, aperture, trap, out_of_resources, hang, unknown
+  // out_of_bounds, use_after_free, null_pointer, bad_pointer, host_memory, no_access, bad_kernarg,
+  // bad_call, wrong_isa, illegal_instruction, aperture, trap, out_of_resources, hang, unknown
   std::string cause;
-  bool sure = false;     // otherwise the likeliest explanation
+  bool sure = false;     // of cause and argument; otherwise the likeliest explanation
   std::string headline;  // one sentence
-  std::string kernel;    // symbol; empty: none is under suspicion
-  int argument = -1;     // explicit argument, from 0; -1: none is to blame
+  std::string kernel;    // symbol of the likeliest suspect; empty: there is none
+  // Nobody but `kernel` can have done it.
+  bool kernel_sure = false;
+  int argument = -1;      // explicit argument whose value is to blame, from 0; -1: none
+  int reached_from = -1;  // the argument that leads to the pointer in memory that is to blame
+  int gpu = -1;           // its number among the GPUs of the process; -1: not known
+  std::string gpu_name;
+  std::vector<FaultSuspect> suspects;  // the likeliest first
+  std::vector<std::string> cleared;    // kernels that were in flight and did not do it, and why
+  FaultPlace place;
   std::vector<std::string> evidence;
   std::vector<std::string> advice;
 };
@@ -29,7 +59,8 @@ struct FaultExplanation {
 // `path`: the record, a folder with one, or a folder with a run's log.
 base::Result<FaultExplanation> ExplainFault(const std::filesystem::path& path);
 
-// The records below a folder; a run has one per process that failed.
+// The records below a folder; a run has one per process that failed. A kernel that took long and
+// ended is no fault.
 std::vector<std::filesystem::path> FindFaults(const std::filesystem::path& folder);
 
 // For a terminal, and for machines.

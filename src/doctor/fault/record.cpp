@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
+#include "doctor/topology.h"
 
 namespace rochound::doctor {
 namespace {
@@ -51,6 +52,7 @@ void AddArguments(const codeobj::Kernel& kernel, std::string_view kernarg,
   int number = 0;
   for (const codeobj::Argument& argument : kernel.arguments) {
     FaultArgument base;
+    base.offset = argument.offset & ~7ull;
     if (!argument.hidden()) {
       base.index = number++;
       base.name = fmt::format("argument {}", base.index);
@@ -81,14 +83,19 @@ void AddArguments(const codeobj::Kernel& kernel, std::string_view kernarg,
     for (uint64_t at = 0; at + 8 <= argument.size; at += 8) {
       base.value = Word(kernarg, argument.offset + at);
       FaultArgument part = base;
+      part.offset = (argument.offset + at) & ~7ull;
       if (argument.size > 8) part.name += fmt::format(", bytes {} to {}", at, at + 7);
       dispatch->arguments.push_back(part);
     }
   }
 }
 
-FaultDispatch ReadDispatch(const Json& json, const fs::path& folder) {
+FaultDispatch ReadDispatch(const Json& json, const fs::path& folder, const SavedMemory& saved) {
   FaultDispatch dispatch;
+  dispatch.packet = json.value("packet", uint64_t{0});
+  dispatch.started = json.value("fetched", true);
+  if (json.contains("load_delta")) dispatch.load_delta = Address(json.at("load_delta"));
+  dispatch.no_code = "its code object was not kept";
   dispatch.kernel = json.at("kernel").get<std::string>();
   dispatch.readable = codeobj::Demangle(dispatch.kernel);
   dispatch.kernarg = Address(json.at("kernarg"));
@@ -98,7 +105,9 @@ FaultDispatch ReadDispatch(const Json& json, const fs::path& folder) {
   dispatch.private_bytes = json.at("private_bytes").get<uint64_t>();
   const std::string file = json.at("code_object").get<std::string>();
   // Names are ours; nothing else is opened.
-  if (!file.starts_with("fault-code-") || file.find('/') != std::string::npos) return dispatch;
+  if ((!file.starts_with("fault-code-") && !file.starts_with("hang-code-")) ||
+      file.find('/') != std::string::npos)
+    return dispatch;
   const auto bytes = base::ReadFile(folder / file);
   if (!bytes.ok()) return dispatch;
   const auto object = codeobj::CodeObject::Parse(bytes.value());
@@ -108,7 +117,25 @@ FaultDispatch ReadDispatch(const Json& json, const fs::path& folder) {
   if (kernel == nullptr) return dispatch;
   dispatch.fixed_group_bytes = kernel->group_segment_fixed_size;
   dispatch.dynamic_stack = kernel->uses_dynamic_stack;
-  AddArguments(*kernel, Bytes(json.at("kernarg_bytes").get<std::string>()), &dispatch);
+  dispatch.kernarg_bytes = Bytes(json.at("kernarg_bytes").get<std::string>());
+  AddArguments(*kernel, dispatch.kernarg_bytes, &dispatch);
+  auto code = codeobj::Disassemble(bytes.value(), object.value(), *kernel, true);
+  if (!code.ok()) {
+    dispatch.no_code = code.error().message;
+    return dispatch;
+  }
+  dispatch.no_code.clear();
+  dispatch.code = std::move(code).value();
+  LaunchFacts launch;
+  launch.kernarg = dispatch.kernarg;
+  launch.kernarg_bytes = dispatch.kernarg_bytes;
+  launch.grid = dispatch.grid;
+  launch.workgroup = dispatch.workgroup;
+  launch.load_delta = dispatch.load_delta;
+  dispatch.reach = FindReach(dispatch.code, dispatch.target, *kernel, launch,
+                             [&](uint64_t address, void* to, size_t size) {
+                               return saved.Read(address, to, size);
+                             });
   return dispatch;
 }
 
@@ -125,6 +152,20 @@ FaultMemory ReadMemory(const Json& json) {
   return memory;
 }
 
+void ReadSavedMemory(const Json& json, const fs::path& folder, SavedMemory* saved) {
+  if (!json.contains("saved_memory")) return;
+  const auto bytes = base::ReadFile(folder / "fault-memory");
+  if (!bytes.ok()) return;
+  const std::string_view all = bytes.value();
+  size_t at = 0;
+  for (const Json& piece : json.at("saved_memory")) {
+    const auto size = piece.at("size").get<size_t>();
+    if (size > all.size() - at) return;
+    saved->Add(Address(piece.at("address")), std::string(all.substr(at, size)));
+    at += size;
+  }
+}
+
 FaultRecord Read(const Json& json, const fs::path& folder) {
   FaultRecord record;
   record.kind = json.at("kind").get<std::string>();
@@ -136,15 +177,22 @@ FaultRecord Read(const Json& json, const fs::path& folder) {
   record.when_ns = json.value("when_ns", uint64_t{0});
   record.environment = json.value("environment", std::map<std::string, std::string>());
   for (const Json& agent : json.at("agents")) {
+    const auto version = agent.value("gfx_target_version", uint64_t{0});
     record.agents.push_back({agent.at("name").get<std::string>(),
-                             agent.at("isa").get<std::string>(), agent.at("gpu").get<bool>()});
+                             agent.at("isa").get<std::string>(), agent.at("gpu").get<bool>(),
+                             agent.value("product", std::string()),
+                             version == 0 ? "" : TargetOfVersion(version)});
   }
+  ReadSavedMemory(json, folder, &record.saved);
   for (const Json& queue : json.at("queues")) {
     FaultQueue& added = record.queues.emplace_back();
+    added.index = queue.value("index", 0u);
     added.agent = queue.at("agent").get<int>();
     added.failed = queue.at("failed").get<bool>();
     for (const Json& dispatch : queue.at("under_way"))
-      added.under_way.push_back(ReadDispatch(dispatch, folder));
+      added.under_way.push_back(ReadDispatch(dispatch, folder, record.saved));
+    // The GPU tells late how far it has read: the oldest one may run all the same.
+    if (!added.under_way.empty()) added.under_way.front().started = true;
   }
   for (const Json& memory : json.at("memory").at("live")) record.live.push_back(ReadMemory(memory));
   for (const Json& memory : json.at("memory").at("freed"))
@@ -156,11 +204,22 @@ FaultRecord Read(const Json& json, const fs::path& folder) {
 
 }  // namespace
 
+bool SavedMemory::Read(uint64_t address, void* to, size_t bytes) const {
+  auto piece = pieces_.upper_bound(address);
+  if (piece == pieces_.begin()) return false;
+  --piece;
+  const uint64_t offset = address - piece->first;
+  if (offset > piece->second.size() || piece->second.size() - offset < bytes) return false;
+  memcpy(to, piece->second.data() + offset, bytes);
+  return true;
+}
+
 Result<FaultRecord> ReadFaultRecord(const fs::path& file) {
   ROCHOUND_TRY(const std::string text, base::ReadFile(file));
   try {
     FaultRecord record = Read(Json::parse(text), file.parent_path());
-    if (const auto maps = base::ReadFile(file.parent_path() / "fault-maps"); maps.ok())
+    const std::string maps_name = file.stem().string() + "-maps";
+    if (const auto maps = base::ReadFile(file.parent_path() / maps_name); maps.ok())
       record.maps = maps.value();
     return record;
   } catch (const Json::exception& problem) {

@@ -8,10 +8,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "codeobj/disassembly.h"
+#include "doctor/fault/reach.h"
 
 namespace rochound::doctor {
 
@@ -31,6 +34,7 @@ struct FaultMemory {
 
 struct FaultArgument {
   int index = -1;        // among the explicit ones, from 0; -1: hidden
+  uint64_t offset = 0;   // of these eight bytes among the arguments
   std::string name;      // how to call it: "argument 2 (out)"
   uint64_t value = 0;    // a pointer's
   bool pointer = false;  // or eight bytes of a structure that may be one
@@ -40,7 +44,12 @@ struct FaultDispatch {
   std::string kernel;    // symbol
   std::string readable;  // C++ name
   std::string target;    // the code object's; empty: not known
+  uint64_t packet = 0;   // place in its queue
+  // The GPU may have started it: it is the oldest of its queue, or the GPU has taken its packet.
+  bool started = true;
   uint64_t kernarg = 0;
+  std::string kernarg_bytes;
+  uint64_t load_delta = 0;  // loaded address - address in the code object
   std::array<uint64_t, 3> grid{};
   std::array<uint64_t, 3> workgroup{};
   uint64_t group_bytes = 0;
@@ -49,18 +58,35 @@ struct FaultDispatch {
   bool dynamic_stack = false;
   std::vector<FaultArgument> arguments;
   std::vector<FaultArgument> numbers;  // values of up to eight bytes, sign-extended
+  // Empty where the code object, or what disassembles it, is not there.
+  std::vector<codeobj::Instruction> code;
+  Reach reach;
+  std::string no_code;  // why there is no code
 };
 
 struct FaultQueue {
+  uint32_t index = 0;
   int agent = -1;
   bool failed = false;
-  std::vector<FaultDispatch> under_way;
+  std::vector<FaultDispatch> under_way;  // the oldest first
+};
+
+// Memory of the process that was saved when the GPU failed.
+class SavedMemory {
+ public:
+  void Add(uint64_t address, std::string bytes) { pieces_[address] = std::move(bytes); }
+  bool Read(uint64_t address, void* to, size_t bytes) const;
+
+ private:
+  std::map<uint64_t, std::string> pieces_;  // disjoint
 };
 
 struct FaultAgent {
   std::string name;
   std::string isa;
   bool gpu = false;
+  std::string product;
+  std::string real_target;  // gfx1030, by the driver; empty: not known
 };
 
 struct FaultRecord {
@@ -77,6 +103,7 @@ struct FaultRecord {
   std::vector<FaultMemory> live;   // by base
   std::vector<FaultMemory> freed;  // the latest first
   std::string maps;                // /proc/self/maps
+  SavedMemory saved;
 };
 
 base::Result<FaultRecord> ReadFaultRecord(const std::filesystem::path& file);

@@ -111,6 +111,7 @@ class Judge {
     Figures();
     Hangs();
     Lost();
+    Died();
     Failures();
     Dispatches();
     HostBurns();
@@ -222,6 +223,15 @@ class Judge {
         "Look at the first failed call above, or, if there is none, at how the program chooses its "
         "device",
         std::move(evidence));
+  }
+
+  void Died() {
+    if (!run_.status.starts_with("signal")) return;
+    Find(Severity::kError, "died",
+         fmt::format("The program was ended by {}; the trace goes up to there", run_.status),
+         "if a GPU failed, rochound doctor --fault TRACE.rpd.fault says why; otherwise look at the "
+         "program's own output, or use a debugger",
+         {});
   }
 
   void Failures() {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// The memory that kernels in flight lead to, saved when a GPU has failed: what their arguments
+// point to, what pointers in there point to, and the variables of their code objects. So that
+// afterwards it can be told which pointer led where. Bounded in bytes and in time: a GPU that
+// failed may answer no more. On the thread that was told of the fault.
+#pragma once
+
+#include <hsa/hsa.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/allocations.h"
+#include "agent/code_objects.h"
+#include "agent/memory_reader.h"
+
+namespace rochound::agent {
+
+class FaultMemory {
+ public:
+  explicit FaultMemory(hsa_agent_t gpu);
+
+  void AddArguments(const std::vector<std::byte>& kernarg);
+  void AddVariables(const LoadedCode& code);
+  // Follows what was added. Afterwards pieces() is complete.
+  void Follow();
+
+  const std::map<uint64_t, std::string>& pieces() const { return pieces_; }  // disjoint
+
+ private:
+  struct Lead {
+    uint64_t address;
+    uint64_t size;
+  };
+  // Leads to memory that a pointer of these bytes points into.
+  void AddPointers(const std::byte* bytes, size_t size, uint64_t reach);
+  void Take(uint64_t address, uint64_t size, int depth);
+
+  const HeldAllocations held_;
+  MemoryReader reader_;
+  std::map<uint64_t, std::string> pieces_;
+  std::vector<Lead> leads_;
+  uint64_t bytes_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace rochound::agent
