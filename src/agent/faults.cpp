@@ -191,7 +191,7 @@ Json DescribeQueue(Queue& queue, bool failed, Gathered* gathered) {
   constexpr size_t kMost = 16;
   const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
   const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
-  HarvestQueue(queue);
+  HarvestQueue(queue, true);
   Json dispatches = Json::array();
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     const Pending& one = queue.pending[at & queue.pending_mask];

@@ -118,7 +118,7 @@ std::string FaultText(const FaultExplanation& explanation) {
     text += fmt::format("  - at {}:{}, in {}\n", explanation.place.file, explanation.place.line,
                         explanation.place.function);
   for (const std::string& line : explanation.evidence) text += fmt::format("  - {}\n", line);
-  for (const std::string& line : explanation.cleared) text += fmt::format("  - not {}\n", line);
+  for (const std::string& line : explanation.cleared) text += fmt::format("  - cleared: {}\n", line);
   if (!explanation.place.code.empty()) {
     text += "  - the instruction that can have failed:\n";
     for (const std::string& line : explanation.place.code) text += "      " + line + "\n";

@@ -280,7 +280,8 @@ class MemoryJudge {
   // page; in words.
   std::string IndexFrom(const FaultDispatch& dispatch, uint64_t base, uint64_t origins) const {
     const auto fits = [&](uint64_t value) -> uint64_t {
-      if (std::min(value, ~value) < 16) return 0;  // small ones lead next to any pointer
+      // Small ones lead next to any pointer.
+      if (base < kFirstMapped || std::min(value, ~value) < kPage / 16) return 0;
       for (const uint64_t bytes : {4, 8, 2, 1, 16})
         if (OnPage(base + value * bytes)) return bytes;
       return 0;
@@ -365,8 +366,14 @@ class MemoryJudge {
   }
 
   static std::string Place(uint64_t at, int root) {
-    return root >= 0 ? fmt::format("the pointer at {:#x}, which argument {} leads to,", at, root)
+    return root >= 0 ? fmt::format("the pointer at {:#x} (reached from argument {})", at, root)
                      : fmt::format("the pointer at {:#x}", at);
+  }
+
+  // A sentence begins with it.
+  static std::string Subject(const FaultDispatch& dispatch, const Pointer& pointer) {
+    return pointer.argument >= 0 ? fmt::format("{} of {}", pointer.name, dispatch.readable)
+                                 : fmt::format("in {}, {}", dispatch.readable, pointer.name);
   }
 
   bool Closer(const FaultArgument& one, const FaultArgument& other) const {
@@ -494,8 +501,8 @@ class MemoryJudge {
                          const FaultMemory& memory) const {
     FaultExplanation explanation = AboutPointer(dispatch, pointer, "use_after_free");
     explanation.headline =
-        fmt::format("{} of {} points into memory that had been freed: {}", pointer.name,
-                    dispatch.readable, Describe(memory));
+        fmt::format("{} points into memory that had been freed: {}", Subject(dispatch, pointer),
+                    Describe(memory));
     explanation.evidence.push_back(fmt::format(
         "it was freed by thread {}, {:.3f} ms before the fault, and allocated by thread {}",
         memory.freed_by, static_cast<double>(record_.when_ns - memory.freed_ns) * 1e-6,
@@ -545,12 +552,12 @@ class MemoryJudge {
     } else if (memory.kind == "locked" || memory.kind == "managed") {
       explanation.cause = "host_memory";
       explanation.headline = fmt::format(
-          "{} of {} is host memory that was given back to the system while the GPU still used it",
-          pointer.name, dispatch.readable);
+          "{} is host memory that was given back to the system while the GPU still used it",
+          Subject(dispatch, pointer));
       explanation.advice.push_back("Unregister host memory (hipHostUnregister) before freeing it.");
     } else {
-      explanation.headline = fmt::format("{} of {} is memory that this GPU may not see",
-                                         pointer.name, dispatch.readable);
+      explanation.headline =
+          fmt::format("{} is memory that this GPU may not see", Subject(dispatch, pointer));
       explanation.advice.push_back(
           "Allow it: hipDeviceEnablePeerAccess between GPUs, hipMemSetAccess for virtual memory.");
     }
@@ -564,16 +571,16 @@ class MemoryJudge {
       if (memory.end() != value) continue;
       FaultExplanation explanation = AboutPointer(dispatch, pointer, "out_of_bounds");
       explanation.headline =
-          fmt::format("{} of {} points just past the end of the memory from {}", pointer.name,
-                      dispatch.readable, Describe(memory));
+          fmt::format("{} points just past the end of the memory from {}",
+                      Subject(dispatch, pointer), Describe(memory));
       explanation.advice.push_back("Look at the offset that was added to this pointer.");
       return explanation;
     }
     if (const auto mapping = FindMapping(record_.maps, value)) {
       FaultExplanation explanation = AboutPointer(dispatch, pointer, "host_memory");
       explanation.headline =
-          fmt::format("{} of {} is ordinary host memory ({}), which this GPU does not see",
-                      pointer.name, dispatch.readable, *mapping);
+          fmt::format("{} is ordinary host memory ({}), which this GPU does not see",
+                      Subject(dispatch, pointer), *mapping);
       explanation.advice.push_back(
           "Copy it to memory from hipMalloc, or allocate it with hipHostMalloc or "
           "hipMallocManaged; hipHostRegister makes existing memory visible, at the address that "
@@ -582,8 +589,8 @@ class MemoryJudge {
     }
     FaultExplanation explanation = AboutPointer(dispatch, pointer, "bad_pointer");
     explanation.headline = fmt::format(
-        "{} of {} points to no memory at all: it was never allocated, or freed long ago",
-        pointer.name, dispatch.readable);
+        "{} points to no memory at all: it was never allocated, or freed long ago",
+        Subject(dispatch, pointer));
     explanation.advice.push_back("Look where this pointer comes from.");
     return explanation;
   }

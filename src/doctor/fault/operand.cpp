@@ -41,6 +41,11 @@ Operand Register(int reg, int count = 1) {
 Operand ReadOperand(std::string_view text) {
   text = Trim(text);
   Operand operand;
+  for (const char* literal : {"lit(", "lit64("}) {
+    if (!text.starts_with(literal) || !text.ends_with(")")) continue;
+    text.remove_prefix(text.find('(') + 1);
+    text.remove_suffix(1);
+  }
   if (text.empty()) return operand;
   if (text == "off") return {Operand::Kind::kOff, -1, 1, 0};
   if (text == "null") return {Operand::Kind::kNumber, -1, 1, 0};

@@ -118,7 +118,7 @@ __global__ void GuiltyOffByOne(int* data, int count) {
 __global__ void GuiltyByValue(Large large) { large.data[threadIdx.x] = 1; }
 __global__ void GuiltyBesideStale(int* stale, int* data) {
   if (threadIdx.x > 1000) stale[0] = 1;
-  data[kInts + threadIdx.x] = 2;
+  data[2 * kInts + threadIdx.x] = 2;
 }
 __global__ void GuiltyCopy(const int* from, int* to) { to[threadIdx.x] = from[threadIdx.x]; }
 __device__ int* global_pointer;
@@ -163,7 +163,7 @@ T* Device(size_t bytes) {
   void* pointer = nullptr;
   HIP(hipMalloc(&pointer, bytes));
   HIP(hipMemset(pointer, 0, bytes));
-  HIP(hipDeviceSynchronize());
+  HIP(hipStreamSynchronize(nullptr));  // not for kernels that wait on other streams
   return static_cast<T*>(pointer);
 }
 
@@ -226,21 +226,37 @@ class Waiting {
   int count_ = 0;
 };
 
-// Two allocations of which the second begins where the first ends; the program ends if there are
-// none.
-std::pair<char*, char*> Adjacent(size_t bytes) {
-  std::vector<char*> all;
-  for (int i = 0; i < 16; ++i) {
-    all.push_back(Device<char>(bytes));
-    for (char* one : all)
-      for (char* other : all)
-        if (one + bytes == other) return {one, other};
-  }
-  printf("no two allocations are neighbours\n");
-  _exit(4);
+// Virtual memory of the GPU at an address range of our choice.
+void Map(void* address, size_t bytes, hipMemAccessFlags flags) {
+  hipMemAllocationProp property{};
+  property.type = hipMemAllocationTypePinned;
+  property.location.type = hipMemLocationTypeDevice;
+  hipMemGenericAllocationHandle_t handle{};
+  HIP(hipMemCreate(&handle, bytes, &property, 0));
+  HIP(hipMemMap(address, bytes, 0, handle, 0));
+  hipMemAccessDesc access{};
+  access.location = property.location;
+  access.flags = flags;
+  HIP(hipMemSetAccess(address, bytes, &access, 1));
 }
 
-int* data = nullptr;  // 1 MiB
+char* Reserve(size_t bytes) {
+  void* address = nullptr;
+  HIP(hipMemAddressReserve(&address, bytes, 0, nullptr, 0));
+  return static_cast<char*>(address);
+}
+
+// Memory, and memory that begins where the first ends.
+std::pair<char*, char*> Adjacent() {
+  char* const first = Reserve(4 * kMebi);
+  Map(first, 2 * kMebi, hipMemAccessFlagsProtReadWrite);
+  Map(first + 2 * kMebi, 2 * kMebi, hipMemAccessFlagsProtReadWrite);
+  return {first, first + 2 * kMebi};
+}
+
+void FreeSecond(char* second) { HIP(hipMemUnmap(second, 2 * kMebi)); }
+
+int* data = nullptr;  // 2 MiB, which is what GPU memory is mapped in
 
 // --- several streams
 
@@ -249,7 +265,7 @@ void StreamsShared() {
   waiting.Wait(data);
   waiting.WaitOther(data);
   waiting.Wait(data);
-  GuiltyAt<<<1, 64, 0, Stream()>>>(data, kInts);
+  GuiltyAt<<<1, 64, 0, Stream()>>>(data, 2 * kInts);
 }
 
 void StreamsFar() {
@@ -284,10 +300,10 @@ void StreamsOtherBuffer() {
 }
 
 void StreamsFreed() {  // an innocent works in the memory below the freed one
-  const auto [below, freed] = Adjacent(4 * kMebi);
+  const auto [below, freed] = Adjacent();
+  FreeSecond(freed);
   Waiting waiting;
   waiting.Wait(reinterpret_cast<int*>(below));
-  Free(freed);
   GuiltyCopy<<<1, 64, 0, Stream()>>>(data, reinterpret_cast<int*>(freed));
 }
 
@@ -426,10 +442,10 @@ void ListGarbage() {
 }
 
 void NeighbourFreed() {  // the array of pointers lies directly below the freed memory
-  const auto [below, freed] = Adjacent(4 * kMebi);
+  const auto [below, freed] = Adjacent();
   int* const pointers[4] = {data, data, data, reinterpret_cast<int*>(freed)};
   HIP(hipMemcpy(below, pointers, sizeof pointers, hipMemcpyHostToDevice));
-  Free(freed);
+  FreeSecond(freed);
   GuiltyPointers<<<1, 64>>>(reinterpret_cast<int**>(below));
 }
 
@@ -522,13 +538,6 @@ int* Registered(char** mapping) {
   return seen;
 }
 
-void Unregistered() {
-  char* mapping = nullptr;
-  int* const seen = Registered(&mapping);
-  HIP(hipHostUnregister(mapping));
-  GuiltyFill<<<4, 64>>>(seen, 256);
-}
-
 void Unmapped() {
   char* mapping = nullptr;
   int* const seen = Registered(&mapping);
@@ -562,26 +571,16 @@ void OffByOne() {
 void ManagedPast() {
   int* managed = nullptr;
   HIP(hipMallocManaged(reinterpret_cast<void**>(&managed), 4 * kMebi));
-  GuiltyAt<<<1, 64>>>(managed, 64 * kInts);
+  GuiltyAt<<<1, 64>>>(managed, 1024 * kInts);
 }
 
 void ReadOnly() {
-  hipMemAllocationProp property{};
-  property.type = hipMemAllocationTypePinned;
-  property.location.type = hipMemLocationTypeDevice;
-  hipMemGenericAllocationHandle_t handle{};
-  HIP(hipMemCreate(&handle, 2 * kMebi, &property, 0));
-  void* address = nullptr;
-  HIP(hipMemAddressReserve(&address, 2 * kMebi, 0, nullptr, 0));
-  HIP(hipMemMap(address, 2 * kMebi, 0, handle, 0));
-  hipMemAccessDesc access{};
-  access.location = property.location;
-  access.flags = hipMemAccessFlagsProtRead;
-  HIP(hipMemSetAccess(address, 2 * kMebi, &access, 1));
+  char* const address = Reserve(2 * kMebi);
+  Map(address, 2 * kMebi, hipMemAccessFlagsProtRead);
   // Another launch reads the same memory, which it may.
   Waiting waiting;
-  waiting.WaitIndices(static_cast<int*>(address), data);
-  GuiltyFill<<<1, 64, 0, Stream()>>>(static_cast<int*>(address), 64);
+  waiting.WaitIndices(reinterpret_cast<int*>(address), data);
+  GuiltyFill<<<1, 64, 0, Stream()>>>(reinterpret_cast<int*>(address), 64);
 }
 
 // --- several GPUs and processes
@@ -723,7 +722,6 @@ const std::map<std::string, std::function<void()>> kPlanted = {
     {"freed_and_reused", FreedAndReused},
     {"freed_async", FreedAsync},
     {"freed_pinned", FreedPinned},
-    {"unregistered", Unregistered},
     {"unmapped", Unmapped},
     {"host_memory", HostMemory},
     {"host_stack", HostStack},
@@ -761,7 +759,8 @@ int main(int argc, char** argv) {
     for (const auto& [name, run] : kPlanted) printf("%s\n", name.c_str());
     return 2;
   }
-  if (planted->first != "child") data = Device<int>(kMebi);
+  alarm(60);  // where nothing fails, kernels that wait would wait for ever
+  if (planted->first != "child") data = Device<int>(2 * kMebi);
   planted->second();
   const hipError_t error = hipDeviceSynchronize();
   printf("error=%s\n", hipGetErrorName(error));
