@@ -72,12 +72,11 @@ void FaultMemory::Take(uint64_t address, uint64_t size, int depth) {
   if (after != pieces_.end()) size = std::min(size, after->first - address);
   if (stopped_ || size == 0 || bytes_ + size > kMostBytes || pieces_.size() == kMostPieces) return;
   std::string piece;
-  const bool read = reader_.Read(address, size, reader_.Find(address),
-                                 [&](uint64_t, std::span<const std::byte> bytes) {
-                                   piece.append(reinterpret_cast<const char*>(bytes.data()),
-                                                bytes.size());
-                                   return true;
-                                 });
+  const bool read = reader_.Read(
+      address, size, reader_.Find(address), [&](uint64_t, std::span<const std::byte> bytes) {
+        piece.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        return true;
+      });
   if (!read) {
     stopped_ = reader_.stuck();
     return;

@@ -316,8 +316,8 @@ void CaptureSuspects(const hsa_queue_t* failed, int agent) {
       ++captured;
       const hsa_kernel_dispatch_packet_t packet = *queue.Packet(place);
       const Symbol symbol = FindKernel(packet.kernel_object, queue.agent);
-      const std::string folder = std::string(wanted) + "-" + std::to_string(queue.index) + "-" +
-                                 std::to_string(place);
+      const std::string folder =
+          std::string(wanted) + "-" + std::to_string(queue.index) + "-" + std::to_string(place);
       const std::string problem =
           CaptureFailedLaunch(queue, packet, symbol.name, symbol.kernarg_bytes, folder);
       if (!problem.empty()) Log()->WriteText("fault-bundle-problem", problem);

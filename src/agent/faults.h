@@ -4,8 +4,8 @@
 // "fault.json" into the process's log, with the code objects of the kernels in flight and the
 // memory that they lead to beside it, for `rochound doctor --fault`. We are told on a thread of the
 // runtime's, before it goes on as it would without us: its message, its abort, the program's own
-// handlers. Once per process. The drain thread looks for kernels that do not end: "hang.json", which
-// is emptied when they do.
+// handlers. Once per process. The drain thread looks for kernels that do not end: "hang.json",
+// which is emptied when they do.
 #pragma once
 
 #include <hsa/hsa.h>

@@ -199,8 +199,8 @@ int DoctorAb::Run(const std::vector<std::string>& program) {
   const auto attempt = [&](doctor::Row* row) {
     doctor::Environment environment = machine.environment;
     row->setting.ApplyTo(&environment);
-    auto run = RunLimited(program, Lines(environment), limit,
-                          [&](double /*seconds*/) { bar.Show(done); });
+    auto run =
+        RunLimited(program, Lines(environment), limit, [&](double /*seconds*/) { bar.Show(done); });
     if (!run.ok()) {
       base::LogError(run.error().message);
       problem = access(program[0].c_str(), F_OK) == 0 ? kExitCannotRun : kExitNotFound;

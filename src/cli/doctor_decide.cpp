@@ -55,10 +55,10 @@ DoctorDecide::DoctorDecide(CLI::App& doctor)
 
 int DoctorDecide::Run(const std::vector<std::string>& program) {
   if (!stray_.empty() || program.empty()) {
-    base::LogError(program.empty() && stray_.empty()
-                       ? "no program given; example: rochound doctor decide -- ./train"
-                       : fmt::format("put -- before the program: rochound doctor decide -- {}",
-                                     stray_[0]));
+    base::LogError(
+        program.empty() && stray_.empty()
+            ? "no program given; example: rochound doctor decide -- ./train"
+            : fmt::format("put -- before the program: rochound doctor decide -- {}", stray_[0]));
     return kExitUsage;
   }
   const auto self = base::ExecutablePath();

@@ -34,8 +34,7 @@ void KeepBundles(const fs::path& log, const doctor::FaultExplanation& explanatio
   std::error_code error;
   int number = 0;
   for (const doctor::FaultSuspect& suspect : explanation.suspects) {
-    const fs::path raw =
-        log / fmt::format("fault.bundle-{}-{}", suspect.queue, suspect.packet);
+    const fs::path raw = log / fmt::format("fault.bundle-{}-{}", suspect.queue, suspect.packet);
     if (!fs::is_directory(raw, error)) continue;
     ++number;
     const fs::path bundle =

@@ -164,8 +164,8 @@ std::string FailureMessage(const std::string& out, const std::string& err) {
 Conclusion Conclude(const std::vector<Row>& rows) {
   if (rows.empty() || rows[0].works()) return Conclusion::kWorks;
   if (!Helping(rows).empty()) return Conclusion::kSomeHelp;
-  const bool never = std::all_of(rows.begin(), rows.end(),
-                                 [](const Row& row) { return row.successes() == 0; });
+  const bool never =
+      std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.successes() == 0; });
   return never ? Conclusion::kNoneHelps : Conclusion::kByChance;
 }
 
@@ -176,9 +176,10 @@ std::string ConclusionText(const std::vector<Row>& rows) {
       std::vector<std::string> once;
       for (size_t i = 1; i < rows.size(); ++i)
         if (!rows[i].works()) (Harms(rows, i) ? breaking : once).push_back(rows[i].setting.name);
-      std::string text = breaking.empty() ? "The program works as it is, and no setting changes that."
-                                          : fmt::format("The program works as it is; it fails with {}.",
-                                                        fmt::join(breaking, ", "));
+      std::string text = breaking.empty()
+                             ? "The program works as it is, and no setting changes that."
+                             : fmt::format("The program works as it is; it fails with {}.",
+                                           fmt::join(breaking, ", "));
       if (!once.empty())
         text += fmt::format(
             " It also failed with {}, which may be chance: --repeat runs each setting more often.",

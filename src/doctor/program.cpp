@@ -110,7 +110,8 @@ std::string WhyNoProgram(const std::string& place) {
   const MappedFile file(place);
   const std::string_view bytes = file.bytes();
   if (bytes.empty()) return "it is empty";
-  if (bytes.starts_with("\x7f" "ELF"))
+  if (bytes.starts_with("\x7f"
+                        "ELF"))
     if (const auto elf = codeobj::ElfView::Open(bytes); !elf.ok())
       return "it is a damaged ELF file, " + elf.error().message;
   return {};
@@ -124,7 +125,8 @@ void JudgeProgram(const Machine& machine, const Loader& loader, const std::strin
   if (!ReadLoaderFacts(root, path)) {
     const std::string problem = WhyNoProgram(root.Place(path));
     if (!problem.empty()) {
-      report->findings.push_back({Severity::kError, "not-a-program",
+      report->findings.push_back({Severity::kError,
+                                  "not-a-program",
                                   fmt::format("{} cannot be run: {}", path, problem),
                                   "name the program itself; build or copy it again if it should be "
                                   "one",

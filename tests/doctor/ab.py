@@ -88,6 +88,28 @@ def check_ends(checker, folder):
     checker.expect(rows["as-it-is"]["outcome"] == "2 of 4 ok, else exit code 1" and not rows["as-it-is"]["works"], f"{rows}")
 
 
+def check_chance(checker, folder):
+    """A program that fails by chance gets no advice; one that hides a fault of the GPU has not worked."""
+    matrix = folder / "three.txt"
+    matrix.write_text("a: A_SETTING=1\nb: B_SETTING=1\nc: C_SETTING=1\n")
+    for seed in range(12):
+        state = folder / f"state-{seed}"
+        # The same sequence in each run of the test: 30% of the runs fail.
+        rows, table, code = checker.table(
+            f"import pathlib, random; p = pathlib.Path({str(state)!r}); n = int(p.read_text()) if p.exists() else 0\n"
+            f"p.write_text(str(n + 1)); raise SystemExit(random.Random({seed} * 1000 + n).random() < 0.3)", "--matrix", str(matrix))
+        checker.expect(table.get("conclusion") in ("works", "by-chance", "none-helps") and "apply" not in table.get("text", ""),
+                       f"seed {seed}: {code} {table.get('text')}")
+        checker.expect("it fails with" not in table.get("text", ""), f"seed {seed}: a setting is accused: {table.get('text')}")
+    rows, table, code = checker.table(f"import sys; print({FAULT!r}, file=sys.stderr)", "--matrix", str(matrix))
+    checker.expect(table["conclusion"] == "none-helps" and code == 3, f"{code} {table['text']}")
+    checker.expect(rows["a"]["outcome"] == "exit code 0, but a GPU failed", f"{rows['a']}")
+    # A setting that really helps is found, with enough runs to say so.
+    rows, table, code = checker.table("import os; raise SystemExit('B_SETTING' not in os.environ)", "--matrix", str(matrix))
+    checker.expect(table["conclusion"] == "some-help" and "apply b" in table["text"] and code == 1, f"{code} {table['text']}")
+    checker.expect(len(rows["b"]["attempts"]) >= 4 and len(rows["a"]["attempts"]) == 1, f"{rows}")
+
+
 def check_usage(checker, folder):
     rochound = checker.rochound
     for command, code, words in (
@@ -135,7 +157,7 @@ def main():
         if arguments.part == "softgpu":
             check_softgpu(checker, arguments.probe)
         else:
-            {"matrix": check_matrix, "ends": check_ends, "usage": check_usage}[arguments.part](checker, pathlib.Path(folder))
+            {"matrix": check_matrix, "ends": check_ends, "chance": check_chance, "usage": check_usage}[arguments.part](checker, pathlib.Path(folder))
     for problem in checker.problems:
         print("FAIL", problem)
     return 1 if checker.problems else 0

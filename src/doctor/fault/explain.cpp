@@ -30,9 +30,14 @@ std::string Sentence(const FaultDispatch& dispatch) {
 }
 
 FaultSuspect SuspectOf(const InFlight& one, double odds, std::string reason) {
-  return {one.dispatch->kernel, one.dispatch->readable, one.queue->index,
-          one.dispatch->packet, one.dispatch->grid,     one.dispatch->workgroup,
-          odds,                 std::move(reason)};
+  return {one.dispatch->kernel,
+          one.dispatch->readable,
+          one.queue->index,
+          one.dispatch->packet,
+          one.dispatch->grid,
+          one.dispatch->workgroup,
+          odds,
+          std::move(reason)};
 }
 
 void NameGpu(const FaultRecord& record, int agent, FaultExplanation* explanation) {
@@ -118,7 +123,8 @@ std::string FaultText(const FaultExplanation& explanation) {
     text += fmt::format("  - at {}:{}, in {}\n", explanation.place.file, explanation.place.line,
                         explanation.place.function);
   for (const std::string& line : explanation.evidence) text += fmt::format("  - {}\n", line);
-  for (const std::string& line : explanation.cleared) text += fmt::format("  - cleared: {}\n", line);
+  for (const std::string& line : explanation.cleared)
+    text += fmt::format("  - cleared: {}\n", line);
   if (!explanation.place.code.empty()) {
     text += "  - the instruction that can have failed:\n";
     for (const std::string& line : explanation.place.code) text += "      " + line + "\n";

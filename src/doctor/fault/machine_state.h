@@ -117,7 +117,7 @@ struct State {
   bool no_lanes = false;  // exec is zero
   // The operands of the last addition of lower halves, for the carry.
   Value carry_a, carry_b;
-  int carry_low = -1;  // and where its result is
+  int carry_low = -1;                   // and where its result is
   std::map<int, Condition> conditions;  // by the mask's register
   // As they were when exec was saved in a register: joined again when it is restored.
   std::map<int, std::shared_ptr<const Registers>> saved;

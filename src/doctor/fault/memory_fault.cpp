@@ -66,9 +66,9 @@ std::optional<std::string> FindMapping(const std::string& maps, uint64_t address
 
 // The pointer that an address was made from.
 struct Pointer {
-  std::string name;            // "argument 0 (int*)"
-  int argument = -1;           // whose value it is
-  int reached_from = -1;       // the argument that leads to the memory where it stands
+  std::string name;       // "argument 0 (int*)"
+  int argument = -1;      // whose value it is
+  int reached_from = -1;  // the argument that leads to the memory where it stands
   std::optional<uint64_t> value;
 };
 
@@ -142,8 +142,7 @@ class MemoryJudge {
     explanation.sure = explanation.sure && explanation.kernel_sure;
     explanation.cleared = std::move(cleared);
     if (!theories.empty() && theories.front().has_instruction)
-      explanation.place =
-          PlaceOf(*theories.front().who.dispatch, theories.front().instruction);
+      explanation.place = PlaceOf(*theories.front().who.dispatch, theories.front().instruction);
     explanation.evidence.insert(
         explanation.evidence.begin(),
         fmt::format("the GPU faulted in the page at {:#x}{}", page_, Reasons()));
@@ -184,10 +183,10 @@ class MemoryJudge {
     for (const Access& access : dispatch.reach.accesses)
       if (Fits(access) && access.Touches(page_, kPage)) ways.push_back(WeighAccess(who, access));
     if (ways.empty() && dispatch.reach.complete) {
-      theory.reason =
-          fmt::format("{} cannot reach the page: its code, with these arguments, touches other "
-                      "memory only",
-                      dispatch.readable);
+      theory.reason = fmt::format(
+          "{} cannot reach the page: its code, with these arguments, touches other "
+          "memory only",
+          dispatch.readable);
       theory.explanation = WithoutCode(who).explanation;
       return theory;
     }
@@ -225,7 +224,8 @@ class MemoryJudge {
     const char* const verb = access.kind == Access::Kind::kWrite ? "writes" : "reads";
     if (tight) {
       theory.weight = kReaches;
-      theory.reason = fmt::format("its code {} from {:#x} to {:#x}", verb, access.first, access.last);
+      theory.reason =
+          fmt::format("its code {} from {:#x} to {:#x}", verb, access.first, access.last);
     } else if (!leads.empty()) {
       theory.weight = kProven;
       theory.reason = leads;
@@ -243,7 +243,8 @@ class MemoryJudge {
   const FaultArgument* ArgumentAt(const FaultDispatch& dispatch, uint64_t offset) const {
     const FaultArgument* found = nullptr;
     for (const FaultArgument& argument : dispatch.arguments)
-      if (argument.offset == offset && argument.index >= 0 && (found == nullptr || argument.pointer))
+      if (argument.offset == offset && argument.index >= 0 &&
+          (found == nullptr || argument.pointer))
         found = &argument;
     return found;
   }
@@ -300,12 +301,12 @@ class MemoryJudge {
         const uint64_t bytes = fits(value);
         if (bytes == 0) return true;
         const int root = RootOf(dispatch, 1ull << i);
-        words = fmt::format("the index {} at {:#x}{} leads there with elements of {} bytes",
-                            static_cast<int64_t>(value), at,
-                            root >= 0 ? fmt::format(" (element {} of what argument {} points to)",
-                                                    index, root)
-                                      : "",
-                            bytes);
+        words = fmt::format(
+            "the index {} at {:#x}{} leads there with elements of {} bytes",
+            static_cast<int64_t>(value), at,
+            root >= 0 ? fmt::format(" (element {} of what argument {} points to)", index, root)
+                      : "",
+            bytes);
         return false;
       });
     }
@@ -314,8 +315,8 @@ class MemoryJudge {
 
   // `leads`: what in memory or among the arguments leads to the page; empty: nothing was found.
   Pointer PointerOf(const FaultDispatch& dispatch, const Access& access, std::string* leads) const {
-    const FaultArgument* best = nullptr;   // a pointer among the arguments
-    const FaultArgument* part = nullptr;   // eight bytes of a structure, or a number
+    const FaultArgument* best = nullptr;  // a pointer among the arguments
+    const FaultArgument* part = nullptr;  // eight bytes of a structure, or a number
     const Origin* loaded = nullptr;
     for (size_t i = 0; i < dispatch.reach.origins.size(); ++i) {
       if ((access.origins >> i & 1) == 0) continue;
@@ -358,10 +359,10 @@ class MemoryJudge {
     }
     if (std::optional<Pointer> found = PointerInMemory(dispatch, access.origins, leads))
       return *found;
-    pointer.name = pointer.reached_from >= 0
-                       ? fmt::format("a pointer in the memory that argument {} leads to",
-                                     pointer.reached_from)
-                       : "a pointer in memory";
+    pointer.name =
+        pointer.reached_from >= 0
+            ? fmt::format("a pointer in the memory that argument {} leads to", pointer.reached_from)
+            : "a pointer in memory";
     return pointer;
   }
 
@@ -468,7 +469,8 @@ class MemoryJudge {
     const std::string through = pointer.name.empty() ? "" : " through " + pointer.name;
     if (page_ < kFirstMapped) {
       explanation.cause = "null_pointer";
-      explanation.headline = fmt::format("{} followed a null pointer{}", dispatch.readable, through);
+      explanation.headline =
+          fmt::format("{} followed a null pointer{}", dispatch.readable, through);
     } else if (freed != nullptr) {
       explanation.headline = fmt::format("{} touched memory that had been freed{}: {}",
                                          dispatch.readable, through, Describe(*freed));
@@ -500,9 +502,8 @@ class MemoryJudge {
   FaultExplanation Freed(const FaultDispatch& dispatch, const Pointer& pointer,
                          const FaultMemory& memory) const {
     FaultExplanation explanation = AboutPointer(dispatch, pointer, "use_after_free");
-    explanation.headline =
-        fmt::format("{} points into memory that had been freed: {}", Subject(dispatch, pointer),
-                    Describe(memory));
+    explanation.headline = fmt::format("{} points into memory that had been freed: {}",
+                                       Subject(dispatch, pointer), Describe(memory));
     explanation.evidence.push_back(fmt::format(
         "it was freed by thread {}, {:.3f} ms before the fault, and allocated by thread {}",
         memory.freed_by, static_cast<double>(record_.when_ns - memory.freed_ns) * 1e-6,
@@ -570,9 +571,8 @@ class MemoryJudge {
     for (const FaultMemory& memory : record_.live) {
       if (memory.end() != value) continue;
       FaultExplanation explanation = AboutPointer(dispatch, pointer, "out_of_bounds");
-      explanation.headline =
-          fmt::format("{} points just past the end of the memory from {}",
-                      Subject(dispatch, pointer), Describe(memory));
+      explanation.headline = fmt::format("{} points just past the end of the memory from {}",
+                                         Subject(dispatch, pointer), Describe(memory));
       explanation.advice.push_back("Look at the offset that was added to this pointer.");
       return explanation;
     }
@@ -588,9 +588,9 @@ class MemoryJudge {
       return explanation;
     }
     FaultExplanation explanation = AboutPointer(dispatch, pointer, "bad_pointer");
-    explanation.headline = fmt::format(
-        "{} points to no memory at all: it was never allocated, or freed long ago",
-        Subject(dispatch, pointer));
+    explanation.headline =
+        fmt::format("{} points to no memory at all: it was never allocated, or freed long ago",
+                    Subject(dispatch, pointer));
     explanation.advice.push_back("Look where this pointer comes from.");
     return explanation;
   }
@@ -630,7 +630,8 @@ class MemoryJudge {
       const Pointer pointer{argument.name, argument.index, -1, argument.value};
       const std::string leads = IndexFrom(dispatch, argument.value, 0);
       FaultExplanation explanation = Classify(dispatch, pointer, &convincing);
-      const bool in_nothing = explanation.cause == "bad_pointer" || explanation.cause == "host_memory";
+      const bool in_nothing =
+          explanation.cause == "bad_pointer" || explanation.cause == "host_memory";
       if (in_nothing && (!argument.pointer || !convincing)) continue;
       if (!leads.empty()) explanation.evidence.push_back(leads);
       convincing |= !leads.empty();

@@ -34,9 +34,7 @@ bool RegisterNumbers(std::string_view text, int* first, int* count) {
   return *end == ']' && *count > 0;
 }
 
-Operand Register(int reg, int count = 1) {
-  return {Operand::Kind::kRegister, reg, count, 0};
-}
+Operand Register(int reg, int count = 1) { return {Operand::Kind::kRegister, reg, count, 0}; }
 
 Operand ReadOperand(std::string_view text) {
   text = Trim(text);

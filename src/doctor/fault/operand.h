@@ -23,9 +23,9 @@ struct Operand {
 struct Parsed {
   std::string mnemonic;  // without _e32, _e64; "v_mov_b32" for "v_dual_mov_b32"
   std::vector<Operand> operands;
-  int64_t offset = 0;      // offset:16
-  bool modified = false;   // DPP, SDWA, or another change of the operands
-  bool returns = false;    // an atomic that returns the old value
+  int64_t offset = 0;     // offset:16
+  bool modified = false;  // DPP, SDWA, or another change of the operands
+  bool returns = false;   // an atomic that returns the old value
 };
 
 // Two for a pair of instructions in one ("::").

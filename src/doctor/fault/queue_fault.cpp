@@ -114,11 +114,10 @@ void ExplainAperture(const FaultRecord& record, const InFlight* first, const std
         "Look at the pointers among its arguments and in memory; upper bits that are set by "
         "mistake, such as a 32-bit value in a pointer, give such addresses.");
   } else {
-    explanation->headline =
-        fmt::format("{} went outside its {} (memory aperture violation)", who,
-                    local && scratch ? "LDS or its scratch memory"
-                    : local          ? "LDS"
-                                     : "scratch memory");
+    explanation->headline = fmt::format("{} went outside its {} (memory aperture violation)", who,
+                                        local && scratch ? "LDS or its scratch memory"
+                                        : local          ? "LDS"
+                                                         : "scratch memory");
     explanation->advice.push_back(
         "Check indices into __shared__ and local arrays, the dynamic LDS size given at launch, "
         "and the depth of recursion (hipDeviceSetLimit with hipLimitStackSize).");
@@ -184,11 +183,12 @@ FaultExplanation ExplainQueueError(const FaultRecord& record) {
   const std::string replaced = OverrideTarget(record);
   const std::string code_target = first != nullptr ? first->dispatch->target : "";
   const bool generic = code_target.find("generic") != std::string::npos;
-  const bool wrong = !code_target.empty() && !target.empty() && !generic &&
-                     !SameInstructions(code_target, target);
+  const bool wrong =
+      !code_target.empty() && !target.empty() && !generic && !SameInstructions(code_target, target);
   const CodeFacts code = first != nullptr ? LookAtCode(*first->dispatch) : CodeFacts{};
   if ((has("ILLEGAL_INSTRUCTION") || has("INVALID_ISA")) &&
-      (wrong || (code_target.empty() && !replaced.empty() && !SameInstructions(replaced, target)))) {
+      (wrong ||
+       (code_target.empty() && !replaced.empty() && !SameInstructions(replaced, target)))) {
     explanation.cause = "wrong_isa";
     explanation.headline = fmt::format("{} is code for {}, and this GPU is a {}", who,
                                        code_target.empty() ? replaced : code_target, target);
@@ -248,8 +248,8 @@ FaultExplanation ExplainHang(const FaultRecord& record) {
       fmt::format("{} has not ended, and nothing has for {} s", first.readable, record.seconds);
   for (const InFlight& one : suspects) {
     explanation.evidence.push_back("in flight: " + Sentence(*one.dispatch));
-    explanation.suspects.push_back(SuspectOf(one, 1.0 / static_cast<double>(suspects.size()),
-                                             "it has started and not ended"));
+    explanation.suspects.push_back(
+        SuspectOf(one, 1.0 / static_cast<double>(suspects.size()), "it has started and not ended"));
   }
   bool barrier = false;
   bool loop = false;

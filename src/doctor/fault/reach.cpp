@@ -27,8 +27,7 @@ bool Starts(const std::string& text, const char* with) { return text.starts_with
 // Bytes that a memory instruction moves, by its name.
 uint32_t AccessBytes(const std::string& name) {
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-  if (has("atomic"))
-    return has("x2") || has("64") ? 8 : has("pk_") || !has("16") ? 4 : 2;
+  if (has("atomic")) return has("x2") || has("64") ? 8 : has("pk_") || !has("16") ? 4 : 2;
   if (has("dwordx16") || has("b512")) return 64;
   if (has("dwordx8") || has("b256")) return 32;
   if (has("dwordx4") || has("b128")) return 16;
@@ -417,8 +416,8 @@ class Follower {
     origin.kind = Origin::Kind::kMemory;
     origin.parents = origins;
     origin.bytes = std::min(bytes, 8u);
-    const uint64_t count = address == kAny64 ? kMostElements + 1
-                                             : (address.high - address.low) / bytes + 1;
+    const uint64_t count =
+        address == kAny64 ? kMostElements + 1 : (address.high - address.low) / bytes + 1;
     if (count <= kMostElements) {
       origin.first = address.low;
       origin.last = address.high;
@@ -507,8 +506,8 @@ class Follower {
     }
     if (store || (atomic && !returns) || operands.empty() || !operands[0].is_register()) return;
     if (has("d16") || atomic) return Forget(state, operands[0], origins);
-    Load(state, operands[0].reg, address, bytes, has("sbyte") || has("_i8") || has("_i16") || has("sshort"),
-         origins);
+    Load(state, operands[0].reg, address, bytes,
+         has("sbyte") || has("_i8") || has("_i16") || has("sshort"), origins);
   }
 
   void ScalarLoad(size_t at, const Parsed& parsed, State* state) {
@@ -525,7 +524,9 @@ class Follower {
     else if (operands.size() > 2)
       address = Add(address, Get(*state, operands[2]), 64);
     if (parsed.offset != 0)
-      address = Add(address, {static_cast<uint64_t>(parsed.offset), static_cast<uint64_t>(parsed.offset)}, 64);
+      address =
+          Add(address, {static_cast<uint64_t>(parsed.offset), static_cast<uint64_t>(parsed.offset)},
+              64);
     const uint64_t origins = OriginsFrom(*state, parsed, 1);
     Touch(at, Access::Kind::kRead, address, bytes, origins);
     Load(state, operands[0].reg, address, bytes, false, origins);
@@ -595,9 +596,9 @@ class Follower {
     if (relation == "le") return a.high <= b.low ? 1 : a.low > b.high ? 0 : -1;
     if (relation == "gt") return a.low > b.high ? 1 : a.high <= b.low ? 0 : -1;
     if (relation == "ge") return a.low >= b.high ? 1 : a.high < b.low ? 0 : -1;
-    const int equal = a.single() && b.single() && a.low == b.low        ? 1
-                      : a.high < b.low || b.high < a.low ? 0
-                                                         : -1;
+    const int equal = a.single() && b.single() && a.low == b.low ? 1
+                      : a.high < b.low || b.high < a.low         ? 0
+                                                                 : -1;
     if (relation == "eq") return equal;
     if (relation == "ne") return equal < 0 ? -1 : 1 - equal;
     return -1;
@@ -710,8 +711,8 @@ class Follower {
       const Operand from = operands[1];
       const bool none = narrows && from.is_register() && At(*state, from.reg).range.high == 0 &&
                         (from.count < 2 || At(*state, from.reg + 1).range.high == 0);
-      const auto condition = from.is_register() ? state->conditions.find(from.reg)
-                                                : state->conditions.end();
+      const auto condition =
+          from.is_register() ? state->conditions.find(from.reg) : state->conditions.end();
       std::optional<Condition> held;
       if (narrows && condition != state->conditions.end()) held = condition->second;
       if (!narrows) RestoreLanes(state, from);
@@ -754,7 +755,8 @@ class Follower {
 
   void Step(size_t at, const Parsed& parsed, State* state) {
     const std::string& name = parsed.mnemonic;
-    if (Starts(name, "s_load_") || Starts(name, "s_buffer_load")) return ScalarLoad(at, parsed, state);
+    if (Starts(name, "s_load_") || Starts(name, "s_buffer_load"))
+      return ScalarLoad(at, parsed, state);
     if (Starts(name, "global_") || Starts(name, "flat_")) return Memory(at, parsed, state);
     if (Starts(name, "scratch_") || Starts(name, "ds_")) {
       if (name.find("load") != std::string::npos || name.find("read") != std::string::npos ||
@@ -918,9 +920,9 @@ bool Follower::Arithmetic(size_t at, const Parsed& parsed, State* state) {
     upper.origins = lower.origins = both;
     return true;
   }
-  if (is({"v_lshl_add_u64"}))
-    return set(Add(ShiftLeft(get(1, 64), get(2), 64), get(3, 64), 64));
-  if (is({"s_add_nc_u64", "s_add_u64", "v_add_nc_u64"})) return set(Add(get(1, 64), get(2, 64), 64));
+  if (is({"v_lshl_add_u64"})) return set(Add(ShiftLeft(get(1, 64), get(2), 64), get(3, 64), 64));
+  if (is({"s_add_nc_u64", "s_add_u64", "v_add_nc_u64"}))
+    return set(Add(get(1, 64), get(2, 64), 64));
   if (is({"s_lshl_b64"})) return set(ShiftLeft(get(1, 64), get(2), 64));
   if (is({"s_lshr_b64"})) return set(ShiftRight(get(1, 64), get(2), 64));
   if (is({"v_lshlrev_b64"})) return set(ShiftLeft(get(2, 64), get(1), 64));

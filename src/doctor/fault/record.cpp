@@ -132,10 +132,9 @@ FaultDispatch ReadDispatch(const Json& json, const fs::path& folder, const Saved
   launch.grid = dispatch.grid;
   launch.workgroup = dispatch.workgroup;
   launch.load_delta = dispatch.load_delta;
-  dispatch.reach = FindReach(dispatch.code, dispatch.target, *kernel, launch,
-                             [&](uint64_t address, void* to, size_t size) {
-                               return saved.Read(address, to, size);
-                             });
+  dispatch.reach = FindReach(
+      dispatch.code, dispatch.target, *kernel, launch,
+      [&](uint64_t address, void* to, size_t size) { return saved.Read(address, to, size); });
   return dispatch;
 }
 

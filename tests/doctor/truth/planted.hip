@@ -126,9 +126,13 @@ __global__ void GuiltyGlobal() { global_pointer[threadIdx.x] = 1; }
 __global__ void GuiltyGlobalNumber(int number) { global_pointer[threadIdx.x] = number; }
 __global__ void GuiltyLds(int* out, int offset) {
   __shared__ int shared[64];
-  shared[threadIdx.x + offset] = threadIdx.x;
+  shared[threadIdx.x] = threadIdx.x;
   __syncthreads();
-  out[threadIdx.x] = shared[threadIdx.x + 1 + offset];
+  int* flat = shared;
+  asm volatile("" : "+v"(flat));  // hides from the compiler that it is LDS
+  flat[offset + threadIdx.x] = 7;
+  __syncthreads();
+  out[threadIdx.x] = shared[threadIdx.x];
 }
 __device__ __attribute__((noinline)) int Deeper(int depth, volatile int* marks) {
   volatile int mine[64];
@@ -226,8 +230,8 @@ class Waiting {
   int count_ = 0;
 };
 
-// Virtual memory of the GPU at an address range of our choice.
-void Map(void* address, size_t bytes, hipMemAccessFlags flags) {
+// Virtual memory of the GPU at an address of our choice.
+void Map(void* address, size_t bytes) {
   hipMemAllocationProp property{};
   property.type = hipMemAllocationTypePinned;
   property.location.type = hipMemLocationTypeDevice;
@@ -236,7 +240,7 @@ void Map(void* address, size_t bytes, hipMemAccessFlags flags) {
   HIP(hipMemMap(address, bytes, 0, handle, 0));
   hipMemAccessDesc access{};
   access.location = property.location;
-  access.flags = flags;
+  access.flags = hipMemAccessFlagsProtReadWrite;
   HIP(hipMemSetAccess(address, bytes, &access, 1));
 }
 
@@ -249,8 +253,8 @@ char* Reserve(size_t bytes) {
 // Memory, and memory that begins where the first ends.
 std::pair<char*, char*> Adjacent() {
   char* const first = Reserve(4 * kMebi);
-  Map(first, 2 * kMebi, hipMemAccessFlagsProtReadWrite);
-  Map(first + 2 * kMebi, 2 * kMebi, hipMemAccessFlagsProtReadWrite);
+  Map(first, 2 * kMebi);
+  Map(first + 2 * kMebi, 2 * kMebi);
   return {first, first + 2 * kMebi};
 }
 
@@ -314,7 +318,7 @@ void StreamsSameKernel() {  // two launches of one kernel; the one with two work
   hipStream_t second = Stream();
   GuiltyAt<<<1, 64, 0, first>>>(data, 0);
   HIP(hipStreamSynchronize(first));
-  GuiltyAt<<<2, 64, 0, second>>>(data, 4 * kInts);
+  GuiltyAt<<<2, 64, 0, second>>>(data, 2 * kInts);
 }
 
 void StreamsIndices() {
@@ -331,7 +335,7 @@ void StreamsRead() {
   int* const out = Device<int>(kMebi);
   Waiting waiting;
   waiting.WaitOther(data);
-  GuiltyRead<<<1, 64, 0, Stream()>>>(data, 3 * kInts, out);
+  GuiltyRead<<<1, 64, 0, Stream()>>>(data, 2 * kInts, out);
 }
 
 void StreamsSix() {
@@ -430,9 +434,7 @@ void NestedFreed() {
   GuiltyNested<<<1, 64>>>(data, outer);
 }
 
-void NestedNull() {
-  GuiltyNested<<<1, 64>>>(data, Upload<Outer>({Outer{}}));
-}
+void NestedNull() { GuiltyNested<<<1, 64>>>(data, Upload<Outer>({Outer{}})); }
 
 void ListGarbage() {
   Node* const nodes = Device<Node>(8192);
@@ -529,8 +531,8 @@ void FreedPinned() {
 }
 
 int* Registered(char** mapping) {
-  *mapping = static_cast<char*>(mmap(nullptr, 4 * kMebi, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  *mapping = static_cast<char*>(
+      mmap(nullptr, 4 * kMebi, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   memset(*mapping, 0, 4 * kMebi);
   HIP(hipHostRegister(*mapping, 4 * kMebi, 0));
   int* seen = nullptr;
@@ -568,21 +570,6 @@ void OffByOne() {
   GuiltyOffByOne<<<2 * kMebi / 1024 + 1, 256>>>(Device<int>(2 * kMebi), 2 * kInts);
 }
 
-void ManagedPast() {
-  int* managed = nullptr;
-  HIP(hipMallocManaged(reinterpret_cast<void**>(&managed), 4 * kMebi));
-  GuiltyAt<<<1, 64>>>(managed, 1024 * kInts);
-}
-
-void ReadOnly() {
-  char* const address = Reserve(2 * kMebi);
-  Map(address, 2 * kMebi, hipMemAccessFlagsProtRead);
-  // Another launch reads the same memory, which it may.
-  Waiting waiting;
-  waiting.WaitIndices(reinterpret_cast<int*>(address), data);
-  GuiltyFill<<<1, 64, 0, Stream()>>>(reinterpret_cast<int*>(address), 64);
-}
-
 // --- several GPUs and processes
 
 void SecondGpu() {
@@ -611,12 +598,12 @@ void Child() {  // `data` was not allocated yet
 
 // --- other ways to fail
 
-void Lds() { GuiltyLds<<<1, 64>>>(data, 70000); }
+void Lds() { GuiltyLds<<<1, 64>>>(data, 1 << 20); }
 
 void LdsBeside() {
   Waiting waiting;
   waiting.Wait(data);
-  GuiltyLds<<<1, 64, 0, Stream()>>>(data, 70000);
+  GuiltyLds<<<1, 64, 0, Stream()>>>(data, 1 << 20);
 }
 
 void Recursion() {
@@ -728,8 +715,6 @@ const std::map<std::string, std::function<void()>> kPlanted = {
     {"host_file", HostFile},
     {"one_past_end", OnePastEnd},
     {"off_by_one", OffByOne},
-    {"managed_past", ManagedPast},
-    {"read_only", ReadOnly},
     {"second_gpu", SecondGpu},
     {"peer_no_access", PeerNoAccess},
     {"child", Child},

@@ -79,8 +79,6 @@ TRUTH = {
     "host_file": guilty("GuiltyFill", "host_memory", 0),
     "one_past_end": guilty("GuiltyFill", "out_of_bounds", 0),
     "off_by_one": guilty("GuiltyOffByOne", "out_of_bounds", 0),
-    "managed_past": guilty("GuiltyAt", "out_of_bounds", 0),
-    "read_only": guilty("GuiltyFill", "no_access", 0),
     # Several GPUs and processes.
     "second_gpu": guilty("GuiltyAt", "out_of_bounds", 0, gpus=2, agent=1),
     "peer_no_access": guilty("GuiltyCopy", "no_access", 0, gpus=2, agent=1),
