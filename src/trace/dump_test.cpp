@@ -89,6 +89,28 @@ class DumpTest : public testing::Test {
   ThreadLog* log_ = nullptr;
 };
 
+TEST_F(DumpTest, NoKeyOfAJsonObjectIsRepeated) {
+  auto* end = log_->Reserve<ThreadEnd>();  // behind the record that says whose it is
+  end->now_tsc = 1;
+  log_->Commit(end);
+  const auto read = ProcessLog::Open(writer_->process_directory());
+  ASSERT_TRUE(read.ok());
+  RecordText text(*read.value());
+  size_t lines = 0;
+  read.value()->ForEachRecord([&](const Thread& thread, const Head& head, const char* record) {
+    std::string line;
+    text.AppendJson(thread, head, record, &line);
+    ++lines;
+    std::set<std::string> keys;
+    for (size_t at = 0; (at = line.find("\":", at)) != std::string::npos; ++at) {
+      const size_t start = line.rfind('"', at - 1) + 1;
+      EXPECT_TRUE(keys.insert(line.substr(start, at - start)).second) << line;
+    }
+    return true;
+  });
+  EXPECT_GE(lines, 4u);
+}
+
 TEST_F(DumpTest, NamesFunctionsAndShowsTimesSinceTheFirstRecord) {
   auto* call = log_->Reserve<ApiCall>();
   call->begin_tsc = call->end_tsc = __builtin_ia32_rdtsc();
