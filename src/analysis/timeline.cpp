@@ -81,6 +81,8 @@ class Reader {
     ROCHOUND_CHECK(ReadCalls());
     rows_.Finish(timeline_.tracks, timeline_.events);
     timeline_.quantum = rows_.quantum();
+    for (const TimelineEvent& event : timeline_.events)
+      timeline_.length = std::max(timeline_.length, event.end);
     Link();
     return {};
   }
@@ -104,11 +106,13 @@ class Reader {
                if(s.stream IS NULL, o."queueId", -1) AS queue, o."queueId",
                o.start, o."end", o.id, coalesce(launch.api_id, -1),
                if(d.string = '', o."opType_id", o.description_id),
-               if(d.string = '', t.string, d.string)
+               if(d.string = '', t.string, d.string), u.id IS NOT NULL AS unfinished
         FROM rocpd_op o
         JOIN rocpd_string d ON d.id = o.description_id
         JOIN rocpd_string t ON t.id = o."opType_id"
-        )") + store::kJoinLaunch + "LEFT JOIN " + stream + R"( s ON s.op_id = o.id
+        )") + store::kJoinLaunch + "LEFT JOIN " +
+                                              stream + R"( s ON s.op_id = o.id
+        LEFT JOIN (SELECT id FROM rochound_unfinished WHERE what IN ('kernel', 'copy')) u ON u.id = o.id
         ORDER BY o."gpuId", s.stream IS NULL, s.pid, s.stream, queue, o.start, o."end" DESC, o.id)"));
     bool first = true;
     std::array<int64_t, 4> now{};  // gpu, pid, stream, queue
@@ -145,7 +149,8 @@ class Reader {
       }
       if (now[2] >= 0) queues.insert(rows.Int(4));
       rows_.Add({rows.Int(5) - timeline_.facts.begin, rows.Int(6) - timeline_.facts.begin,
-                 rows.Int(7), rows.Int(8), names_.Of(rows.Int(9), rows.Text(10)), 1});
+                 rows.Int(7), rows.Int(8), names_.Of(rows.Int(9), rows.Text(10)), 1,
+                 rows.Int(11) != 0});
     }
     finish();
     return {};
@@ -213,12 +218,13 @@ class Reader {
     ROCHOUND_TRY(Rows rows, connection_.Query(R"(
         SELECT a.pid, a.tid, n.string = 'UserRange' AS free, a.start, a."end", a.id,
                d.string IN ('roctx', 'torch', 'python') AND u.string <> '' AS mark,
-               a."apiName_id", n.string, u.string
+               a."apiName_id", n.string, u.string, f.id IS NOT NULL AS unfinished
         FROM rocpd_api a
         JOIN rocpd_string n ON n.id = a."apiName_id"
         JOIN rocpd_string d ON d.id = a.domain_id
         LEFT JOIN rocpd_ustring u
           ON u.id = a.args_id AND d.string IN ('roctx', 'torch', 'python')
+        LEFT JOIN (SELECT id FROM rochound_unfinished WHERE what IN ('call', 'range')) f ON f.id = a.id
         WHERE d.string <> 'rochound'
         ORDER BY a.pid, a.tid, free, a.start, a."end" DESC, a.id)"));
     bool first = true;
@@ -239,7 +245,7 @@ class Reader {
       const uint32_t name =
           rows.Int(6) != 0 ? names_.Of(rows.Text(9)) : names_.Of(rows.Int(7), rows.Text(8));
       rows_.Add({rows.Int(3) - timeline_.facts.begin, rows.Int(4) - timeline_.facts.begin,
-                 rows.Int(5), -1, name, 1});
+                 rows.Int(5), -1, name, 1, rows.Int(10) != 0});
     }
     return {};
   }

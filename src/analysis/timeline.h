@@ -38,6 +38,7 @@ struct TimelineTrack {
 
 struct Timeline {
   Facts facts{};        // before thinning
+  int64_t length = 0;   // ns from the first event to the last, pauses of the recording included
   int64_t quantum = 0;  // merged events are no longer than this; 0: not thinned
   std::vector<std::string> names;
   std::vector<TimelineTrack> tracks;

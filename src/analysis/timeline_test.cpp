@@ -132,6 +132,26 @@ TEST(TimelineTest, ThreadsGoByTheirNames) {
   EXPECT_EQ(timeline.value().tracks[2].title, "Thread 4713");
 }
 
+TEST(TimelineTest, WhatNeverFinishedIsMarked) {
+  TestTrace trace;
+  const int64_t call = trace.Call({.start = 0, .end = 10});
+  const int64_t wait = trace.Call({.start = 20, .end = 900, .name = "hipDeviceSynchronize"});
+  trace.Kernel({.queue = 1, .start = 15, .end = 18, .name = "Good", .call = call});
+  const int64_t hung = trace.Kernel({.queue = 1, .start = 18, .end = 900, .name = "Spin", .call = call});
+  store::TraceDatabase database = trace.Open();
+  const auto added = database.connection().Run("INSERT INTO rochound_unfinished VALUES ('kernel', " +
+                                               std::to_string(hung) + "), ('call', " +
+                                               std::to_string(wait) + ")");
+  ASSERT_TRUE(added.ok()) << added.error().message;
+  const auto timeline = ReadTimeline(database, 1000);
+  ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+  std::vector<std::string> unfinished;
+  for (const TimelineEvent& event : timeline.value().events)
+    if (event.unfinished) unfinished.push_back(timeline.value().names[event.name]);
+  EXPECT_EQ(unfinished, (std::vector<std::string>{"Spin", "hipDeviceSynchronize"}));
+  EXPECT_EQ(timeline.value().length, 900);
+}
+
 TEST(TimelineTest, RangesThatDoNotNestStandApart) {
   TestTrace trace;
   trace.Call({.start = 0, .end = 100, .name = "hipMalloc"});

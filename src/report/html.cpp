@@ -105,7 +105,7 @@ ordered_json JsonTimeline(const Timeline& timeline) {
   return {{"events", timeline.events.size()},
           {"all_events", timeline.facts.calls + timeline.facts.operations},
           {"quantum", timeline.quantum},
-          {"length", timeline.facts.length},
+          {"length", timeline.length},
           {"names", timeline.names},
           {"unfinished", std::move(unfinished)},
           {"tracks", std::move(tracks)}};

@@ -87,7 +87,7 @@ class Memory {
     ROCHOUND_TRY(names_, Names::Load(trace_.connection()));
     ROCHOUND_TRY(threads_, LoadHostThreads(trace_.connection(), names_));
     ROCHOUND_TRY(const Facts facts, ReadFacts(trace_));
-    length_ = facts.length;
+    length_ = facts.length;  // pauses are no part of it, so times may lie behind it
     for (uint32_t i = 0; i < threads_.threads().size(); ++i)
       threads_of_[threads_.threads()[i].pid].push_back(i);
     ROCHOUND_CHECK(Read(facts.begin));
@@ -125,7 +125,9 @@ class Memory {
                                     : gpu < 0 ? "host"
                                               : GpuName(gpu)});
       // The runtime has memory before the program's first recorded call.
-      Held held{.start = std::max<int64_t>(0, rows.Int(1) - begin), .bytes = rows.Int(3), .device = place->second};
+      Held held{.start = std::max<int64_t>(0, rows.Int(1) - begin),
+                .bytes = rows.Int(3),
+                .device = place->second};
       if (!rows.IsNull(2)) held.end = std::max(held.start, rows.Int(2) - begin);
       held.call = CallAt(rows.Int(0), rows.Int(1));
       Device& device = devices_[held.device];
@@ -135,6 +137,7 @@ class Memory {
         ++device.freed;
         device.changes.push_back({held.end, -held.bytes});
       }
+      length_ = std::max(length_, held.end == kNever ? held.start : held.end);
       held_.push_back(held);
     }
     return {};

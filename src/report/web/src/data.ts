@@ -38,7 +38,7 @@ export interface TimelineHeader {
   events: number;
   all_events: number;  // before thinning
   quantum: number;     // neighbours closer than this were merged; 0: nothing was
-  length: number;
+  length: number;      // from the first event to the last, pauses of the recording included
   names: string[];
   unfinished: number[];  // events that had not ended when the recording did
   tracks: Track[];

@@ -188,7 +188,7 @@ function linesOverTime(frame: Frame, title: string, table: Table | undefined, va
   const lines = [...series].sort((a, b) => highest(b[1]) - highest(a[1])).slice(0, 4).map(([label, values], i) => ({
     label, color: colors[i]!, values: times.map((at) => values.get(at) ?? 0), fill: i === 0,
   }));
-  return overTime(title, times, lines, {format, stepped: true, end: frame.report.facts.length, zoom: frame.goTo, steps});
+  return overTime(title, times, lines, {format, stepped: true, end: frame.report.timeline.length, zoom: frame.goTo, steps});
 }
 
 const depthPlot = (frame: Frame): HTMLElement | null =>
