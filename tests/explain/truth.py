@@ -99,5 +99,14 @@ def name_of(program, mode, gpu):
     return f"{program}_{mode}" + ("" if gpu.startswith("rx6800xt") else f"_{gpu}")
 
 
+def unfinished(case):
+    """A kernel that never ends is the first thing to know, and is named."""
+    run = case.record("hang", "2", code=None)
+    first = run.json("explain", run.path)["tables"]["findings"]["rows"][0]
+    case.equal("first finding", "unfinished-kernel", first["rule"])
+    case.expect(f"WaitForEver is not in: {first['finding']}", "WaitForEver" in first["finding"])
+    case.near("submitted before the end", run.truth["waited_ms"], first["gain_ns"] / 1e6)
+
+
 if __name__ == "__main__":
-    main({name_of(*one): planted(*one) for one in PLANTED} | {name_of(*one): clean(*one) for one in CLEAN})
+    main({"unfinished_kernel": unfinished} | {name_of(*one): planted(*one) for one in PLANTED} | {name_of(*one): clean(*one) for one in CLEAN})

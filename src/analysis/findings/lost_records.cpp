@@ -9,6 +9,8 @@ std::optional<Match> FindLostRecords(const Picture& picture) {
   int64_t lost = 0, untimed = 0;
   std::string most;
   picture.ForEach("health", "lost", [&](const RowView& row) {
+    // Times that were not recorded, as asked, are no loss.
+    if (row.Text("what") == "time") return;
     // A copy without its time is still in the trace.
     if (row.Text("what").find("times") != std::string::npos) {
       untimed += row.Int("count");

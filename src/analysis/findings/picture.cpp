@@ -161,7 +161,7 @@ void Picture::MakeSplit() {
   split_.sync_call = sync.most;
   split_.launch_outside_ns = split_.launch_bound ? outside.ns : 0;
   split_.launch_ns = shorts.ns + latency_ns - latency_after_sync + split_.launch_outside_ns;
-  int64_t launching = split_.launch_bound ? PathCall("program") : 0;
+  int64_t launching = split_.launch_bound ? PathPart("outside HIP") : 0;
   for (const auto& [call, ns] : path_calls_)
     if (Contains(call, "Launch")) launching += ns;
   split_.gpu_bound = PathPart("start after another operation") > launching;
@@ -182,22 +182,9 @@ void Picture::ReadPath() {
           [&](const RowView& row) { path_calls_[row.Text("call")] += row.Int("total_ns"); });
 }
 
-int64_t Picture::PathCall(const std::string& call) const {
-  const auto found = path_calls_.find(call);
-  return found == path_calls_.end() ? 0 : found->second;
-}
-
 int64_t Picture::PathPart(const std::string& part) const {
   const auto found = path_parts_.find(part);
   return found == path_parts_.end() ? 0 : found->second;
-}
-
-std::string Duration(int64_t ns) {
-  const auto number = static_cast<double>(ns);
-  if (ns < 1'000) return fmt::format("{} ns", ns);
-  if (ns < 1'000'000) return fmt::format("{:.1f} us", number / 1e3);
-  if (ns < 1'000'000'000) return fmt::format("{:.1f} ms", number / 1e6);
-  return fmt::format("{:.2f} s", number / 1e9);
 }
 
 std::string Bytes(double bytes) {

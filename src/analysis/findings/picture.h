@@ -16,6 +16,7 @@
 #include "analysis/facts.h"
 #include "analysis/questions.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "store/trace_database.h"
 
 namespace rochound::analysis {
@@ -89,10 +90,9 @@ class Picture {
   // kind.
   const std::map<std::string, int64_t>& path_ops() const { return path_ops_; }
   const std::map<std::string, int64_t>& path_parts() const { return path_parts_; }
-  // And of the host, by call; `program` is the time outside all calls.
+  // And of the host, by call.
   const std::map<std::string, int64_t>& path_calls() const { return path_calls_; }
   int64_t PathPart(const std::string& part) const;
-  int64_t PathCall(const std::string& call) const;
 
   store::TraceDatabase& trace() const { return *trace_; }
   const AskOptions& options() const { return options_; }
@@ -118,7 +118,7 @@ class Picture {
 
 // --- words for sentences
 
-std::string Duration(int64_t ns);            // 12.3 ms
+inline std::string Duration(int64_t ns) { return base::TimeText(ns); }
 std::string Bytes(double bytes);             // 4.0 MiB
 std::string Share(int64_t ns, int64_t all);  // 12.3%
 std::string Counted(int64_t number, const char* one, const char* many);

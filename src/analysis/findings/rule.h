@@ -39,6 +39,7 @@ std::span<const Rule> Rules();
 
 // One per file.
 std::optional<Match> FindLostRecords(const Picture& picture);
+std::optional<Match> FindUnfinishedKernel(const Picture& picture);
 std::optional<Match> FindFailedCalls(const Picture& picture);
 std::optional<Match> FindSynchronization(const Picture& picture);
 std::optional<Match> FindHostWork(const Picture& picture);
