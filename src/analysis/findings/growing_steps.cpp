@@ -43,7 +43,7 @@ std::optional<Match> FindGrowingSteps(const Picture& picture) {
     const auto third = static_cast<ptrdiff_t>(steps.size() / 3);
     const int64_t early = Median({steps.begin(), steps.begin() + third});
     const int64_t late = Median({steps.end() - third, steps.end()});
-    if (late * 10 < early * 12 || LaterIsLonger(steps) < 0.8) continue;
+    if (late * 10 < early * 12 || LaterIsLonger(steps) < 0.75) continue;
     // As if all had stayed as short as the first ones.
     int64_t gain = 0;
     const int64_t first = Median({steps.begin(), steps.begin() + 3});

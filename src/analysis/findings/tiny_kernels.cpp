@@ -14,7 +14,7 @@ std::optional<Match> FindTinyKernels(const Picture& picture) {
       FROM rocpd_op o
       JOIN rocpd_string t ON t.id = o."opType_id" AND t.string = 'KernelExecution'
       JOIN rocpd_string n ON n.id = o.description_id
-      GROUP BY kernel HAVING median(o."end" - o.start) < 20000)");
+      GROUP BY kernel HAVING median(o."end" - o.start) < 40000)");
   int64_t calls = 0, ns = 0, most_calls = 0;
   std::string most;
   for (size_t i = 0; i < table.rows.size(); ++i) {

@@ -13,11 +13,11 @@ int main(int, char** arguments) {
   const std::string mode = arguments[1];
   BusyKernels gpu;
   std::vector<double> steps;
-  for (int step = 0; step < 12; ++step) {
+  for (int step = 0; step < (mode == "growing" ? 24 : 12); ++step) {
     const double from = NowMs();
     {
       const Range range("step " + std::to_string(step));
-      gpu.Launch<1>(mode == "growing" ? 20 + 7 * step : 70);
+      gpu.Launch<1>(mode == "growing" ? 10 + 3 * step : 80);
       CHECK(hipDeviceSynchronize());
     }
     steps.push_back(NowMs() - from);

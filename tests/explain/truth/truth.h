@@ -139,11 +139,15 @@ class BusyKernels {
     int khz = 0;
     CHECK(hipDeviceGetAttribute(&khz, hipDeviceAttributeWallClockRate, device));
     ticks_per_ms_ = khz;
+    const double from = NowMs();
     Launch<0>(0.01);
+    first_launch_ms_ = NowMs() - from;
     CHECK(hipDeviceSynchronize());
   }
 
   int units() const { return units_; }
+  // The first launch loads this program's code.
+  double first_launch_ms() const { return first_launch_ms_; }
 
   // workgroups 0: one for each compute unit, so that no part of the GPU is left out.
   template <int kName = 0>
@@ -175,6 +179,7 @@ class BusyKernels {
   int next_ = 0;
   int units_ = 0;
   double ticks_per_ms_ = 0;
+  double first_launch_ms_ = 0;
   BusyTimes* times_ = nullptr;
 };
 
