@@ -19,6 +19,8 @@ std::optional<Match> FindCodeLoading(const Picture& picture) {
   if (loading.ns == 0) return std::nullopt;
   Match match;
   match.gain_ns = loading.ns;
+  // Every program loads its own code once.
+  if (loading.gaps < 5 && loading.ns * 5 < picture.wall()) match.confidence = Confidence::kNote;
   match.sentence = fmt::format("The GPU waits {} ({}) while code is loaded, once for each module.",
                                Duration(loading.ns), Share(loading.ns, picture.wall()));
   match.evidence =
