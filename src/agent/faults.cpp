@@ -343,11 +343,6 @@ void NoteHang(uint64_t seconds) {
   });
 }
 
-// It was only slow.
-void ForgetHang() {
-  if (Log() != nullptr && hang_written.exchange(false)) Log()->WriteText("hang.json", "");
-}
-
 hsa_status_t OnSystemEvent(const hsa_amd_event_t* event, void*) {
   if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
     Guarded("no memory to describe a fault", [&] {
@@ -395,6 +390,10 @@ void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* data) {
          queue);
   });
   if (listener.program != nullptr) listener.program(status, queue, listener.data);
+}
+
+void ForgetHang() {
+  if (Log() != nullptr && hang_written.exchange(false)) Log()->WriteText("hang.json", "");
 }
 
 void WatchProgress(uint64_t now_ns, size_t under_way) {

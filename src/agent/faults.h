@@ -30,4 +30,7 @@ void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* listener);
 // The drain thread: how many pieces of work have ever finished, and how many are under way.
 void WatchProgress(uint64_t now_ns, size_t under_way);
 
+// All work has finished: what seemed not to end was only slow. Any thread.
+void ForgetHang();
+
 }  // namespace rochound::agent

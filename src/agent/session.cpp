@@ -284,6 +284,8 @@ void Flush() {
          under_way != 0 && base::ClockNs(CLOCK_MONOTONIC) - start < kPatienceNs;
          DrainOnce(&under_way))
       usleep(200);
+    // The drain thread may not have looked since the last kernel ended.
+    if (under_way == 0 && RuntimeAlive()) ForgetHang();
     NoteAnchors();
     NoteLastProcessFacts();
     if (const auto maps = base::ReadFile("/proc/self/maps"); maps.ok() && settings().stacks)
