@@ -25,9 +25,10 @@ enum class Activity : uint8_t {
   kSetUp,         // a call that initialised the runtime or made a queue
 };
 
-// The innermost range of each thread over time, for times that are asked in any order (host_ranges.h
-// needs them in order, and less memory). Ranges come by pid, tid, start, end (descending);
-// those that are not within each other are ordered by their start: the later one is the inner one.
+// The innermost range of each thread over time, for times that are asked in any order
+// (host_ranges.h needs them in order, and less memory). Ranges come by pid, tid, start, end
+// (descending); those that are not within each other are ordered by their start: the later one is
+// the inner one.
 class RangeTimeline {
  public:
   void Add(int64_t pid, int64_t tid, int64_t start, int64_t end, uint32_t name);
@@ -80,7 +81,8 @@ class HostActivity {
  public:
   // kinds: by name, what calls of that name are; names beyond it are plain calls. Both references
   // outlive this.
-  HostActivity(const HostThreads& threads, const RangeTimeline& ranges, std::vector<Activity> kinds);
+  HostActivity(const HostThreads& threads, const RangeTimeline& ranges,
+               std::vector<Activity> kinds);
 
   // One call is of another kind than its name says.
   void SetKind(uint32_t thread, int64_t start, Activity kind) {

@@ -157,7 +157,8 @@ TEST_F(RandomTest, Idle) {
   }
   for (const IdleCause cause :
        {IdleCause::kOutsideHip, IdleCause::kOtherCall, IdleCause::kSync, IdleCause::kLaunchLatency,
-        IdleCause::kKernelTooShort, IdleCause::kDependency, IdleCause::kCodeLoading, IdleCause::kUnknownLaunch})
+        IdleCause::kKernelTooShort, IdleCause::kDependency, IdleCause::kCodeLoading,
+        IdleCause::kUnknownLaunch})
     EXPECT_GT(seen[cause], kTraces / 4) << IdleCauseName(cause);
 }
 

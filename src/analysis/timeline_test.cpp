@@ -30,7 +30,7 @@ TEST(TimelineTest, TracksRowsAndLaunches) {
   const Timeline timeline = Read(trace);
   EXPECT_EQ(timeline.facts.begin, 1000);
   EXPECT_EQ(timeline.facts.length, 1100);
-  EXPECT_EQ(timeline.facts.calls, 3);
+  EXPECT_EQ(timeline.facts.calls, 2);  // a range is no call
   EXPECT_EQ(timeline.facts.operations, 4);
   EXPECT_EQ(timeline.facts.gpus, 2);
   EXPECT_EQ(timeline.facts.processes, 1);
@@ -137,11 +137,12 @@ TEST(TimelineTest, WhatNeverFinishedIsMarked) {
   const int64_t call = trace.Call({.start = 0, .end = 10});
   const int64_t wait = trace.Call({.start = 20, .end = 900, .name = "hipDeviceSynchronize"});
   trace.Kernel({.queue = 1, .start = 15, .end = 18, .name = "Good", .call = call});
-  const int64_t hung = trace.Kernel({.queue = 1, .start = 18, .end = 900, .name = "Spin", .call = call});
+  const int64_t hung =
+      trace.Kernel({.queue = 1, .start = 18, .end = 900, .name = "Spin", .call = call});
   store::TraceDatabase database = trace.Open();
-  const auto added = database.connection().Run("INSERT INTO rochound_unfinished VALUES ('kernel', " +
-                                               std::to_string(hung) + "), ('call', " +
-                                               std::to_string(wait) + ")");
+  const auto added =
+      database.connection().Run("INSERT INTO rochound_unfinished VALUES ('kernel', " +
+                                std::to_string(hung) + "), ('call', " + std::to_string(wait) + ")");
   ASSERT_TRUE(added.ok()) << added.error().message;
   const auto timeline = ReadTimeline(database, 1000);
   ASSERT_TRUE(timeline.ok()) << timeline.error().message;

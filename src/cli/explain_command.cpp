@@ -99,8 +99,8 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   std::optional<analysis::Findings> findings;
   std::string rpd;  // what the answer is to be written into
   base::Result<analysis::Answer> answer = [&]() -> base::Result<analysis::Answer> {
-    ROCHOUND_TRY(store::TraceDatabase trace, question_ == kFindings ? trace_.OpenForMany()
-                                                                    : trace_.OpenWith(against_));
+    ROCHOUND_TRY(store::TraceDatabase trace,
+                 question_ == kFindings ? trace_.OpenForMany() : trace_.OpenWith(against_));
     if (trace.formats() == std::vector{store::SourceFormat::kRpd}) rpd = trace_.traces()[0];
     if (question_ != kFindings) return analysis::Ask(trace, *question, ask_);
     ROCHOUND_TRY(findings, analysis::FindFindings(trace, ask_));

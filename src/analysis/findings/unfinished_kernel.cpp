@@ -20,9 +20,8 @@ std::optional<Match> FindUnfinishedKernel(const Picture& picture) {
   if (kernels == 0) return std::nullopt;
   Match match;
   match.gain_ns = longest;
-  match.sentence =
-      fmt::format("Kernel {} was submitted {} before the end and never finished.",
-                  BriefKernel(name), Duration(longest));
+  match.sentence = fmt::format("Kernel {} was submitted {} before the end and never finished.",
+                               BriefKernel(name), Duration(longest));
   match.evidence = fmt::format("{} had not finished", Counted(kernels, "kernel", "kernels"));
   return match;
 }

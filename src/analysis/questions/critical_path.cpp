@@ -196,16 +196,18 @@ Result<CriticalPath> AnalyzeCriticalPath(Connection& connection, int64_t clock_e
     graph.AddThread(threads.begins[i], path.threads.threads()[i].end);
   path.main_threads = std::move(threads.main_of);
   ROCHOUND_CHECK(
-      ForEachQueuedOp(connection, path.names, path.threads, OpOrder::kQueue, [&](const QueuedOp& op, uint32_t type) {
-        if (!path.op_ids.empty() && last_queue != std::pair(op.gpu, op.queue)) ++queue;
-        last_queue = {op.gpu, op.queue};
-        const uint32_t number = graph.AddOp(queue, op.start, op.end);
-        path.op_ids.push_back(op.id);
-        path.op_names.push_back(op.name);
-        path.op_types.push_back(type);
-        if (op.has_launch && op.thread != kNoThread)
-          graph.AddSubmit(op.thread, std::max(op.submit, op.launch), number);
-      }));
+      ForEachQueuedOp(connection, path.names, path.threads, OpOrder::kQueue,
+                      [&](const QueuedOp& op, uint32_t type) {
+                        if (!path.op_ids.empty() && last_queue != std::pair(op.gpu, op.queue))
+                          ++queue;
+                        last_queue = {op.gpu, op.queue};
+                        const uint32_t number = graph.AddOp(queue, op.start, op.end);
+                        path.op_ids.push_back(op.id);
+                        path.op_names.push_back(op.name);
+                        path.op_types.push_back(type);
+                        if (op.has_launch && op.thread != kNoThread)
+                          graph.AddSubmit(op.thread, std::max(op.submit, op.launch), number);
+                      }));
   path.op_waits.resize(path.op_ids.size());
   const OpIndex index(path.op_ids);
   const auto wait = [&](const Step& step, const std::vector<Op>& before) {

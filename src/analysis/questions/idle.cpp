@@ -138,7 +138,7 @@ Result<void> FindFirstLaunches(Connection& connection, const HostThreads& thread
 constexpr int kMostNumbered = 8;
 
 Result<RangeTimeline> LoadRanges(Connection& connection, const Names& names,
-                              std::vector<std::string>& texts) {
+                                 std::vector<std::string>& texts) {
   RangeTimeline ranges;
   const std::string marks = names.IdsWhere(IsMarkDomain);
   if (marks == "NULL") return ranges;
@@ -205,18 +205,18 @@ Result<Idle> AnalyzeIdle(Connection& connection, size_t longest) {
                FindDelays(connection, idle.names, idle.threads, host));
 
   idle.sweep = std::make_unique<IdleSweep>(idle.window, longest);
-  ROCHOUND_CHECK(ForEachQueuedOp(
-      connection, idle.names, idle.threads, OpOrder::kGpu,
-      [&](const QueuedOp& queued, uint32_t /*type*/) {
-        QueuedOp op = queued;
-        const auto found = std::lower_bound(delays.begin(), delays.end(), op.id,
-                                            [](const Delay& a, int64_t b) { return a.op < b; });
-        if (found != delays.end() && found->op == op.id) {
-          op.ready = found->ready;
-          op.host_function = found->host_function;
-        }
-        idle.sweep->Add(op, host);
-      }));
+  ROCHOUND_CHECK(ForEachQueuedOp(connection, idle.names, idle.threads, OpOrder::kGpu,
+                                 [&](const QueuedOp& queued, uint32_t /*type*/) {
+                                   QueuedOp op = queued;
+                                   const auto found = std::lower_bound(
+                                       delays.begin(), delays.end(), op.id,
+                                       [](const Delay& a, int64_t b) { return a.op < b; });
+                                   if (found != delays.end() && found->op == op.id) {
+                                     op.ready = found->ready;
+                                     op.host_function = found->host_function;
+                                   }
+                                   idle.sweep->Add(op, host);
+                                 }));
   idle.sweep->Finish(host);
   return idle;
 }

@@ -34,12 +34,7 @@ int main(int, char** arguments) {
     const double from = NowMs();
     for (int round = 0; round < kRounds / 2; ++round) {
       gpu.Launch(10, stream);
-      CHECK(hipLaunchHostFunc(
-          stream,
-          [](void*) {
-            SleepMs(80);
-          },
-          nullptr));
+      CHECK(hipLaunchHostFunc(stream, [](void*) { SleepMs(80); }, nullptr));
     }
     gpu.Launch(10, stream);
     CHECK(hipDeviceSynchronize());
