@@ -20,7 +20,7 @@ std::optional<Match> FindCodeLoading(const Picture& picture) {
   Match match;
   match.gain_ns = loading.ns;
   // Every program loads its own code once.
-  if (loading.gaps < 5 && loading.ns * 5 < picture.wall()) match.confidence = Confidence::kNote;
+  if (loading.gaps < 5 && loading.ns * 2 < picture.wall()) match.confidence = Confidence::kNote;
   match.sentence = fmt::format("The GPU waits {} ({}) while code is loaded, once for each module.",
                                Duration(loading.ns), Share(loading.ns, picture.wall()));
   match.evidence =

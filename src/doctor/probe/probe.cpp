@@ -32,6 +32,7 @@ constexpr const char* kOwnHip = "libamdhip64.so." ROCHOUND_TEXT(HIP_VERSION_MAJO
 
 // By number, since the headers of ROCm 5 lack the names; its runtime says that it does not know
 // them.
+constexpr unsigned kFirmware = 0xA108;      // HSA_AMD_AGENT_INFO_UCODE_VERSION
 constexpr unsigned kSdmaFirmware = 0xA109;  // HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION
 constexpr unsigned kXnackEnabled = 0x206;   // HSA_AMD_SYSTEM_INFO_XNACK_ENABLED
 
@@ -175,7 +176,7 @@ hsa_status_t VisitAgent(hsa_agent_t agent, void* data) {
                           &json);
   AddAgentValue<uint32_t>(hsa, agent, HSA_AMD_AGENT_INFO_MEMORY_WIDTH, "memory_width", &json);
   AddAgentValue<uint32_t>(hsa, agent, HSA_AGENT_INFO_WAVEFRONT_SIZE, "wavefront", &json);
-  AddAgentValue<uint32_t>(hsa, agent, HSA_AMD_AGENT_INFO_UCODE_VERSION, "firmware", &json);
+  AddAgentValue<uint32_t>(hsa, agent, kFirmware, "firmware", &json);
   AddAgentValue<uint32_t>(hsa, agent, kSdmaFirmware, "sdma_firmware", &json);
   AddAgentValue<bool>(hsa, agent, HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS, "direct_host_access",
                       &json);

@@ -15,7 +15,7 @@ int main(int, char** arguments) {
   double allocating = 0;
   void* memory = nullptr;
   // Ever more pieces between a few kernels: waiting for these costs little beside.
-  const int rounds = 12, pieces = mode == "device" ? 150 : mode == "host" ? 40 : 1;
+  const int rounds = 12, pieces = mode == "device" ? 150 : mode == "host" ? 1000 : 1;
   for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < pieces && (mode != "clean" || round == 0); ++i) {
       const double from = NowMs();
