@@ -36,7 +36,7 @@ int main(int, char** arguments) {
   BusyKernels gpu;
   double loading = 0;
   for (int round = 0; round < (mode == "clean" ? 10 : 30); ++round) {
-    for (int i = 0; i < (mode == "modules" ? 6 : round == 0); ++i) {
+    for (int i = 0; i < (mode == "modules" ? 12 : round == 0); ++i) {
       const double from = NowMs();
       hipModule_t module;
       CHECK(hipModuleLoadData(&module, code.data()));
