@@ -69,7 +69,8 @@ int Main(std::vector<std::string> arguments) {
   if (dashes != arguments.end()) program.assign(dashes + 1, arguments.end());
   arguments.erase(dashes, arguments.end());
   if (!arguments.empty() && !arguments[0].empty() && arguments[0][0] != '-' &&
-      app.get_subcommand_no_throw(arguments[0]) == nullptr)
+      std::none_of(commands.begin(), commands.end(),
+                   [&](const auto& command) { return command->name() == arguments[0]; }))
     return UnknownCommand(arguments[0]);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants it
 
