@@ -97,7 +97,7 @@ def ranges(mode, name):
         outside = sum(row["piece_ns"] for row in tables["path"] if (row["what"], row["name"]) == ("outside HIP", name))
         case.near("time outside HIP", run.truth["ms"], outside / 1e6, part=0.1)
         longest = [row for row in tables["longest"] if row["piece_ns"] > 38e6 and row["what"] == "outside HIP"]
-        case.equal("names of long pieces", {name}, {row["name"] for row in longest})
+        case.equal("long pieces", [name] * 14, [row["name"] for row in longest])
     return check
 
 
