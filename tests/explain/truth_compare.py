@@ -181,7 +181,7 @@ def same_program_twice(case):
 def twice_the_work(case):
     """A kernel that got slower is found, and no other is accused."""
     before, after = [], []
-    for _ in range(4):
+    for _ in range(6):
         before.append(case.record("several_kernels", "1").path)
         after.append(case.record("several_kernels", "2").path)
     told = verdicts(diff(case, before, after))

@@ -250,6 +250,15 @@ char* Reserve(size_t bytes) {
   return static_cast<char*>(address);
 }
 
+// Memory with nothing mapped for 64 MiB before and after it. What is next to other memory depends
+// on the machine.
+template <typename T>
+T* Apart(size_t bytes) {
+  char* const space = Reserve(bytes + 128 * kMebi);
+  Map(space + 64 * kMebi, bytes);
+  return reinterpret_cast<T*>(space + 64 * kMebi);
+}
+
 // Memory, and memory that begins where the first ends.
 std::pair<char*, char*> Adjacent() {
   char* const first = Reserve(4 * kMebi);
@@ -328,7 +337,7 @@ void StreamsIndices() {
   int* const indices = Upload(index);
   Waiting waiting;
   waiting.WaitIndices(indices, data);
-  GuiltyIndex<<<1, 64, 0, Stream()>>>(indices, Device<float>(2 * kMebi));
+  GuiltyIndex<<<1, 64, 0, Stream()>>>(indices, Apart<float>(2 * kMebi));
 }
 
 void StreamsRead() {
@@ -466,12 +475,12 @@ void BesideStale() {
 void IndexPast() {
   std::vector<int> index(64, 3);
   index[13] = static_cast<int>(16 * kInts);
-  GuiltyIndex<<<1, 64>>>(Upload(index), Device<float>(2 * kMebi));
+  GuiltyIndex<<<1, 64>>>(Upload(index), Apart<float>(2 * kMebi));
 }
 
 void IndexNegative() {
   int* const indices = Device<int>(2 * kMebi);
-  float* const values = Device<float>(2 * kMebi);
+  float* const values = Apart<float>(2 * kMebi);
   std::vector<int> index(64, 3);
   index[40] = -static_cast<int>(64 * kInts);
   HIP(hipMemcpy(indices, index.data(), 64 * sizeof(int), hipMemcpyHostToDevice));
