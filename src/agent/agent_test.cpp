@@ -3,6 +3,9 @@
 // The agent between a program and a small runtime: rare orders of events, made to happen. Each test
 // is a process of its own (the agent's state lives as long as the process).
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/calls/ranges.h"
 #include "agent/fake_runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -252,6 +256,137 @@ TEST_F(AgentTest, ManyProducersOnOneQueue) {
   EXPECT_EQ(seen.Timed(), 4 * kEach);
 }
 
+// The packet that another thread rang for is rung for by the thread that wrote the missing one, not
+// some time later by a thread of ours.
+TEST_F(AgentTest, AMissingPacketsDoorbellIsAlsoThatOfThoseBehindIt) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  for (int i = 0; i < 200; ++i) {
+    const uint64_t late = fake.Reserve();
+    const uint64_t early = fake.Reserve();
+    fake.Write(early, 64, {0});
+    runtime_.Ring(queue, early);
+    fake.Write(late, 64, {0});
+    runtime_.Ring(queue, late);
+    ASSERT_EQ(fake.doorbell.load(), early + 1);
+    ASSERT_TRUE(fake.WaitUntilConsumed(early + 1));
+  }
+}
+
+// Completions that get lost: the kernels after them keep their times, and nothing is in flight for
+// ever once a kernel with a barrier has ended.
+TEST_F(AgentTest, LostCompletionsDoNotHideLaterKernels) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  constexpr uint64_t kLost = 100;
+  for (uint64_t i = 0; i < kLost; ++i) {
+    fake.LoseCompletionOf(fake.write_);
+    Launch(queue);
+    ASSERT_TRUE(fake.WaitUntilConsumed(i + 1));
+  }
+  for (uint64_t i = 0; i < 1000; ++i) {
+    Launch(queue);
+    ASSERT_TRUE(fake.WaitUntilConsumed(kLost + i + 1));
+  }
+  const uint64_t barrier = fake.Reserve();
+  fake.Write(barrier, 64, {0}, true);
+  runtime_.Ring(queue, barrier);
+  ASSERT_TRUE(fake.WaitUntilConsumed(barrier + 1));
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), kLost + 1001);
+  EXPECT_EQ(seen.times.size(), kLost + 1001);
+  EXPECT_EQ(seen.Timed(), 1001u);
+  OnUnload();
+  EXPECT_EQ(FakeRuntime::live_signals.load(), 0);
+}
+
+TEST_F(AgentTest, ASignalThatIsAddedToLosesNoTimes) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  const hsa_signal_t signal = runtime_.CreateSignal(1);
+  for (uint64_t i = 0; i < 400; ++i) {
+    Launch(queue, signal);
+    auto* memory = reinterpret_cast<amd_signal_t*>(signal.handle);
+    while (__atomic_load_n(&memory->value, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+    runtime_.core().hsa_signal_add_screlease_fn(signal, 1);
+  }
+  runtime_.core().hsa_signal_destroy_fn(signal);
+  EXPECT_EQ(Read().Timed(), 400u);
+}
+
+TEST_F(AgentTest, AQueueWithoutACallbackGetsNone) {
+  Load();
+  runtime_.CreateQueue(64);
+  EXPECT_EQ(FakeRuntime::last_callback.load(), 0u);
+}
+
+size_t ResidentKiB() {
+  const auto text = base::ReadFile("/proc/self/statm");
+  size_t resident = 0;
+  EXPECT_TRUE(text.ok() && sscanf(text.value().c_str(), "%*s %zu", &resident) == 1);
+  return resident * 4;
+}
+
+TEST_F(AgentTest, DestroyedQueuesTakeNoRoom) {
+  Load();
+  const auto use_one = [&] {
+    hsa_queue_t* queue = runtime_.CreateQueue(16384);
+    for (int i = 0; i < 10; ++i) Launch(queue);
+    ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(10));
+    runtime_.core().hsa_queue_destroy_fn(queue);
+  };
+  for (int i = 0; i < 5; ++i) use_one();
+  const size_t before = ResidentKiB();
+  for (int i = 0; i < 50; ++i) use_one();
+  EXPECT_LT(ResidentKiB(), before + 20 * 1024);
+}
+
+// A thread that is cancelled while our code runs on it ends at the program's next cancellation
+// point, not inside us, which would abort the program.
+TEST_F(AgentTest, ACancelledThreadLeavesOurCodeWhole) {
+  Load();
+  std::atomic<bool> cancelled{false};
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(
+                &thread, nullptr,
+                [](void* data) -> void* {
+                  auto& flag = *static_cast<std::atomic<bool>*>(data);
+                  while (!flag) std::this_thread::yield();
+                  Guarded("a test", [] { usleep(1000); });
+                  Flush();
+                  pthread_testcancel();
+                  return data;
+                },
+                &cancelled),
+            0);
+  pthread_cancel(thread);
+  cancelled = true;
+  void* result = nullptr;
+  ASSERT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_NE(CurrentState(), State::kDisabled);
+}
+
+// stderr is a pipe that nobody reads.
+TEST_F(AgentTest, AMessageToAClosedPipeKillsNobody) {
+  Load();
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const int kept = dup(STDERR_FILENO);
+  close(ends[0]);
+  dup2(ends[1], STDERR_FILENO);
+  SayOnStderr("hello\n");
+  sigset_t pending;
+  sigpending(&pending);
+  const bool left = sigismember(&pending, SIGPIPE) == 1;
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  close(ends[1]);
+  EXPECT_FALSE(left);
+}
+
 TEST_F(AgentTest, SwitchedOffItOnlyForwards) {
   setenv("ROCHOUND_START", "off", 1);
   Load();
@@ -353,6 +488,37 @@ TEST_F(AgentTest, AForkedChildHasALogOfItsOwn) {
   const auto run = trace::RunLog::Open(log_);
   ASSERT_TRUE(run.ok()) << run.error().message;
   EXPECT_EQ(run.value().processes().size(), 2u);
+}
+
+// What waits in the parent is the parent's: its signals are not in the child's memory (the driver
+// marks them so), and a child that writes a mark, or only ends, must not look at them.
+TEST_F(AgentTest, AForkedChildLooksAtNoSignalOfItsParents) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer allows no new thread after a fork, and the child's log has one";
+#endif
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeRuntime::Of(queue).Hold();
+  const hsa_signal_t gone{reinterpret_cast<uint64_t>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))};
+  reinterpret_cast<amd_signal_t*>(gone.handle)->kind = AMD_SIGNAL_KIND_USER;
+  ASSERT_EQ(madvise(reinterpret_cast<void*>(gone.handle), 4096, MADV_DONTFORK), 0);
+  for (int i = 0; i < 3; ++i) Launch(queue, gone);
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      RecordRange(trace::RangeKind::kMark, "from the child", 0);
+      Flush();
+      usleep(20'000);  // the child's own drain thread has had its turn
+      OnUnload();
+      _exit(0);  // not exit, which would wait for the fake GPU's thread
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+  }
+  FakeRuntime::Of(queue).Go();
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(3));
 }
 
 TEST_F(AgentTest, ALogThatCannotBeOpenedChangesNothing) {

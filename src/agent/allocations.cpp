@@ -262,4 +262,12 @@ std::vector<Freed> HeldAllocations::freed() const {
   return latest;
 }
 
+void ForgetAllocationsAfterFork() {
+  new (&changing) std::mutex;
+  new (&All()) Allocations;
+  new (&Reserved()) Reservations;
+  new (&Locked()) std::unordered_map<uint64_t, uint64_t>;
+  freed_count = 0;
+}
+
 }  // namespace rochound::agent

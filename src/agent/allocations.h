@@ -67,4 +67,7 @@ class HeldAllocations {
   const Allocations* all_;
 };
 
+// In a forked child: what another thread of the parent held or was changing is made anew.
+void ForgetAllocationsAfterFork();
+
 }  // namespace rochound::agent

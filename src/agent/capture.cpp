@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 
 #include "agent/agent_facts.h"
@@ -215,10 +216,15 @@ LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFun
   Guarded("no memory for a capture", [&] {
     HeldPacket held(queue.Packet(at));
     const hsa_kernel_dispatch_packet_t packet = held.Contents();
-    // Nobody else changes the wish once a launch was chosen.
+    const uint32_t id = KernelId(packet.kernel_object, queue.agent);
+    std::unique_lock lock(choosing);
+    // Kernels are still being learned, by other threads; the choice and the counts stay.
     const Wish& wish = TheWish();
-    const Kernel& kernel = wish.kernels.at(KernelId(packet.kernel_object, queue.agent));
-    Captured captured(*wish.choice, kernel, wish.dispatches, wish.matches, queue, packet);
+    const Kernel kernel = wish.kernels.at(id);
+    const uint64_t dispatches = wish.dispatches;
+    const uint64_t matches = wish.matches;
+    lock.unlock();
+    Captured captured(*wish.choice, kernel, dispatches, matches, queue, packet);
     LaunchWatch watch;
     watch.before = [&] { return captured.Before(); };
     watch.noted = note;
@@ -262,6 +268,11 @@ void ExplainMissingCapture() {
     reason += (named == 1 ? " Kernels: " : ", ") + ReadableName(kernel.symbol);
   }
   Tell("waiting", reason);
+}
+
+void ForgetCaptureAfterFork() {
+  new (&choosing) std::mutex;
+  internal::capture_asked.store(false);  // it is the parent's launch that is wanted
 }
 
 }  // namespace rochound::agent

@@ -49,4 +49,7 @@ std::string CaptureFailedLaunch(const Queue& queue, hsa_kernel_dispatch_packet_t
 // The process ends, and nothing was captured: leaves word why.
 void ExplainMissingCapture();
 
+// In a forked child: what another thread of the parent held or was changing is made anew.
+void ForgetCaptureAfterFork();
+
 }  // namespace rochound::agent

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "agent/capture.h"
 #include "agent/own_memory.h"
@@ -179,6 +180,11 @@ bool FindLoadedCode(uint64_t address, LoadedCode* found) {
   Search search{&loader, address, found};
   loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable, Visit, &search);
   return search.done;
+}
+
+void ForgetCodeObjectsAfterFork() {
+  new (&changing) std::mutex;
+  new (&Kept()) std::map<uint64_t, Bytes>;
 }
 
 }  // namespace rochound::agent

@@ -34,4 +34,7 @@ bool FindLoadedCode(uint64_t address, LoadedCode* found);
 // Where the images of all loaded code objects are.
 std::map<uint64_t, uint64_t> LoadedImages();  // sizes
 
+// In a forked child: what another thread of the parent held or was changing is made anew.
+void ForgetCodeObjectsAfterFork();
+
 }  // namespace rochound::agent

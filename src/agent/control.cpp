@@ -93,10 +93,8 @@ Place& ThePlace() {                      // with place_lock held
 void Say(const std::string& reason) {
   static constinit std::atomic<bool> said{false};
   if (said.exchange(true)) return;
-  const std::string line = "rochound: process " + std::to_string(getpid()) +
-                           " cannot be controlled: " + reason + ". Recording goes on.\n";
-  const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-  static_cast<void>(written);  // nobody to tell
+  SayOnStderr("rochound: process " + std::to_string(getpid()) + " cannot be controlled: " + reason +
+              ". Recording goes on.\n");
 }
 
 // A program whose standard streams are closed must not get our socket as one of them; and one that

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "agent/allocations.h"
@@ -256,7 +257,9 @@ void HookCopies(CoreApiTable* core, AmdExtTable* amd) {
 }
 
 size_t HarvestCopies() {
-  const std::lock_guard lock(changing);
+  // Never waits: a program may exit in a signal handler, on the thread that holds the lock.
+  const std::unique_lock lock(changing, std::try_to_lock);
+  if (!lock.owns_lock()) return 1;
   std::erase_if(UnderWay(),
                 [](const std::unique_ptr<Pending>& one) { return TakeIfFinished(one.get()); });
   return UnderWay().size();
@@ -267,6 +270,11 @@ void ForgetCopies() {
   const std::lock_guard lock(changing);
   for (const auto& one : UnderWay()) GiveUp(one.get());
   UnderWay().clear();
+}
+
+void ForgetCopiesAfterFork() {
+  new (&changing) std::mutex;
+  new (&UnderWay()) std::vector<std::unique_ptr<Pending>>;
 }
 
 }  // namespace rochound::agent

@@ -18,4 +18,7 @@ size_t HarvestCopies();
 // The runtime is about to go: what has not finished never will.
 void ForgetCopies();
 
+// In a forked child: what another thread of the parent held or was changing is made anew.
+void ForgetCopiesAfterFork();
+
 }  // namespace rochound::agent

@@ -61,9 +61,14 @@ void SignalStore(hsa_signal_t signal, hsa_signal_value_t value) {
   }
 }
 
+void SignalAdd(hsa_signal_t signal, hsa_signal_value_t value) {
+  __atomic_fetch_add(&Memory(signal)->value, value, __ATOMIC_ACQ_REL);
+}
+
 hsa_status_t QueueCreate(hsa_agent_t, uint32_t size, hsa_queue_type32_t,
-                         void (*)(hsa_status_t, hsa_queue_t*, void*), void*, uint32_t, uint32_t,
-                         hsa_queue_t** queue) {
+                         void (*callback)(hsa_status_t, hsa_queue_t*, void*), void*, uint32_t,
+                         uint32_t, hsa_queue_t** queue) {
+  FakeRuntime::last_callback = reinterpret_cast<uintptr_t>(callback);
   const std::lock_guard lock(queues_lock);
   queues.push_back(std::make_unique<FakeQueue>(size));
   queues.back()->handle()->id = queues.size();
@@ -156,6 +161,7 @@ hsa_status_t CopyTime(hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t* 
 }  // namespace
 
 std::atomic<int> FakeRuntime::live_signals{0};
+std::atomic<uintptr_t> FakeRuntime::last_callback{0};
 
 FakeQueue::FakeQueue(uint32_t packets)
     : ring_(packets), doorbell_signal_(std::make_unique<amd_signal_t>()) {
@@ -172,7 +178,7 @@ FakeQueue::~FakeQueue() {
   gpu_.join();
 }
 
-void FakeQueue::Write(uint64_t index, uint64_t kernel, hsa_signal_t signal) {
+void FakeQueue::Write(uint64_t index, uint64_t kernel, hsa_signal_t signal, bool barrier) {
   hsa_kernel_dispatch_packet_t* packet = Packet(index);
   packet->setup = 1;
   packet->workgroup_size_x = 64;
@@ -181,7 +187,10 @@ void FakeQueue::Write(uint64_t index, uint64_t kernel, hsa_signal_t signal) {
   packet->grid_size_y = packet->grid_size_z = 1;
   packet->kernel_object = kernel;
   packet->completion_signal = signal;
-  __atomic_store_n(&packet->header, HSA_PACKET_TYPE_KERNEL_DISPATCH, __ATOMIC_RELEASE);
+  __atomic_store_n(&packet->header,
+                   static_cast<uint16_t>(HSA_PACKET_TYPE_KERNEL_DISPATCH |
+                                         (barrier ? 1 << HSA_PACKET_HEADER_BARRIER : 0)),
+                   __ATOMIC_RELEASE);
 }
 
 bool FakeQueue::WaitUntilConsumed(uint64_t count) {
@@ -204,7 +213,7 @@ void FakeQueue::Consume() {
     const hsa_signal_t signal = packet->completion_signal;
     __atomic_store_n(&packet->header, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELEASE);
     read_.store(at + 1);
-    if (signal.handle == 0) continue;
+    if (signal.handle == 0 || lost_ == at) continue;
     __atomic_store_n(&Memory(signal)->start_ts, begin, __ATOMIC_RELAXED);
     __atomic_store_n(&Memory(signal)->end_ts, begin + 5, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&Memory(signal)->value, 1, __ATOMIC_ACQ_REL);
@@ -226,6 +235,7 @@ FakeRuntime::FakeRuntime() {
   core_.hsa_signal_store_screlease_fn = SignalStore;
   core_.hsa_signal_silent_store_relaxed_fn = SignalStore;
   core_.hsa_signal_silent_store_screlease_fn = SignalStore;
+  core_.hsa_signal_add_screlease_fn = SignalAdd;
   core_.hsa_executable_symbol_get_info_fn = SymbolInfo;
   amd_.version = {1, sizeof amd_, 0, 0};
   amd_.hsa_amd_signal_create_fn = AmdSignalCreate;

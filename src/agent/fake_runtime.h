@@ -28,10 +28,12 @@ class FakeQueue {
   uint64_t Reserve(uint64_t count = 1) { return write_.fetch_add(count); }
   hsa_kernel_dispatch_packet_t* Packet(uint64_t index) { return &ring_[index % queue_.size]; }
   // Fills a packet in and makes it valid, the header last.
-  void Write(uint64_t index, uint64_t kernel, hsa_signal_t signal);
+  void Write(uint64_t index, uint64_t kernel, hsa_signal_t signal, bool barrier = false);
   // The GPU stops consuming between the two.
   void Hold() { held_ = true; }
   void Go() { held_ = false; }
+  // The GPU forgets to signal the packet with this index.
+  void LoseCompletionOf(uint64_t index) { lost_ = index; }
   uint64_t consumed() const { return read_.load(); }
   bool WaitUntilConsumed(uint64_t count);
 
@@ -46,6 +48,7 @@ class FakeQueue {
   std::vector<hsa_kernel_dispatch_packet_t> ring_;
   std::unique_ptr<amd_signal_t> doorbell_signal_;
   std::atomic<bool> held_{false};
+  std::atomic<uint64_t> lost_{~0ull};
   std::atomic<bool> stop_{false};
   std::thread gpu_;
 };
@@ -68,6 +71,7 @@ class FakeRuntime {
   }
 
   static std::atomic<int> live_signals;
+  static std::atomic<uintptr_t> last_callback;  // of the queue that was created last
 
  private:
   CoreApiTable core_{};

@@ -186,25 +186,41 @@ Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, Gathered* 
       {"kernarg_bytes", HexBytes(arguments)}};
 }
 
+// Keeps a queue from being destroyed while it is looked at. The lock may be held for long by the
+// thread whose launch failed while it was captured; then that thread keeps the queue.
+class WhileItLives {
+ public:
+  explicit WhileItLives(Queue& queue) : queue_(queue), locked_(queue.submitting.lock_soon()) {}
+  ~WhileItLives() {
+    if (locked_) queue_.submitting.unlock();
+  }
+  WhileItLives(const WhileItLives&) = delete;
+  WhileItLives& operator=(const WhileItLives&) = delete;
+
+ private:
+  Queue& queue_;
+  const bool locked_;
+};
+
 // Dispatches that have not been seen to finish.
 Json DescribeQueue(Queue& queue, bool failed, Gathered* gathered) {
   constexpr size_t kMost = 16;
   const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
   const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
-  HarvestQueue(queue, true);
+  HarvestQueue(queue, Harvest::kAll);
   Json dispatches = Json::array();
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     const Pending& one = queue.pending[at & queue.pending_mask];
     const uint64_t packet = PacketIndex(one);
     // A packet's place in the ring is written anew a round later.
     if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting ||
-        write - packet > queue.queue->size)
+        write - packet > queue.packets)
       continue;
     if (dispatches.size() == kMost) break;
     dispatches.push_back(DescribeDispatch(queue, packet, read, gathered));
   }
   return {{"index", queue.index},   {"agent", queue.agent}, {"failed", failed},
-          {"read", read},           {"write", write},       {"packets", queue.queue->size},
+          {"read", read},           {"write", write},       {"packets", queue.packets},
           {"under_way", dispatches}};
 }
 
@@ -272,6 +288,7 @@ void Write(Json record, const hsa_queue_t* failed, const char* kind) {
   Json queues = Json::array();
   int agent = record.value("agent", -1);
   ForEachQueue([&](Queue& queue) {
+    const WhileItLives lives(queue);
     if (queue.doorbell == 0) return;
     queues.push_back(DescribeQueue(queue, queue.queue == failed, &gathered));
     if (queue.queue == failed) agent = queue.agent;
@@ -302,6 +319,7 @@ void CaptureSuspects(const hsa_queue_t* failed, int agent) {
   if (wanted == nullptr || *wanted == '\0') return;
   int captured = 0;
   ForEachQueue([&](Queue& queue) {
+    const WhileItLives lives(queue);
     if (queue.doorbell == 0 || (failed != nullptr && queue.queue != failed) ||
         (agent >= 0 && queue.agent != agent))
       return;
@@ -389,7 +407,7 @@ void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* data) {
           {"status_text", text != nullptr ? text : ""}},
          queue);
   });
-  if (listener.program != nullptr) listener.program(status, queue, listener.data);
+  listener.program(status, queue, listener.data);
 }
 
 void ForgetHang() {

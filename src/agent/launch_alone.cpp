@@ -3,8 +3,10 @@
 
 #include <hsa/amd_hsa_signal.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "agent/copies.h"
@@ -36,7 +38,7 @@ uint64_t ReadIndex(const Queue& queue) {
 }
 
 bool Drained(Queue& queue, uint64_t up_to) {
-  return ReadIndex(queue) >= up_to && HarvestQueue(queue, true) == 0;
+  return ReadIndex(queue) >= up_to && HarvestQueue(queue, Harvest::kAll) == 0;
 }
 
 // Stands at a barrier packet that waits, or that the GPU is about to step over. Kernels ahead of
@@ -46,7 +48,7 @@ bool StandsAtBarrier(Queue& queue) {
   const uint16_t header = __atomic_load_n(&queue.Packet(read)->header, __ATOMIC_ACQUIRE);
   const uint16_t type = header >> HSA_PACKET_HEADER_TYPE & 0xff;
   if (type != HSA_PACKET_TYPE_BARRIER_AND && type != HSA_PACKET_TYPE_BARRIER_OR) return false;
-  HarvestQueue(queue, true);
+  HarvestQueue(queue, Harvest::kAll);
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     const Pending& one = queue.pending[at & queue.pending_mask];
     if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && PacketIndex(one) < read)
@@ -172,6 +174,7 @@ hsa_kernel_dispatch_packet_t HeldPacket::Contents() const {
 
 void HeldPacket::HandOver() {
   if (held() && !over_) __atomic_store_n(&packet_->header, header_, __ATOMIC_RELEASE);
+  _mm_sfence();  // a ring in the GPU's memory is write-combined
   over_ = true;
 }
 
@@ -216,6 +219,11 @@ bool ServeLateLaunches() {
     return true;
   });
   return !LateLaunches().empty();
+}
+
+void ForgetLateLaunchesAfterFork() {
+  new (&late_lock) std::mutex;
+  new (&LateLaunches()) std::vector<Late>;
 }
 
 }  // namespace rochound::agent

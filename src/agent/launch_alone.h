@@ -70,4 +70,7 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
 // The drain thread: completes the program's signals of launches that took longer than we waited.
 bool ServeLateLaunches();
 
+// In a forked child: what another thread of the parent held or was changing is made anew.
+void ForgetLateLaunchesAfterFork();
+
 }  // namespace rochound::agent

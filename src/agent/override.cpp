@@ -33,11 +33,6 @@ bool ReadNumber(std::string_view text, uint64_t* number) {
   return error == std::errc() && end == text.data() + text.size() && *number != 0;
 }
 
-void Say(const std::string& text) {
-  const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-  static_cast<void>(written);  // nobody to tell
-}
-
 constexpr size_t kProductNameBytes = 64;  // HSA's own limit
 
 void CorrectNumber(const char* property, std::optional<uint32_t> wanted, uint32_t* number) {
@@ -106,8 +101,8 @@ void PrepareOverrides() {
   std::string problem;
   if (text == nullptr || ReadOverrides(text, &Mutable(), &problem)) return;
   Mutable() = {};
-  Say("rochound: nothing is overridden: '" + problem +
-      "' in ROCHOUND_OVERRIDE is none of cu=N, clock=MHZ, memory=GIB, name=TEXT.\n");
+  SayOnStderr("rochound: nothing is overridden: '" + problem +
+              "' in ROCHOUND_OVERRIDE is none of cu=N, clock=MHZ, memory=GIB, name=TEXT.\n");
 }
 
 void Corrected(const char* function, const char* property, const std::string& from,
@@ -119,8 +114,8 @@ void Corrected(const char* function, const char* property, const std::string& fr
   static auto* const said = new std::set<std::string>;
   const std::lock_guard lock(saying);
   if (said->insert(text).second)
-    Say(std::string("rochound: ") + function + " answers " + to + " instead of " + from + " for " +
-        property + " (--override).\n");
+    SayOnStderr(std::string("rochound: ") + function + " answers " + to + " instead of " + from +
+                " for " + property + " (--override).\n");
 }
 
 void CorrectName(const char* function, const char* property, char* name, size_t size) {
@@ -136,7 +131,8 @@ void CorrectName(const char* function, const char* property, char* name, size_t 
 
 void WarnThatHipIsNotCorrected() {
   if (!TheOverrides().any()) return;
-  Say("rochound: --override: this HIP's answers cannot be corrected (it has no tables of "
+  SayOnStderr(
+      "rochound: --override: this HIP's answers cannot be corrected (it has no tables of "
       "functions, "
       "as HIP 5); only those of HSA are.\n");
 }

@@ -165,13 +165,25 @@ void BeforeSignalChanges(hsa_signal_t signal, bool destroyed) {
 
 void GiveUp(Pending* pending) {
   if (pending->ours) {
-    if (pending->phase.exchange(Pending::kTaken) == Pending::kWaiting) WriteTimes(*pending, false);
+    if (pending->phase.load(std::memory_order_acquire) != Pending::kWaiting) return;
+    pending->given_up = true;
+    WriteTimes(*pending, false);
+    pending->phase.store(Pending::kTaken, std::memory_order_release);
     return;
   }
   Bucket& bucket = BucketOf(pending->signal);
   Locked locked(bucket);
-  if (pending->phase.load(std::memory_order_acquire) == Pending::kWaiting)
-    End(bucket, pending, false);
+  if (pending->phase.load(std::memory_order_acquire) != Pending::kWaiting) return;
+  pending->given_up = true;
+  End(bucket, pending, false);
+}
+
+void ForgetPendingAfterFork() {
+  for (Bucket& bucket : buckets) {
+    bucket.waiting.store(0);
+    bucket.lock.clear();
+    bucket.first = nullptr;
+  }
 }
 
 void Cancel(Pending* pending) {

@@ -21,7 +21,9 @@ struct Pending {
 
   std::atomic<uint8_t> phase{kFree};
   Work work = Work::kKernel;
-  bool ours = false;  // the signal is from our pool
+  bool ours = false;     // the signal is from our pool
+  bool barrier = false;  // a kernel that began when all before it on its queue had ended
+  bool given_up = false;
   uint16_t agent = 0;
   uint32_t queue = 0;
   uint64_t id = 0;         // dispatch or copy number
@@ -45,5 +47,8 @@ void BeforeSignalChanges(hsa_signal_t signal, bool destroyed);
 // Ends an entry whose time cannot be known any more; Cancel one whose work was refused.
 void GiveUp(Pending* pending);
 void Cancel(Pending* pending);
+
+// In a forked child, whose signals are the parent's: nothing waits, and no signal is looked at.
+void ForgetPendingAfterFork();
 
 }  // namespace rochound::agent

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // What is known about one queue of the program. Shared by the files that follow queues; queues.h
-// is what everybody else sees. Queue objects are kept for ever: a thread may be in the hook of a
-// queue that another destroys, and there are few.
+// is what everybody else sees. Queue objects are kept for ever, since a thread may be in the hook
+// of a queue that another destroys; the room for its dispatches goes with the queue.
 #pragma once
 
 #include <hsa/hsa.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "agent/pending.h"
 #include "agent/signal_pool.h"
+#include "trace/records.h"
 
 namespace rochound::agent {
 
@@ -24,6 +26,17 @@ class SpinLock {
     while (flag_.test_and_set(std::memory_order_acquire)) sched_yield();
   }
   bool try_lock() { return !flag_.test_and_set(std::memory_order_acquire); }
+  // For code that may run in a signal handler (exit), on a thread that holds the lock: gives up
+  // after a while.
+  bool lock_soon() {
+    constexpr int kYields = 20'000;
+    for (int tries = 0; tries < kYields; ++tries) {
+      if (try_lock()) return true;
+      if (tries % 64 == 63) usleep(50);
+      sched_yield();
+    }
+    return false;
+  }
   void unlock() { flag_.clear(std::memory_order_release); }
 
  private:
@@ -35,6 +48,8 @@ using StoreFunction = decltype(hsa_signal_store_screlease)*;
 struct Queue {
   hsa_queue_t* queue = nullptr;
   std::atomic<uint64_t> doorbell{0};  // handle; 0: the queue was destroyed
+  uint64_t hsa_id = 0;
+  uint32_t packets = 0;
   uint32_t index = 0;
   uint16_t agent = 0;
 
@@ -51,23 +66,25 @@ struct Queue {
   std::atomic<uint64_t> pending_head{0};
   std::atomic<uint64_t> pending_tail{0};
   std::atomic<uint64_t> last_end_ticks{0};
-  SpinLock harvesting;
+  SpinLock harvesting;  // guards `pending` and what follows
+  uint64_t stuck_head = 0;
+  uint64_t looked_at_all_tsc = 0;
 
   hsa_kernel_dispatch_packet_t* Packet(uint64_t at) const {
-    return static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address) +
-           (at & (queue->size - 1));
+    return static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address) + (at & (packets - 1));
   }
 };
 
-// A dispatch's number in the log is made of its queue and its place there.
-inline uint64_t DispatchNumber(const Queue& queue, uint64_t packet) {
-  return static_cast<uint64_t>(queue.index) << 48 | packet;
-}
-inline uint64_t PacketIndex(const Pending& dispatch) { return dispatch.id & ((1ull << 48) - 1); }
+inline uint64_t PacketIndex(const Pending& dispatch) { return trace::PacketOf(dispatch.id); }
 
-// Writes the times of what has finished; returns how many dispatches are left. `wait`: also if
-// another thread is at it.
-size_t HarvestQueue(Queue& queue, bool wait = false);
+enum class Harvest {
+  kSome,          // not if another thread is at it
+  kAll,           // waits for another thread
+  kGiveUpOldest,  // and gives up on the oldest dispatch, to make room
+};
+
+// Writes the times of what has finished; returns how many dispatches are left.
+size_t HarvestQueue(Queue& queue, Harvest how = Harvest::kSome);
 
 void ForEachQueue(const std::function<void(Queue&)>& function);
 

@@ -4,12 +4,14 @@
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
+#include <x86intrin.h>
 
 #include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "agent/anchors.h"
@@ -31,7 +33,7 @@ namespace {
 // Queues by doorbell handle, read without a lock.
 constexpr size_t kSlots = 4096;
 constinit std::atomic<Queue*> by_doorbell[kSlots];
-constinit std::mutex changing;
+constinit SpinLock changing;
 
 std::vector<Queue*>& AllQueues() {  // with `changing` held
   static auto* const queues = new std::vector<Queue*>;
@@ -64,8 +66,8 @@ void NoteQueue(const Queue& queue) {
   ThreadState* thread = CurrentThread();
   if (thread == nullptr) return;
   if (auto* record = thread->log->Reserve<trace::Queue>()) {
-    record->hsa_id = queue.queue->id;
-    record->packets = queue.queue->size;
+    record->hsa_id = queue.hsa_id;
+    record->packets = queue.packets;
     record->now_tsc = Tsc();
     thread->log->Commit(record, queue.agent, queue.index);
   }
@@ -75,6 +77,8 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
   Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(handle, 1);
   auto queue = std::make_unique<Queue>();
   queue->queue = handle;
+  queue->hsa_id = handle->id;
+  queue->packets = handle->size;
   queue->doorbell = handle->doorbell_signal.handle;
   queue->agent = AgentIndex(agent);
   queue->next = Real().core.hsa_queue_load_write_index_relaxed_fn(handle);
@@ -84,16 +88,33 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
   queue->pending_mask = room - 1;
   PrepareSignals();
   const std::lock_guard lock(changing);
+  if (AllQueues().size() == trace::kMostQueues) return;
   queue->index = static_cast<uint32_t>(AllQueues().size() + 1);
   AllQueues().push_back(queue.get());
   NoteQueue(*queue);
   Enter(queue.release());
 }
 
+// A place for one more dispatch; null: none, and that is counted. With the queue's lock held.
+Pending* NextPending(Queue& queue) {
+  const uint64_t tail = queue.pending_tail.load(std::memory_order_relaxed);
+  const auto full = [&] {
+    return tail - queue.pending_head.load(std::memory_order_acquire) > queue.pending_mask;
+  };
+  if (full()) HarvestQueue(queue, Harvest::kAll);
+  // Twice as many as the ring has packets: the oldest has long left the ring.
+  if (full()) HarvestQueue(queue, Harvest::kGiveUpOldest);
+  return full() ? nullptr : &queue.pending[tail & queue.pending_mask];
+}
+
+void CountUntimed() {
+  if (trace::Writer* log = Log()) log->CountDropped(trace::DropReason::kNoSignal);
+}
+
 // Notes one dispatch packet, which the GPU cannot have seen yet. With the queue's lock held.
 void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
                   uint16_t header, uint64_t index, uint64_t now_tsc) {
-  const uint64_t dispatch = DispatchNumber(queue, index);
+  const uint64_t dispatch = trace::DispatchNumber(queue.index, index);
   CopyKernel copies = CopyKernel::kNone;
   const uint32_t kernel =
       KernelId(packet->kernel_object, queue.agent, &copies);  // may write a record itself
@@ -116,20 +137,19 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
   record->private_bytes = packet->private_segment_size;
   thread->log->Commit(record, header, queue.index);
 
-  const uint64_t tail = queue.pending_tail.load(std::memory_order_relaxed);
-  if (tail - queue.pending_head.load(std::memory_order_acquire) > queue.pending_mask) {
-    HarvestQueue(queue, true);
-    if (tail - queue.pending_head.load(std::memory_order_acquire) > queue.pending_mask) return;
-  }
-  Pending& pending = queue.pending[tail & queue.pending_mask];
+  Pending* const place = NextPending(queue);
+  if (place == nullptr) return CountUntimed();
+  Pending& pending = *place;
   pending.work = Work::kKernel;
   pending.agent = queue.agent;
   pending.queue = queue.index;
   pending.id = dispatch;
+  pending.barrier = (header >> HSA_PACKET_HEADER_BARRIER & 1) != 0;
+  pending.given_up = false;
   pending.ours = packet->completion_signal.handle == 0;
   if (pending.ours) {
     pending.signal = BorrowSignal(&queue.lent);
-    if (pending.signal == 0) return;
+    if (pending.signal == 0) return CountUntimed();
     pending.done_at = 0;
     pending.phase.store(Pending::kWaiting, std::memory_order_release);
     packet->completion_signal.handle = pending.signal;
@@ -137,12 +157,14 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
     pending.signal = packet->completion_signal.handle;
     WaitOnProgramSignal(&pending);
   }
-  queue.pending_tail.store(tail + 1, std::memory_order_release);
+  queue.pending_tail.fetch_add(1, std::memory_order_release);
 }
 
 void RingFor(Queue& queue, uint64_t count, hsa_signal_t doorbell, StoreFunction store) {
   if (count <= queue.rung) return;
   queue.rung = count;
+  // A ring in the GPU's memory is write-combined: our changes leave before the doorbell does.
+  _mm_sfence();
   store(doorbell, static_cast<hsa_signal_value_t>(count - 1));
 }
 
@@ -159,10 +181,11 @@ bool CaptureHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t do
       .launched;
 }
 
-// Looks at the packets up to `limit` (a count) and rings for those that are there. With the queue's
-// lock held.
+// Looks at the packets up to `limit` (a count), and at those that others rang for, and rings for
+// those that are there. With the queue's lock held.
 void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction store) {
   ThreadState* thread = CurrentThread();
+  limit = queue.wanted = std::max(queue.wanted, limit);
   const uint64_t now_tsc = Tsc();
   uint64_t at = queue.next.load(std::memory_order_relaxed);
   for (; at < limit; ++at) {
@@ -180,7 +203,6 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
   }
   queue.next.store(at, std::memory_order_relaxed);
   RingFor(queue, at, doorbell, store);
-  queue.wanted = std::max(queue.wanted, limit);
   if (queue.wanted <= queue.rung) {
     queue.late_since_tsc = 0;
   } else if (queue.late_since_tsc == 0) {
@@ -203,6 +225,7 @@ void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) 
   if (queue == nullptr) return store(doorbell, value);
   const uint64_t limit = static_cast<uint64_t>(value) + 1;
   const std::lock_guard lock(queue->submitting);
+  if (queue->doorbell != doorbell.handle) return store(doorbell, value);  // destroyed meanwhile
   if (Recording() && settings().kernels) return Submit(*queue, limit, doorbell, store);
   // Not recording: what was rung for is not ours to look at any more, and neither is what was held
   // back while we recorded.
@@ -220,6 +243,27 @@ void Store(hsa_signal_t signal, hsa_signal_value_t value) {
   if (IsDoorbell(signal)) return Ring(signal, value, real);
   BeforeSignalChanges(signal, false);
   real(signal, value);
+}
+
+// Every other way to change a signal's value: a program that makes its signal ready for the next
+// kernel this way must not give that kernel's times to the last one.
+template <auto kEntry>
+struct Change;
+template <typename Result, typename... Arguments,
+          Result (*CoreApiTable::*kEntry)(hsa_signal_t, Arguments...)>
+struct Change<kEntry> {
+  static Result Call(hsa_signal_t signal, Arguments... arguments) {
+    BeforeSignalChanges(signal, false);
+    return (Real().core.*kEntry)(signal, arguments...);
+  }
+};
+
+template <auto... kEntries>
+void HookChanges(CoreApiTable* core) {
+  const auto hook = [&]<auto kEntry>() {
+    if (core->*kEntry != nullptr) core->*kEntry = Change<kEntry>::Call;
+  };
+  (hook.template operator()<kEntries>(), ...);
 }
 
 hsa_status_t SignalDestroy(hsa_signal_t signal) {
@@ -243,8 +287,11 @@ QueueListener* KeepListener(const QueueListener& listener) {
 hsa_status_t QueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                          void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
                          uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
-  QueueListener* const listener = KeepListener({callback, data});
-  const bool listen = listener != nullptr && CurrentState() != State::kDisabled;
+  // Without a callback of the program's the runtime has one of its own, which we cannot call.
+  QueueListener* const listener = callback != nullptr && CurrentState() != State::kDisabled
+                                      ? KeepListener({callback, data})
+                                      : nullptr;
+  const bool listen = listener != nullptr;
   const hsa_status_t status =
       Real().core.hsa_queue_create_fn(agent, size, type, listen ? OnQueueError : callback,
                                       listen ? listener : data, private_bytes, group_bytes, queue);
@@ -256,7 +303,7 @@ hsa_status_t QueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
 
 // What is still waiting will not finish, or not in a way that we would see.
 void Abandon(Queue& queue) {
-  HarvestQueue(queue);
+  HarvestQueue(queue, Harvest::kAll);
   const std::lock_guard lock(queue.harvesting);
   SignalBatch used;
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
@@ -267,6 +314,7 @@ void Abandon(Queue& queue) {
     one.phase.store(Pending::kFree, std::memory_order_relaxed);
   }
   queue.pending_head.store(queue.pending_tail);
+  queue.pending.reset();
   ReturnBatch(&used);
   ReturnBatch(&queue.lent);
 }
@@ -283,6 +331,15 @@ hsa_status_t QueueDestroy(hsa_queue_t* handle) {
   return status;
 }
 
+// The entry is over; its signal can be lent again, unless the GPU may still write to it.
+void End(Pending* one, SignalBatch* used) {
+  if (one->ours && one->given_up)
+    RetireSignal(one->signal);
+  else if (one->ours)
+    ReturnSignal(used, one->signal);
+  one->phase.store(Pending::kFree, std::memory_order_relaxed);
+}
+
 hsa_status_t ProfilerEnabled(hsa_queue_t* queue, int enable) {
   // A program that switches time stamps off goes without; switching them off under us would lose
   // ours.
@@ -293,31 +350,54 @@ hsa_status_t ProfilerEnabled(hsa_queue_t* queue, int enable) {
 
 }  // namespace
 
-// Entries that are over leave the front; entries that finished are written. Kernels without a
-// barrier bit finish in any order, so a look goes some way past the first that runs.
-size_t HarvestQueue(Queue& queue, bool wait) {
+size_t HarvestQueue(Queue& queue, Harvest how) {
   constexpr uint64_t kLookAhead = 64;
-  if (wait)
+  constexpr uint64_t kLookAtAllTsc = 50'000'000;
+  if (how != Harvest::kSome)
     queue.harvesting.lock();
   else if (!queue.harvesting.try_lock())
     return queue.pending_tail - queue.pending_head;
   const uint64_t tail = queue.pending_tail.load(std::memory_order_acquire);
   uint64_t head = queue.pending_head.load(std::memory_order_relaxed);
+  if (how == Harvest::kGiveUpOldest && head != tail) {
+    Pending& oldest = queue.pending[head & queue.pending_mask];
+    if (!TakeIfFinished(&oldest)) GiveUp(&oldest);
+  }
+  // Kernels without a barrier bit finish in any order, so a look goes some way past the first that
+  // runs, and now and then over all of them.
+  bool all = how != Harvest::kSome;
+  if (!all && head == queue.stuck_head && Tsc() - queue.looked_at_all_tsc > kLookAtAllTsc) {
+    all = true;
+    queue.looked_at_all_tsc = Tsc();
+  }
   uint64_t running = 0;
   SignalBatch used;
-  for (uint64_t at = head; at != tail && running < kLookAhead; ++at) {
+  for (uint64_t at = head; at != tail && (all || running < kLookAhead); ++at) {
     Pending& one = queue.pending[at & queue.pending_mask];
     if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && !TakeIfFinished(&one)) {
       ++running;
       continue;
     }
-    if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken) {
-      if (one.end_ticks != 0) queue.last_end_ticks.store(one.end_ticks, std::memory_order_relaxed);
-      if (one.ours) ReturnSignal(&used, one.signal);
-      one.phase.store(Pending::kFree, std::memory_order_relaxed);
+    if (one.phase.load(std::memory_order_relaxed) != Pending::kTaken) continue;
+    if (one.end_ticks != 0) queue.last_end_ticks.store(one.end_ticks, std::memory_order_relaxed);
+    // What was before a barrier has ended, whatever its signal says: that completion was lost.
+    if (one.barrier && !one.given_up && running != 0) {
+      for (uint64_t before = head; before != at; ++before) {
+        Pending& lost = queue.pending[before & queue.pending_mask];
+        if (lost.phase.load(std::memory_order_acquire) != Pending::kWaiting) continue;
+        if (!TakeIfFinished(&lost)) GiveUp(&lost);
+        End(&lost, &used);
+      }
+      running = 0;
     }
-    if (running == 0) queue.pending_head.store(++head, std::memory_order_release);
+    End(&one, &used);
   }
+  for (; head != tail; ++head)
+    if (queue.pending[head & queue.pending_mask].phase.load(std::memory_order_acquire) !=
+        Pending::kFree)
+      break;
+  queue.pending_head.store(head, std::memory_order_release);
+  queue.stuck_head = head;
   if (used.count != 0) ReturnBatch(&used);
   const uint64_t left = tail - head;
   queue.harvesting.unlock();
@@ -326,14 +406,33 @@ size_t HarvestQueue(Queue& queue, bool wait) {
 
 void ForEachQueue(const std::function<void(Queue&)>& function) {
   std::vector<Queue*> queues;
-  {
-    const std::lock_guard lock(changing);
+  if (!changing.lock_soon()) return;
+  try {
     queues = AllQueues();
+  } catch (...) {
+    changing.unlock();
+    throw;
   }
+  changing.unlock();
   for (Queue* queue : queues) function(*queue);
 }
 
 void HookQueues(CoreApiTable* core, AmdExtTable* amd) {
+  using Core = CoreApiTable;
+  HookChanges<&Core::hsa_signal_exchange_scacq_screl_fn, &Core::hsa_signal_exchange_scacquire_fn,
+              &Core::hsa_signal_exchange_screlease_fn, &Core::hsa_signal_exchange_relaxed_fn,
+              &Core::hsa_signal_cas_scacq_screl_fn, &Core::hsa_signal_cas_scacquire_fn,
+              &Core::hsa_signal_cas_screlease_fn, &Core::hsa_signal_cas_relaxed_fn,
+              &Core::hsa_signal_add_scacq_screl_fn, &Core::hsa_signal_add_scacquire_fn,
+              &Core::hsa_signal_add_screlease_fn, &Core::hsa_signal_add_relaxed_fn,
+              &Core::hsa_signal_subtract_scacq_screl_fn, &Core::hsa_signal_subtract_scacquire_fn,
+              &Core::hsa_signal_subtract_screlease_fn, &Core::hsa_signal_subtract_relaxed_fn,
+              &Core::hsa_signal_and_scacq_screl_fn, &Core::hsa_signal_and_scacquire_fn,
+              &Core::hsa_signal_and_screlease_fn, &Core::hsa_signal_and_relaxed_fn,
+              &Core::hsa_signal_or_scacq_screl_fn, &Core::hsa_signal_or_scacquire_fn,
+              &Core::hsa_signal_or_screlease_fn, &Core::hsa_signal_or_relaxed_fn,
+              &Core::hsa_signal_xor_scacq_screl_fn, &Core::hsa_signal_xor_scacquire_fn,
+              &Core::hsa_signal_xor_screlease_fn, &Core::hsa_signal_xor_relaxed_fn>(core);
   core->hsa_queue_create_fn = QueueCreate;
   core->hsa_queue_destroy_fn = QueueDestroy;
   core->hsa_signal_destroy_fn = SignalDestroy;
@@ -369,7 +468,10 @@ bool ServeLateDoorbells() {
   bool any = false;
   ForEachQueue([&](Queue& queue) {
     if (!queue.submitting.try_lock()) return;
-    if (queue.late_since_tsc != 0 && queue.doorbell != 0) {
+    if (queue.late_since_tsc != 0 && queue.doorbell != 0 && !(Recording() && settings().kernels)) {
+      RingForAllWanted(queue, hsa_signal_t{queue.doorbell},
+                       Real().core.hsa_signal_store_screlease_fn);
+    } else if (queue.late_since_tsc != 0 && queue.doorbell != 0) {
       const uint64_t before = queue.next.load(std::memory_order_relaxed);
       if (Tsc() - queue.late_since_tsc > kPatienceTsc) {
         queue.next.store(before + 1, std::memory_order_relaxed);
@@ -398,8 +500,9 @@ void RingHeldDoorbells() {
 
 void GiveBackSignals() {
   ForEachQueue([](Queue& queue) {
-    const std::lock_guard lock(queue.submitting);
+    if (!queue.submitting.lock_soon()) return;
     ReturnBatch(&queue.lent);
+    queue.submitting.unlock();
   });
   DestroySignals();
 }
@@ -410,10 +513,22 @@ void NoteQueues() {
   });
 }
 
+void ForgetQueuesAfterFork() {
+  for (std::atomic<Queue*>& slot : by_doorbell) slot.store(nullptr);
+  new (&changing) SpinLock;
+  // Not cleared: another thread of the parent may have been changing it.
+  new (&AllQueues()) std::vector<Queue*>;
+  ForgetPendingAfterFork();
+  ForgetSignalsAfterFork();
+}
+
 void ForgetQueues() {
   ForEachQueue([](Queue& queue) {
+    // Who holds the lock is in the middle of it, and keeps what it uses.
+    if (!queue.submitting.lock_soon()) return;
     queue.doorbell.store(0);
     Abandon(queue);
+    queue.submitting.unlock();
   });
   DestroySignals();
 }

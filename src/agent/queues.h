@@ -35,6 +35,9 @@ void GiveBackSignals();
 // The runtime is about to go: give back every signal, forget every queue.
 void ForgetQueues();
 
+// In a forked child: the runtime and its queues are the parent's.
+void ForgetQueuesAfterFork();
+
 // Writes the records that describe the queues once more, for a log that drops old chunks.
 void NoteQueues();
 

@@ -152,9 +152,11 @@ void TakeTable(HsaApiTable* table) {
 void RuntimeShutsDown() {
   if (!alive.load()) return;
   Flush();
-  ForgetCopies();
-  ForgetQueues();
-  alive.store(false, std::memory_order_release);
+  WithoutDrainThread([] {
+    ForgetCopies();
+    ForgetQueues();
+    alive.store(false, std::memory_order_release);
+  });
 }
 
 uint16_t AgentIndex(hsa_agent_t agent) {
@@ -182,6 +184,11 @@ uint16_t PoolOwner(uint64_t pool) {
   for (size_t i = 0; i < count; ++i)
     if (pools[i].handle == pool) return pools[i].agent;
   return trace::kNoAgent;
+}
+
+void ForgetRuntimeAfterFork() {
+  alive.store(false);
+  references.store(0);
 }
 
 }  // namespace rochound::agent

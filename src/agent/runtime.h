@@ -42,4 +42,7 @@ uint16_t HostAgent();
 uint16_t PoolOwner(uint64_t pool);
 uint32_t ComputeUnits(uint16_t index);  // as noted at the start; asks nobody
 
+// In a forked child: what another thread of the parent held or was changing is made anew.
+void ForgetRuntimeAfterFork();
+
 }  // namespace rochound::agent

@@ -12,11 +12,14 @@
 #include <climits>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <string>
 
+#include "agent/allocations.h"
 #include "agent/anchors.h"
 #include "agent/calls.h"
 #include "agent/capture.h"
+#include "agent/code_objects.h"
 #include "agent/control.h"
 #include "agent/copies.h"
 #include "agent/faults.h"
@@ -55,6 +58,29 @@ constexpr uint64_t kIdleNs = 20'000'000;
 // Clock anchors are dense at first, so that a short program has enough of them however it ends.
 constexpr uint64_t kFirstAnchorNs = 10'000'000;
 constexpr uint64_t kAnchorEveryNs = 500'000'000;
+
+// Held by the drain thread while it does anything but sleep. Whoever forks, or takes the runtime
+// away, waits for it: in the child it would hold locks for ever, after the runtime it would use
+// what is gone. A wait is short: this thread may be waiting for one of theirs.
+constinit pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+constinit bool turn_held_for_fork = false;
+
+bool TakeTurn(uint64_t patience_ns) {
+  timespec deadline{};
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  const uint64_t nanoseconds = static_cast<uint64_t>(deadline.tv_nsec) + patience_ns;
+  deadline.tv_sec += static_cast<time_t>(nanoseconds / 1'000'000'000);
+  deadline.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
+  return pthread_mutex_timedlock(&turn, &deadline) == 0;
+}
+
+class Turn {
+ public:
+  Turn() { pthread_mutex_lock(&turn); }
+  ~Turn() { pthread_mutex_unlock(&turn); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+};
 
 void DrainOnce(size_t* under_way) {
   *under_way = 0;
@@ -103,54 +129,94 @@ void RepeatDescriptions(uint64_t now_ns) {
   NoteSymbols();
 }
 
-void DrainLoop() {
-  ThreadState* thread = CurrentThread();
-  const Inside inside(thread);
+// What the drain thread remembers from one turn to the next.
+struct Drain {
   bool libraries_found = false;
   uint64_t anchored_ns = 0;
   uint64_t anchor_every_ns = kFirstAnchorNs;
+};
+
+// Does everything once; returns how long to sleep.
+uint64_t DrainTurn(Drain* drain) {
+  const Turn mine;
+  const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
+  size_t under_way = 0;
+  DrainOnce(&under_way);
+  WatchProgress(now_ns, under_way);
+  ObeyTimetable(now_ns);
+  if (!drain->libraries_found) drain->libraries_found = HookLoadedLibraries();
+  if (now_ns - drain->anchored_ns >= drain->anchor_every_ns &&
+      (Recording() || drain->anchored_ns == 0)) {
+    drain->anchored_ns = now_ns;
+    if (RuntimeAlive())
+      drain->anchor_every_ns = std::min(2 * drain->anchor_every_ns, kAnchorEveryNs);
+    NoteAnchors();
+  }
+  RepeatDescriptions(now_ns);
+  NoteProcessFacts(now_ns);
+  if (trace::Writer* log = Log()) log->Maintain();
+  const uint64_t pause_ns = under_way != 0 ? kBusyNs : Recording() ? kIdleNs / 4 : kIdleNs;
+  return std::min(pause_ns, NextSwitchNs(now_ns));
+}
+
+// Nobody serves what we hold after this: doorbells, and captured launches whose signals are ours.
+bool LetGo() {
+  const Turn mine;
+  if (!RuntimeAlive()) return false;
+  RingHeldDoorbells();
+  return ServeLateLaunches();
+}
+
+void DrainLoop() {
+  ThreadState* thread = CurrentThread();
+  const Inside inside(thread);
+  Drain drain;
   uint32_t seen = wake_count.load();
   while (CurrentState() != State::kDisabled) {
-    const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
-    size_t under_way = 0;
-    DrainOnce(&under_way);
-    WatchProgress(now_ns, under_way);
-    ObeyTimetable(now_ns);
-    if (!libraries_found) libraries_found = HookLoadedLibraries();
-    if (now_ns - anchored_ns >= anchor_every_ns && (Recording() || anchored_ns == 0)) {
-      anchored_ns = now_ns;
-      if (RuntimeAlive()) anchor_every_ns = std::min(2 * anchor_every_ns, kAnchorEveryNs);
-      NoteAnchors();
-    }
-    RepeatDescriptions(now_ns);
-    NoteProcessFacts(now_ns);
-    if (trace::Writer* log = Log()) log->Maintain();
-    uint64_t pause_ns = under_way != 0 ? kBusyNs : Recording() ? kIdleNs / 4 : kIdleNs;
-    pause_ns = std::min(pause_ns, NextSwitchNs(now_ns));
+    const uint64_t pause_ns = DrainTurn(&drain);
     const timespec timeout{static_cast<time_t>(pause_ns / 1'000'000'000),
                            static_cast<long>(pause_ns % 1'000'000'000)};
     syscall(SYS_futex, &wake_count, FUTEX_WAIT_PRIVATE, seen, &timeout, nullptr, 0);
     seen = wake_count.load();
   }
-  if (RuntimeAlive()) RingHeldDoorbells();
 }
 
 void* DrainThread(void*) {
   pthread_setname_np(pthread_self(), "rochound-drain");
   Guarded("no memory in the drain thread", DrainLoop);
+  Guarded("no memory in the drain thread", [] {
+    while (LetGo()) usleep(1000);
+  });
   drain_running.store(false);
   return nullptr;
 }
 
-// In a forked child only this thread is left, and the log is the parent's: forget it. A child that
-// records opens its own.
+constexpr uint64_t kForkPatienceNs = 200'000'000;
+
+void BeforeFork() { turn_held_for_fork = TakeTurn(kForkPatienceNs); }
+
+void AfterForkInParent() {
+  if (turn_held_for_fork) pthread_mutex_unlock(&turn);
+}
+
+// In a forked child only this thread is left. The log, the runtime, its queues and signals are the
+// parent's: forget them without a look. A child that records opens its own log.
 void InForkedChild() {
+  new (&turn) pthread_mutex_t(PTHREAD_MUTEX_INITIALIZER);
   the_log.store(nullptr);
   set_up_in.store(0);
   drain_running.store(false);
   internal::thread_slot = {nullptr, false};
   new (&setting_up) std::mutex;
   new (&info_lock) std::mutex;
+  ForgetRuntimeAfterFork();
+  ForgetQueuesAfterFork();
+  ForgetCopiesAfterFork();
+  ForgetLateLaunchesAfterFork();
+  ForgetAllocationsAfterFork();
+  ForgetCodeObjectsAfterFork();
+  ForgetSymbolsAfterFork();
+  ForgetCaptureAfterFork();
   ForgetProcessFactsAfterFork();
   ForgetRangesAfterFork();
   ForgetControlAfterFork();
@@ -237,7 +303,7 @@ void SetUpLocked() {
     once = true;
     SetSettings(ReadSettings());
     PrepareOverrides();
-    pthread_atfork(nullptr, nullptr, InForkedChild);
+    pthread_atfork(BeforeFork, AfterForkInParent, InForkedChild);
     atexit(AtExit);
     SwitchFromOutside(settings().start_on && settings().delay_ns == 0,
                       settings().delay_ns != 0 ? "the time that --delay asks for was not over"
@@ -259,6 +325,13 @@ bool SetUp() {
   if (set_up_in.load() == getpid()) return CurrentState() != State::kDisabled;
   Guarded("no memory at set-up", SetUpLocked);
   return CurrentState() != State::kDisabled;
+}
+
+void WithoutDrainThread(const std::function<void()>& function) {
+  constexpr uint64_t kPatienceNs = 1'000'000'000;
+  const bool held = TakeTurn(kPatienceNs);
+  function();
+  if (held) pthread_mutex_unlock(&turn);
 }
 
 trace::Writer* Log() {

@@ -6,6 +6,9 @@
 // outward: failure disables the agent.
 #pragma once
 
+#include <pthread.h>
+
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +25,9 @@ trace::Writer* Log();
 
 // Brings everything that is finished into the log, waiting at most a moment for GPU work under way.
 void Flush();
+
+// Runs a function while the drain thread does nothing, or after a second without that.
+void WithoutDrainThread(const std::function<void()>& function);
 
 // Work for the drain thread: wakes it early (a system call; not for the hot path).
 void WakeDrainThread();
@@ -40,9 +46,23 @@ void WriteInfo();
 // The program and its arguments, separated by spaces.
 std::string CommandLine();
 
+// A thread that is cancelled (pthread_cancel) unwinds at its next cancellation point, which must
+// not be one in our code: it goes on to the program's next.
+class NotCancelled {
+ public:
+  NotCancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NotCancelled() { pthread_setcancelstate(before_, nullptr); }
+  NotCancelled(const NotCancelled&) = delete;
+  NotCancelled& operator=(const NotCancelled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 // Runs our own code so that nothing escapes: an exception (no memory) disables the agent.
 template <typename Function>
 void Guarded(const char* what, Function function) noexcept {
+  const NotCancelled whole;
   try {
     function();
   } catch (...) {

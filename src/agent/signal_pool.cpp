@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "agent/runtime.h"
@@ -22,6 +23,7 @@ constexpr uint32_t kAhead = 1024;
 struct Pool {
   std::mutex lock;
   std::vector<uint64_t> free;
+  std::vector<uint64_t> retired;
   bool called_for_more = false;
 };
 
@@ -79,6 +81,14 @@ void ReturnBatch(SignalBatch* batch) {
   batch->count = 0;
 }
 
+void RetireSignal(uint64_t signal) {
+  Guarded("no memory for signals", [&] {
+    Pool& pool = ThePool();
+    const std::lock_guard lock(pool.lock);
+    pool.retired.push_back(signal);
+  });
+}
+
 void PrepareSignals() {
   // In small pieces: a thread in the doorbell hook may be waiting for the lock.
   for (uint32_t made = 0; made < kAhead; made += kGrowBy) {
@@ -102,8 +112,19 @@ void AnswerCallForSignals() {
 void DestroySignals() {
   Pool& pool = ThePool();
   const std::lock_guard lock(pool.lock);
-  for (const uint64_t signal : pool.free) Real().core.hsa_signal_destroy_fn(hsa_signal_t{signal});
-  pool.free.clear();
+  for (std::vector<uint64_t>* signals : {&pool.free, &pool.retired}) {
+    for (const uint64_t signal : *signals) Real().core.hsa_signal_destroy_fn(hsa_signal_t{signal});
+    signals->clear();
+  }
+}
+
+void ForgetSignalsAfterFork() {
+  Pool& pool = ThePool();
+  new (&pool.lock) std::mutex;
+  // Not cleared: another thread of the parent may have been changing them.
+  new (&pool.free) std::vector<uint64_t>;
+  new (&pool.retired) std::vector<uint64_t>;
+  pool.called_for_more = false;
 }
 
 }  // namespace rochound::agent

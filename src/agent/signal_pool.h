@@ -24,6 +24,9 @@ uint64_t BorrowSignal(SignalBatch* batch);
 void ReturnSignal(SignalBatch* batch, uint64_t signal);
 void ReturnBatch(SignalBatch* batch);
 
+// A signal that the GPU may still write to: it is not lent again.
+void RetireSignal(uint64_t signal);
+
 // Makes sure that a good number are free; at set-up of a queue.
 void PrepareSignals();
 
@@ -32,5 +35,8 @@ void AnswerCallForSignals();
 
 // Destroys all that are free; those lent are forgotten, their memory goes with the runtime.
 void DestroySignals();
+
+// In a forked child, whose signals are the parent's.
+void ForgetSignalsAfterFork();
 
 }  // namespace rochound::agent

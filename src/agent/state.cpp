@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "agent/state.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -155,10 +158,23 @@ void Disable(const char* reason) {
   const int length = snprintf(
       line, sizeof line, "rochound: recording is off in process %d: %s. The program goes on.\n",
       static_cast<int>(getpid()), reason);
-  if (length > 0) {
-    const ssize_t written = write(STDERR_FILENO, line, static_cast<size_t>(length));
-    static_cast<void>(written);  // nobody to tell
-  }
+  if (length > 0) SayOnStderr({line, static_cast<size_t>(length)});
+}
+
+void SayOnStderr(std::string_view text) {
+  sigset_t pipe;
+  sigset_t before;
+  sigset_t pending;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  sigpending(&pending);
+  if (pthread_sigmask(SIG_BLOCK, &pipe, &before) != 0) return;
+  const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  // The signal that this write caused is ours; one that was pending before is the program's.
+  const timespec at_once{};
+  if (written < 0 && errno == EPIPE && sigismember(&pending, SIGPIPE) == 0)
+    sigtimedwait(&pipe, nullptr, &at_once);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 const char* DisabledReason() { return disabled_reason.load(); }

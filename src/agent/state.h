@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "trace/records.h"
 
@@ -49,6 +50,9 @@ Wishes CurrentWishes();
 // Something of ours failed: step aside for good. `reason` is a constant text.
 void Disable(const char* reason);
 const char* DisabledReason();  // empty: not disabled
+
+// A message to whoever runs the program. A closed pipe at the other end kills nobody.
+void SayOnStderr(std::string_view text);
 
 // Off -> Armed (and Recording, if somebody asked already). Called once the log is open.
 void Arm();

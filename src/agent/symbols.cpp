@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -61,12 +62,17 @@ void Note(uint32_t id, uint64_t object, uint32_t name, uint32_t code_object, uin
   }
 }
 
+std::map<uint64_t, uint32_t>& ExecutableCounts() {  // with `filling` held
+  static auto* const counts = new std::map<uint64_t, uint32_t>;
+  return *counts;
+}
+
 // Counts executables in the order in which their first kernels were seen; 0 if it is none. With
 // `filling` held.
 uint32_t CountExecutable(hsa_executable_t executable) {
   if (executable.handle == 0) return 0;
-  static auto* const counts = new std::map<uint64_t, uint32_t>;
-  return counts->try_emplace(executable.handle, static_cast<uint32_t>(counts->size()) + 1)
+  auto& counts = ExecutableCounts();
+  return counts.try_emplace(executable.handle, static_cast<uint32_t>(counts.size()) + 1)
       .first->second;
 }
 
@@ -155,6 +161,11 @@ void NoteSymbols() {
     if (const uint64_t object = slots[at].object.load(std::memory_order_relaxed))
       Note(slots[at].id.load(std::memory_order_relaxed), object, names[at], code_objects[at],
            trace::kNoAgent, 0);
+}
+
+void ForgetSymbolsAfterFork() {
+  new (&filling) std::mutex;
+  new (&ExecutableCounts()) std::map<uint64_t, uint32_t>;
 }
 
 }  // namespace rochound::agent

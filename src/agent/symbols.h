@@ -21,4 +21,7 @@ uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies = n
 // Writes the records that describe the kernels once more, for a log that drops old chunks.
 void NoteSymbols();
 
+// In a forked child: what another thread of the parent held or was changing is made anew.
+void ForgetSymbolsAfterFork();
+
 }  // namespace rochound::agent

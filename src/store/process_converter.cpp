@@ -26,7 +26,7 @@ constexpr uint32_t kUnknownAgents = uint32_t{trace::kNoAgent} << 16 | trace::kNo
 int64_t Signed(uint64_t number) { return static_cast<int64_t>(number); }
 
 uint64_t PacketOf(const trace::KernelDispatch& dispatch) {
-  return dispatch.dispatch & ((1ull << 48) - 1);
+  return trace::PacketOf(dispatch.dispatch);
 }
 
 // The packet waits for all before it in its queue.

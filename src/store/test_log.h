@@ -82,7 +82,9 @@ class TestLog {
     });
   }
 
-  static uint64_t Number(uint32_t queue, uint64_t packet) { return uint64_t{queue} << 48 | packet; }
+  static uint64_t Number(uint32_t queue, uint64_t packet) {
+    return trace::DispatchNumber(queue, packet);
+  }
 
   void Dispatch(trace::ThreadLog* log, uint64_t correlation, uint32_t queue, uint64_t packet,
                 uint32_t kernel, uint64_t submit) {

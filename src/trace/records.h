@@ -156,6 +156,15 @@ ROCHOUND_RECORD(ApiArguments, 64, "arguments",
                 ROCHOUND_FIELD(ApiArguments, correlation, kCorrelation, "the call"),
                 ROCHOUND_ARRAY(ApiArguments, words, kHex, "the words"));
 
+// A dispatch's number in the log is made of its queue and its packet's place there. Both last: a
+// million queues, and a packet every microsecond for half a year.
+constexpr uint32_t kPacketBits = 44;
+constexpr uint32_t kMostQueues = (1u << (64 - kPacketBits)) - 1;
+constexpr uint64_t DispatchNumber(uint64_t queue, uint64_t packet) {
+  return queue << kPacketBits | packet;
+}
+constexpr uint64_t PacketOf(uint64_t dispatch) { return dispatch & ((1ull << kPacketBits) - 1); }
+
 struct KernelDispatch {
   Head head;
   uint64_t correlation;
@@ -174,7 +183,7 @@ ROCHOUND_RECORD(
     ROCHOUND_WIDE("queue", kNumber, "queue index, see queue"),
     ROCHOUND_FIELD(KernelDispatch, correlation, kCorrelation, "the call that caused it"),
     ROCHOUND_FIELD(KernelDispatch, dispatch, kHex,
-                   "queue index << 48 | packet index in that queue: unique in the process"),
+                   "queue index << 44 | packet index in that queue: unique in the process"),
     ROCHOUND_FIELD(KernelDispatch, submit_tsc, kTsc, "when it was handed over"),
     ROCHOUND_FIELD(KernelDispatch, kernel, kNumber, "kernel symbol id, see kernel"),
     ROCHOUND_ARRAY(KernelDispatch, grid, kNumber, "work items"),

@@ -54,7 +54,7 @@ class LogMaker {
     auto* dispatch = Reserve<trace::KernelDispatch>(thread_);
     *dispatch = {.head = {},
                  .correlation = launch,
-                 .dispatch = 1ull << 48 | number,
+                 .dispatch = trace::DispatchNumber(1, number),
                  .submit_tsc = now + 100,
                  .kernel = static_cast<uint32_t>(number % kKernels) + 1,
                  .grid = {65536, 1, 1},
@@ -74,7 +74,7 @@ class LogMaker {
                               0x5555deadbe00};
     Call(kLaunch, launch, now, words, 8);
     auto* time = Reserve<trace::KernelTime>(drain_);
-    time->dispatch = 1ull << 48 | number;
+    time->dispatch = trace::DispatchNumber(1, number);
     time->begin_ticks = now + 500;
     time->end_ticks = now + 2000;
     drain_->Commit(time, 1, 1);
