@@ -42,7 +42,7 @@ void WriteLog(const char* directory) {
     const uint64_t now = ReadTsc();
     auto* dispatch = log->Reserve<KernelDispatch>();
     dispatch->correlation = correlation;
-    dispatch->dispatch = trace::DispatchNumber(1, i);
+    dispatch->dispatch = DispatchNumber(1, i);
     dispatch->submit_tsc = now;
     dispatch->kernel = 1;
     dispatch->grid[0] = 64;
@@ -57,7 +57,7 @@ void WriteLog(const char* directory) {
     call->correlation = correlation;
     log->Commit(call, 1, 0);
     auto* time = log->Reserve<KernelTime>();
-    time->dispatch = trace::DispatchNumber(1, i);
+    time->dispatch = DispatchNumber(1, i);
     time->begin_ticks = now + 100;
     time->end_ticks = now + 5000;
     log->Commit(time, 1, 1);

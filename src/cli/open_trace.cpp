@@ -79,10 +79,14 @@ base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::str
   options.views = views;
   options.load = load;
   ROCHOUND_TRY(options.limits.memory_bytes, ParseMemory(memory_));
+  // A new folder that only this user may enter: somebody else could have made one whose name can be
+  // guessed, with links in it.
   const char* temporary = getenv("TMPDIR");
-  options.limits.spill_directory =
-      std::filesystem::path(temporary != nullptr ? temporary : "/tmp") /
-      fmt::format("rochound-spill-{}", getpid());
+  if (!spill_) {
+    auto spill = base::TempDir::Create(temporary != nullptr ? temporary : "/tmp", "rochound-spill-");
+    if (spill.ok()) spill_.emplace(std::move(spill).value());
+  }
+  if (spill_) options.limits.spill_directory = spill_->path();
   bar_ = std::make_shared<ProgressBar>("reading");
   options.progress = [bar = bar_](const std::string& what, double part) {
     bar->set_what(what);

@@ -6,9 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/result.h"
 #include "cli/progress_bar.h"
 #include "report/text.h"
@@ -41,6 +43,7 @@ class TraceOptions {
   std::vector<std::string> traces_;
   std::string memory_;
   std::shared_ptr<ProgressBar> bar_;
+  std::optional<base::TempDir> spill_;  // what does not fit into memory
 };
 
 // Of stdout.

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "analysis/test_trace.h"
+#include "report/text.h"
 
 namespace rochound::report {
 namespace {
@@ -45,11 +46,21 @@ TEST(FirstPageTest, TellsWhatMattersMost) {
 
 TEST(FirstPageTest, WhatIsNotCleanComesFirst) {
   analysis::TestTrace trace = Small();
-  trace.lost.push_back({.what = "records", .count = 17, .note = "buffer\033[2J full"});
+  trace.lost.push_back({.what = "records", .count = 17, .note = "buffer\033[2J\302\2332J full"});
   const std::string text = FirstPageText(Ask(trace), 10, {});
   EXPECT_EQ(text.rfind("! ", 0), 0U) << text;
   EXPECT_EQ(text.find("complete"), std::string::npos);
   EXPECT_EQ(text.find('\033'), std::string::npos) << "a note steers the terminal";
+  EXPECT_EQ(text.find("\302\233"), std::string::npos) << "a note steers the terminal";
+}
+
+TEST(FirstPageTest, ASpreadsheetFindsNoFormula) {
+  analysis::Answer answer;
+  answer.tables.push_back({.id = "kernels",
+                           .title = "Kernels",
+                           .columns = {{.name = "kernel"}, {.name = "change"}},
+                           .rows = {{std::string("=1+1"), int64_t{-5}}}});
+  EXPECT_NE(AnswerCsv(answer).find("'=1+1,-5"), std::string::npos) << AnswerCsv(answer);
 }
 
 TEST(FirstPageTest, KeepsToTheTerminalsWidth) {

@@ -65,12 +65,16 @@ size_t Width(const std::string& text) {
 // Names are data: nothing in them may steer the terminal.
 std::string Printable(const std::string& text) {
   std::string clean;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
     if (byte < 0x20 || byte == 0x7F) {
       clean += fmt::format("\\x{:02x}", byte);
+    } else if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {  // U+0080 to U+009F, as UTF-8
+      clean += fmt::format("\\x{:02x}", next);
+      ++i;
     } else {
-      clean += c;
+      clean += text[i];
     }
   }
   return clean;
@@ -94,7 +98,11 @@ std::string CsvField(const std::string& text) {
 std::string CsvValue(const Value& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{}", *real);
-  if (const auto* text = std::get_if<std::string>(&value)) return CsvField(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    // A spreadsheet would take it for a formula.
+    const bool formula = !text->empty() && std::string_view("=+-@\t").find(text->front()) != std::string_view::npos;
+    return CsvField(formula ? "'" + *text : *text);
+  }
   return {};
 }
 

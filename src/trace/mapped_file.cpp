@@ -2,10 +2,12 @@
 #include "trace/mapped_file.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,6 +75,18 @@ void CloseKeepingErrno(int fd) {
   errno = error;
 }
 
+// A file system that copies on write (btrfs) needs a new block for each write, also to what is
+// allocated, and may have none: asks it not to copy this file. Others refuse; they have no need.
+void WriteInPlace(int fd) {
+  const int error = errno;
+  int flags = 0;
+  if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
+    flags |= FS_NOCOW_FL;
+    ioctl(fd, FS_IOC_SETFLAGS, &flags);
+  }
+  errno = error;
+}
+
 }  // namespace
 
 void* MapMemory(size_t bytes, bool wipe_on_fork) {
@@ -88,6 +102,7 @@ char* ExtendAndMap(const char* path, uint64_t offset, size_t bytes) {
   const int fd = base::UnlessScarce(
       open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_new ? O_CREAT | O_EXCL : 0), 0600));
   if (fd < 0) return nullptr;
+  if (is_new) WriteInPlace(fd);
   void* memory = MAP_FAILED;
   if (Allocate(fd, offset, bytes)) {
     memory =

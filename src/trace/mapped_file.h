@@ -3,8 +3,10 @@
 // Memory-mapped pieces of files for the log's writer, inside somebody else's program: no descriptor
 // stays open (a program may close every descriptor it does not know, and ours would then name
 // one of its own files), no signal gets out (RLIMIT_FSIZE), and a piece is handed out only when its
-// blocks are allocated, so that writing to it cannot raise SIGBUS on a full disk. Any thread.
-// Failure: null or false with errno set, and the file as it was before.
+// blocks are allocated, so that writing to it does not raise SIGBUS on a full disk. (Where the file
+// system copies on write and cannot be asked not to, such as ZFS or a snapshot of btrfs, a full
+// disk can still do that.) Any thread. Failure: null or false with errno set, and the file as it
+// was before.
 #pragma once
 
 #include <sys/types.h>
