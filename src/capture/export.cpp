@@ -16,6 +16,7 @@
 
 #include "base/files.h"
 #include "capture/describe.h"
+#include "capture/gws.h"
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
 
@@ -131,6 +132,7 @@ class Exporter {
       : bundle_(bundle), object_(object), kernel_(kernel), manifest_(std::move(manifest)) {
     const int32_t image = FindRegion(manifest_, manifest_.code_object.loaded.base);
     if (image >= 0 && Of(image).taken && Of(image).kind == "code_object") image_ = &Of(image);
+    uses_gws_ = UsesGws(Text(bundle_.code_object()), object_);
     for (const Phase phase : {Phase::kBefore, Phase::kAfter}) {
       for (const Extent& extent : bundle_.extents(phase)) memory_bytes_ += extent.bytes + 16;
     }
@@ -145,6 +147,11 @@ class Exporter {
     ROCHOUND_CHECK(WriteFile(folder / "README.md", Readme()));
     ROCHOUND_CHECK(WriteFile(folder / "kernel.hsaco", bundle_.code_object()));
     ROCHOUND_CHECK(WriteFile(folder / "kernarg.bin", bundle_.kernarg()));
+    if (uses_gws_) {
+      ROCHOUND_TRY(const std::string init,
+                   MakeGwsInit(Text(bundle_.code_object()), object_, kernel_, manifest_.launch));
+      ROCHOUND_CHECK(WriteFile(folder / "gws_init.hsaco", init));
+    }
     ROCHOUND_CHECK(WriteMemory(Phase::kBefore, folder / "before.bin"));
     return WriteMemory(Phase::kAfter, folder / "expected.bin");
   }
@@ -262,6 +269,8 @@ class Exporter {
     add("constexpr uint32_t kGroupBytes = {};    // LDS, static and dynamic\n", launch.group_bytes);
     add("constexpr uint32_t kPrivateBytes = {};  // scratch per work-item\n\n",
         launch.private_bytes);
+    add("// Whether its grid barrier is in the GPU (global wave sync); see main.cpp.\n");
+    add("constexpr bool kUsesGws = {};\n\n", uses_gws_);
     add("// The arguments (kernarg.bin): where they were, and whether that memory was captured.\n");
     add("constexpr uint64_t kKernarg = {:#x};\n", launch.kernarg);
     add("constexpr uint64_t kKernargBytes = {};\n", launch.kernarg_bytes);
@@ -288,11 +297,15 @@ class Exporter {
     add("}};\n// Offsets of arguments that point at them.\n");
     add("static const std::vector<uint64_t> kPointersIntoImage = {{{}}};\n\n", PointersIntoImage());
     add("// Memory that the launch can reach, and what leads to it.\n");
-    add("struct Region {{\n  uint64_t base, size;\n}};\n");
+    add("struct Region {{\n  uint64_t base, size;\n");
+    add("  bool compared;  // false: what it was after the launch is not known\n}};\n");
     add("static const std::vector<Region> kRegions = {{\n");
-    for (const Region& region : manifest_.regions) {
+    for (uint32_t i = 0; i < manifest_.regions.size(); ++i) {
+      const Region& region = manifest_.regions[i];
       if (!region.taken) continue;
-      add("    {{{:#x}, {}}},  // {}\n", region.base, region.size,
+      // The program goes on writing arguments of other launches, so these are captured before only.
+      const bool compared = region.kind != "kernarg" || !bundle_.after(i).empty();
+      add("    {{{:#x}, {}, {}}},  // {}\n", region.base, region.size, compared,
           Comment(region.kind + ", " + region.reached_by));
     }
     add("}};\n\n// The same in whole pages, which is how it is mapped.\n");
@@ -345,6 +358,7 @@ arguments and the memory before and after. **The data are those of the program t
   const Manifest manifest_;
   const Region* image_ = nullptr;  // of the code object, if it was taken
   const std::function<void(uint64_t, uint64_t)>* tell_ = nullptr;
+  bool uses_gws_ = false;
   uint64_t memory_bytes_ = 0;  // of before.bin and expected.bin
   uint64_t done_ = 0;
 };

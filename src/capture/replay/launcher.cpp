@@ -100,10 +100,10 @@ Result<LoadedKernel> Launcher::Load(std::span<const std::byte> code_object,
   return kernel;
 }
 
-Result<void> Launcher::MakeQueue() {
-  const hsa_status_t status =
-      hsa_queue_create(gpu_.handle, kQueuePackets, HSA_QUEUE_TYPE_SINGLE, OnQueueError, nullptr,
-                       UINT32_MAX, UINT32_MAX, &queue_);
+Result<void> Launcher::MakeQueue(bool cooperative) {
+  const hsa_queue_type32_t type = cooperative ? HSA_QUEUE_TYPE_COOPERATIVE : HSA_QUEUE_TYPE_SINGLE;
+  const hsa_status_t status = hsa_queue_create(gpu_.handle, kQueuePackets, type, OnQueueError,
+                                               nullptr, UINT32_MAX, UINT32_MAX, &queue_);
   if (status != HSA_STATUS_SUCCESS) return HsaError("cannot make a queue", status);
   hsa_amd_profiling_set_profiler_enabled(queue_, 1);
   return {};

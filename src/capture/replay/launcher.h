@@ -52,7 +52,8 @@ class Launcher {
                                   const std::string& symbol);
 
   // Makes the queue. It gets scratch when a kernel first needs it, as HIP's queues do.
-  base::Result<void> MakeQueue();
+  // cooperative: the one that may use GWS (capture/gws.h).
+  base::Result<void> MakeQueue(bool cooperative = false);
   uint64_t queue_address() const;  // of what hidden_queue_ptr points to
 
   LaunchResult Launch(const Packet& packet);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/count.h"
 #include "base/files.h"
+#include "capture/gws.h"
 #include "capture/replay/kernarg.h"
 #include "codeobj/demangle.h"
 #include "codeobj/fat_binary.h"
@@ -263,7 +264,7 @@ void Session::Load() {
   candidates_.reserve(1 + options_.hsacos.size());  // kernels refer to them
   LoadCaptured();
   for (const std::filesystem::path& file : options_.hsacos) LoadOther(file);
-  Must(launcher_->MakeQueue());
+  PrepareGws();
   MakeRules();
   Took("load");
 }
@@ -368,6 +369,29 @@ Result<void> Session::PrepareOther(const std::filesystem::path& file, Candidate*
   return {};
 }
 
+void Session::PrepareGws() {
+  for (Candidate& candidate : candidates_) {
+    if (!candidate.refused.empty()) continue;
+    const codeobj::CodeObject& object = candidate.object ? *candidate.object : *object_;
+    candidate.uses_gws = UsesGws(Text(candidate.object_bytes), object);
+    if (!candidate.uses_gws || gws_init_) continue;
+    auto made =
+        MakeGwsInit(Text(candidate.object_bytes), object, *candidate.kernel, manifest().launch);
+    if (!made.ok()) answer_.End(Verdict::kFailed, made.error().message);
+    gws_init_bytes_ = std::move(made).value();
+    auto loaded = launcher_->Load(Bytes(gws_init_bytes_), candidate.kernel->symbol);
+    if (!loaded.ok()) answer_.End(Verdict::kFailed, loaded.error().message);
+    gws_init_ = {1,
+                 {1, 1, 1},
+                 {1, 1, 1},
+                 loaded.value().group_bytes,
+                 loaded.value().private_bytes,
+                 loaded.value().object,
+                 0};
+  }
+  Must(launcher_->MakeQueue(gws_init_.has_value()));
+}
+
 void Session::MakeRules() {
   rules_.spans =
       TypeMemory(*candidates_.front().kernel, bundle_->kernarg(), manifest().regions, demangled_);
@@ -438,6 +462,10 @@ void Session::Fill() {
 
 LaunchResult Session::Launch(Candidate& candidate) {
   answer_.Launching(candidate.name);
+  if (candidate.uses_gws && gws_init_) {
+    const LaunchResult set = launcher_->Launch(*gws_init_);
+    if (set.state != LaunchResult::State::kDone) EndWith(candidate, set);
+  }
   const LaunchResult result = launcher_->Launch(candidate.packet);
   if (result.state != LaunchResult::State::kDone) EndWith(candidate, result);
   return result;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ struct Candidate {
   Image image;
   std::vector<std::byte> kernarg;
   Packet packet;
+  bool uses_gws = false;
   std::string refused;  // why it cannot be run; compare goes on without it
 };
 
@@ -85,6 +87,7 @@ class Session {
   void LoadCaptured();
   void LoadOther(const std::filesystem::path& file);
   base::Result<void> PrepareOther(const std::filesystem::path& file, Candidate* candidate);
+  void PrepareGws();
   void MakeRules();
   [[noreturn]] void EndWith(const Candidate& candidate, const LaunchResult& result);
   void Must(const base::Result<void>& result, Verdict verdict = Verdict::kFailed);
@@ -107,6 +110,8 @@ class Session {
   std::vector<Candidate> candidates_;
   Differences::Rules rules_;
   std::vector<Patch> patches_;
+  std::string gws_init_bytes_;  // the runtime refers to them
+  std::optional<Packet> gws_init_;
   bool kernarg_in_place_ = false;
   uint64_t last_ns_ = 0;
 };
