@@ -37,23 +37,39 @@ captured program, as it was before the launch; afterwards all of it is compared 
 what it was after the captured one. Memory is brought back before each iteration
 unless --no-restore says otherwise; then only the first result is verified.
 
+A kernel must write its result, not find it: memory that the captured code writes
+without reading it is filled with a pattern, and another build has to leave the same of
+it as the captured code, byte by byte. The same is done for the captured code if its
+launch changed nothing. To find such memory, the captured code is run from memory that
+makes no sense to it, in a process of its own; a fault or a hang there is not shown.
+--no-poison leaves all that out. Where a kernel that does nothing could not be told from
+a right one, the answer is 'not verified'.
+
 --hsaco takes whatever has the kernel in it: a code object, what hipcc --genco makes,
 or a program. Name and arguments must be those of the captured kernel.
 
 compare runs all builds and the captured one in one process, in turns and in another
 order each round. The speed-up is that of median GPU times; its interval holds 95% of
 what other choices of the same rounds give. A build that faults or hangs is left out,
-and the others are run again without it. A result counts as 'not deterministic' if
-the same build does not give the same result twice from the same memory.
+and the others are run again without it.
+
+'not deterministic' is code that does not give the same result twice from the same
+memory. If the captured code is such (floating-point atomics, for example), it and the
+other build run ten times each, by turns. An element whose values in the one and in
+the other do not meet is wrong, and the build 'different'; a floating-point element may
+miss by as much as the captured code's own results differ in that argument.
 
 Exit codes: 0 equal, 1 different, 2 wrong usage, 3 not deterministic, 4 the kernel
 faulted, 5 it did not end, 6 the addresses cannot be had, 7 the bundle is damaged,
-8 refused (another GPU, or other arguments), 125 replay itself did not work. compare:
-that of the captured build, then of the first build that is not equal.
+8 refused (another GPU, or other arguments), 9 not verified (also with --verify none),
+125 replay itself did not work. compare: that of the captured build, then of the first
+build that is not equal; what is wrong goes before 3 and 9.
 )";
 
 constexpr const char* kActions[] = {"check", "run", "compare", "export"};
 constexpr uint64_t kCompareRounds = 20;
+// Inputs that are pointers or indices make the kernel fault: one process for each.
+constexpr int kPoisonStarts = 16;
 
 Verdict VerdictOf(const ordered_json& json) {
   const std::string name = json.value("verdict", "");
@@ -89,12 +105,12 @@ std::vector<Command::Action> ReplayCommand::actions() const {
        "rochound replay run BUNDLE [OPTIONS]",
        "Run the captured launch at its own addresses, and compare the result.",
        {"bundle", "--iterations", "--hsaco", "--verify", "--as", "--timeout", "--show", "--softgpu",
-        "--no-restore", "--json"}},
+        "--no-restore", "--no-poison", "--json"}},
       {"compare",
        "rochound replay compare BUNDLE BUILD... [OPTIONS]",
        "Run other builds of the kernel and the captured one by turns; compare results and times.",
        {"bundle", "builds", "--iterations", "--warmup", "--verify", "--as", "--timeout", "--show",
-        "--softgpu", "--no-restore", "--json"}},
+        "--softgpu", "--no-restore", "--no-poison", "--json"}},
       {"export",
        "rochound replay export BUNDLE [-o FOLDER] [--json]",
        "Make a project of the bundle: source, data and CMakeLists.txt. It needs no rochound.",
@@ -128,6 +144,8 @@ ReplayCommand::ReplayCommand(CLI::App& app)
   option("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
   option("-o,--output", output_, "FOLDER", "export: the project's folder (default: BUNDLE.export)");
   subcommand_->add_flag("--no-restore", no_restore_, "Do not bring memory back in between");
+  subcommand_->add_flag("--no-poison", no_poison_,
+                        "Do not fill memory with a pattern to see writes");
   subcommand_->add_flag("--json", json_, "Print the answer as JSON");
 }
 
@@ -178,6 +196,10 @@ int ReplayCommand::Run(const std::vector<std::string>& program) {
     return Usage(fmt::format(
         "--verify: '{}' is none of exact, none, tol=REL or tol=REL,ABS, such as tol=1e-5,1e-8",
         verify_));
+  if (NeedsPoison()) {
+    const std::string ranges = FindPoison();
+    if (!ranges.empty()) arguments.insert(arguments.end(), {"--poison", ranges});
+  }
   return action_ == "compare" ? Compare(arguments) : RunOnce(arguments);
 }
 
@@ -211,6 +233,38 @@ int ReplayCommand::Export() const {
                folder.string(), folder.string());
   }
   return kExitSuccess;
+}
+
+// The captured code proves itself by what its launch changed, if that is anything.
+bool ReplayCommand::NeedsPoison() const {
+  if (verify_ == "none" || action_ == "check" || no_poison_) return false;
+  if (action_ == "compare" || !hsaco_.empty()) return true;
+  const auto bundle = capture::Bundle::Open(bundle_);
+  return bundle.ok() && bundle.value().extents(capture::Phase::kAfter).empty();
+}
+
+std::string ReplayCommand::FindPoison() const {
+  std::vector<std::string> known;
+  for (int start = 0; start < kPoisonStarts; ++start) {
+    std::vector<std::string> arguments = {"poison", bundle_, "--timeout",
+                                          fmt::format("{}", timeout_)};
+    arguments.insert(arguments.end(), known.begin(), known.end());
+    const auto result = RunReplay(arguments, softgpu_, /*quiet=*/true);
+    if (!result.ok()) return {};
+    const ordered_json& answer = result.value().answer;
+    const Verdict verdict = VerdictOf(answer);
+    if (verdict == Verdict::kEqual) return answer.value("ranges", "");
+    // What else can go wrong is said by the replay itself.
+    if ((verdict != Verdict::kFault && verdict != Verdict::kTimeout) || !answer.contains("trying"))
+      return {};
+    known.clear();
+    const auto add = [&](const char* name, const ordered_json& number) {
+      known.insert(known.end(), {name, std::to_string(number.get<uint64_t>())});
+    };
+    for (const ordered_json& number : answer["read"]) add("--read", number);
+    add("--read", answer["trying"]);
+  }
+  return {};
 }
 
 int ReplayCommand::RunOnce(const std::vector<std::string>& arguments) const {
@@ -266,9 +320,9 @@ int ReplayCommand::Compare(const std::vector<std::string>& arguments) const {
                        [&](const ordered_json& one, const ordered_json& other) {
                          return place(one) < place(other);
                        });
-      answer["verdict"] = "equal";
-      for (const ordered_json& entry : candidates)
-        if (answer["verdict"] == "equal") answer["verdict"] = entry["verdict"];
+      std::vector<Verdict> verdicts;
+      for (const ordered_json& entry : candidates) verdicts.push_back(VerdictOf(entry));
+      answer["verdict"] = NameOf(capture::replay::Overall(verdicts));
     }
     return Print(answer);
   }

@@ -28,6 +28,9 @@ class ReplayCommand final : public Command {
   // For rochound-replay, from the mode on. False: --verify does not make sense.
   bool Arguments(std::vector<std::string>* arguments) const;
   int Export() const;
+  // Memory that the captured code writes and does not read, for --poison; empty: none was found.
+  bool NeedsPoison() const;
+  std::string FindPoison() const;
   int RunOnce(const std::vector<std::string>& arguments) const;
   int Compare(const std::vector<std::string>& arguments) const;
   int Print(const nlohmann::ordered_json& answer) const;
@@ -39,6 +42,7 @@ class ReplayCommand final : public Command {
   uint64_t iterations_ = 0;
   uint64_t warmup_ = 3;
   bool no_restore_ = false;
+  bool no_poison_ = false;
   std::string verify_ = "exact";
   std::string as_;
   double timeout_ = 60;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/replay_process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -27,13 +28,15 @@ using nlohmann::ordered_json;
 
 constexpr int kAnswer = 3;  // the descriptor that the answer comes on
 
-[[noreturn]] void BecomeReplay(std::vector<std::string> command, int answer) {
+[[noreturn]] void BecomeReplay(std::vector<std::string> command, int answer, bool quiet) {
   // Libraries far away from where captured programs have their memory; see replay/steering.h.
   // Where that is forbidden, replay finds its way without.
   if (const int now = personality(0xffffffff); now >= 0)
     personality(static_cast<unsigned>(now) | ADDR_COMPAT_LAYOUT);
   // A kernel that hangs must not outlive whoever waited for it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (const int nowhere = quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1; nowhere >= 0)
+    dup2(nowhere, STDERR_FILENO);
   if (answer == kAnswer || dup2(answer, kAnswer) == kAnswer) {
     std::vector<char*> argv;
     for (std::string& argument : command) argv.push_back(argument.data());
@@ -77,7 +80,7 @@ ordered_json AnswerFromEnd(int status, const std::string& launching) {
 }  // namespace
 
 Result<ReplayAnswer> RunReplay(const std::vector<std::string>& arguments,
-                               const std::string& softgpu) {
+                               const std::string& softgpu, bool quiet) {
   ROCHOUND_TRY(const std::filesystem::path program,
                FindBesideExecutable("../libexec/rochound/rochound-replay", "the replay program"));
   std::vector<std::string> replay = {program.string()};
@@ -90,7 +93,7 @@ Result<ReplayAnswer> RunReplay(const std::vector<std::string>& arguments,
   if (child < 0) return Error{fmt::format("cannot start a process: {}", strerror(errno))};
   if (child == 0) {
     close(ends[0]);
-    BecomeReplay(std::move(command), ends[1]);
+    BecomeReplay(std::move(command), ends[1], quiet);
   }
   close(ends[1]);
 

@@ -19,7 +19,8 @@ struct ReplayAnswer {
 
 // arguments: as rochound-replay takes them, from the mode on. softgpu: GPUs, or empty. An error
 // only where it cannot be started; a process that dies without an answer gets one from its end.
+// quiet: without its standard error, since a fault is nothing that people have to know of.
 base::Result<ReplayAnswer> RunReplay(const std::vector<std::string>& arguments,
-                                     const std::string& softgpu);
+                                     const std::string& softgpu, bool quiet = false);
 
 }  // namespace rochound::cli

@@ -68,7 +68,8 @@ std::string CandidatesText(const ordered_json& candidates) {
     const std::string name = Text(each, "name");
     const bool timed = each.contains("gpu_ns");
     std::string speedup;
-    if (each.contains("speedup")) {
+    // How fast a wrong result comes is of no use.
+    if (each.contains("speedup") && Text(each, "verdict") != "different") {
       const ordered_json& found = each["speedup"];
       speedup = fmt::format("{:.3f} ({:.3f} to {:.3f})", found["ratio"].get<double>(),
                             found["low"].get<double>(), found["high"].get<double>());
@@ -125,6 +126,11 @@ std::string ReplayText(const ordered_json& answer) {
     text += fmt::format("  {}, {} verified\n",
                         Count(answer["iterations"].get<uint64_t>(), "iteration", "iterations"),
                         answer["verified"].get<uint64_t>());
+    if (answer.contains("poison"))
+      text +=
+          fmt::format("  {} filled with a pattern first; the captured code writes {} of them\n",
+                      Count(answer["poison"]["bytes"].get<uint64_t>(), "byte was", "bytes were"),
+                      answer["poison"]["written"].get<uint64_t>());
     text += Times("GPU time:", answer["gpu_ns"]);
     text += Times("with launch and wait:", answer["wall_ns"]);
   }

@@ -43,10 +43,13 @@ TEST(ReplayText, ComparedBuilds) {
       {"name": "captured", "verdict": "equal", "gpu_ns": {"median": 2000, "spread": 10}},
       {"name": "a", "verdict": "equal", "gpu_ns": {"median": 1000, "spread": 10},
        "speedup": {"ratio": 2, "low": 1.9, "high": 2.1}},
+      {"name": "wrong", "verdict": "different", "gpu_ns": {"median": 100, "spread": 10},
+       "speedup": {"ratio": 20, "low": 19, "high": 21}},
       {"name": "b", "verdict": "fault", "message": "it fell"}]})json");
   const std::string text = ReplayText(answer);
   EXPECT_NE(text.find("2.000 (1.900 to 2.100)"), std::string::npos) << text;
   EXPECT_NE(text.find("b: it fell"), std::string::npos) << text;
+  EXPECT_EQ(text.find("20.000"), std::string::npos) << "a wrong build is not fast\n" << text;
   // The builds have verdicts of their own, so there is none for all.
   EXPECT_EQ(text.find("fault: k()"), std::string::npos) << text;
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "capture/replay/elements.h"
 #include "capture/replay/image.h"
 #include "capture/replay/kernarg.h"
+#include "capture/replay/poison.h"
 
 namespace rochound::capture::replay {
 
@@ -45,6 +47,8 @@ class PageRuns {
   std::vector<Range> runs_;
 };
 
+class Spread;
+
 class Differences {
  public:
   struct Rules {
@@ -61,6 +65,12 @@ class Differences {
   void Compare(uint32_t region, uint64_t region_base, uint64_t address,
                std::span<const std::byte> expected, std::span<const std::byte> got,
                const ImageMap* image);
+  // Also collects each run's values there.
+  void set_spread(Spread* spread) { spread_ = spread; }
+  // Memory was poisoned: what kept its pattern is called "not written".
+  void set_poison(const Poison* poison) { poison_ = poison; }
+  // A difference that was found elsewhere.
+  void Add(Difference difference);
 
   const Rules& rules() const { return rules_; }
   bool equal() const { return elements_ == 0; }
@@ -74,16 +84,49 @@ class Differences {
   uint64_t fingerprint() const { return fingerprint_; }
 
  private:
-  const TypedSpan* SpanAt(uint64_t address) const;
   void CompareElements(uint32_t region, uint64_t region_base, uint64_t address,
                        std::span<const std::byte> expected, std::span<const std::byte> got);
 
   const Rules& rules_;
+  Spread* spread_ = nullptr;
+  const Poison* poison_ = nullptr;
   uint64_t elements_ = 0;
   uint64_t fingerprint_ = 0;
   double worst_relative_ = 0;
   std::vector<Difference> first_;
   PageRuns pages_;
+};
+
+// The results of several runs of a build that is not deterministic: of each element, the lowest and
+// the highest value. Kept for pages that were not what the captured launch left in some run.
+class Spread {
+ public:
+  // captured: the captured launch was a run of this build, too.
+  Spread(const Differences::Rules& rules, bool captured) : rules_(rules), runs_(captured ? 1 : 0) {}
+
+  // For each page of memory, in each run; expected: what the captured launch left.
+  void Add(uint32_t region, uint64_t region_base, uint64_t address,
+           std::span<const std::byte> expected, std::span<const std::byte> got);
+  void EndRun() { ++runs_; }
+  size_t runs() const { return runs_; }
+
+  // Elements whose values in these runs and in the original's do not meet. A floating one may miss
+  // the original's values by as much as the widest range of an element of the same argument there.
+  Differences Outside(const Spread& original) const;
+
+ private:
+  struct Page {
+    uint32_t region = 0;
+    uint64_t region_base = 0;
+    std::vector<std::byte> expected, low, high;
+  };
+  void Merge(Page* page, uint64_t address, std::span<const std::byte> got) const;
+  // By argument (or region, where none points to), of floating elements.
+  std::map<uint64_t, double> WidestRanges() const;
+
+  const Differences::Rules& rules_;
+  size_t runs_;
+  std::map<uint64_t, Page> pages_;  // by address
 };
 
 }  // namespace rochound::capture::replay

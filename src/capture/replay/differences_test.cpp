@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 namespace rochound::capture::replay {
@@ -104,6 +105,50 @@ TEST(Differences, RunsJoinWithinARegionOnly) {
   EXPECT_EQ(runs.runs()[1].base, 0x21000U);
   EXPECT_EQ(runs.runs()[1].size, 0x4000U);
   EXPECT_EQ(runs.bytes(), 0x6000U);
+}
+
+TEST(Differences, KindsOfNanDoNotPrintAlike) {
+  Differences::Rules rules;
+  rules.spans = {Floats(0x1000, 0x2000)};
+  const auto expected = Page(NAN);
+  auto got = expected;
+  const uint32_t other = 0x7fc00123;
+  memcpy(got.data(), &other, sizeof(other));
+  Differences differences(rules);
+  differences.Compare(0, 0x1000, 0x1000, expected, got, nullptr);
+  ASSERT_EQ(differences.first().size(), 1U);
+  EXPECT_NE(differences.first()[0].expected, differences.first()[0].got);
+}
+
+// What several runs of a build gave: one page of floats, all of them with the same value.
+Spread Runs(const Differences::Rules& rules, bool captured, const std::vector<float>& values) {
+  Spread spread(rules, captured);
+  for (const float value : values) {
+    spread.Add(0, 0x1000, 0x1000, Page(10), Page(value));
+    spread.EndRun();
+  }
+  return spread;
+}
+
+TEST(Spread, RunsThatDoNotMeetTheOriginalsAreWrong) {
+  Differences::Rules rules;
+  rules.spans = {Floats(0x1000, 0x2000)};
+  // From 10 (as captured) to 10.5: half as much is missed by nobody who is right.
+  const Spread original = Runs(rules, true, {10.5F, 10.25F});
+  EXPECT_TRUE(Runs(rules, false, {10.1F}).Outside(original).equal());
+  EXPECT_TRUE(Runs(rules, false, {9.6F}).Outside(original).equal());
+  EXPECT_TRUE(Runs(rules, false, {20, 10.2F}).Outside(original).equal());
+  EXPECT_TRUE(Runs(rules, false, {10, 10}).Outside(original).equal());
+  EXPECT_TRUE(Runs(rules, false, {10, 20}).Outside(original).equal());
+  const Differences outside = Runs(rules, false, {-1, -1}).Outside(original);
+  EXPECT_EQ(outside.elements(), 1024U);
+  EXPECT_EQ(outside.first()[0].expected, "10 to 10.5");
+  EXPECT_EQ(outside.first()[0].got, "-1");
+  EXPECT_FALSE(Runs(rules, false, {NAN}).Outside(original).equal());
+  // Other types have no room.
+  Differences::Rules integers = rules;
+  integers.spans[0].type = Element::kInt32;
+  EXPECT_FALSE(Runs(integers, false, {9.9F}).Outside(Runs(integers, true, {10.5F})).equal());
 }
 
 }  // namespace

@@ -157,6 +157,14 @@ Element ElementBehind(std::string_view pointer_type) {
   return Element::kUnknown;
 }
 
+bool PointsToConst(std::string_view pointer_type) {
+  std::string_view text = Trimmed(pointer_type);
+  for (const std::string_view word : {"__restrict__", "__restrict", "restrict", "const"})
+    DropEnd(&text, word);  // of the pointer itself
+  if (!DropEnd(&text, "*") && !DropEnd(&text, "&")) return false;
+  return text.ends_with(" const") || text.starts_with("const ");
+}
+
 Element FloatingNamed(std::string_view name) {
   for (const Element type : {Element::kFloat, Element::kDouble, Element::kHalf, Element::kBfloat16})
     if (name == NameOf(type)) return type;
@@ -231,6 +239,13 @@ std::string TextOf(Element type, const std::byte* at) {
   switch (type) {
     case Element::kUnknown:
       return fmt::format("{:#04x}", Load<uint8_t>(at));
+    case Element::kInt8:
+    case Element::kUint8:
+    case Element::kInt16:
+    case Element::kUint16:
+    case Element::kInt32:
+    case Element::kUint32:
+      return std::to_string(static_cast<int64_t>(ValueOf(type, at)));
     case Element::kInt64:
       return std::to_string(Load<int64_t>(at));
     case Element::kUint64:
@@ -239,9 +254,26 @@ std::string TextOf(Element type, const std::byte* at) {
       return fmt::format("{:.9g}", Load<float>(at));
     case Element::kDouble:
       return fmt::format("{:.17g}", Load<double>(at));
-    default:
+    case Element::kHalf:
+    case Element::kBfloat16:
       return fmt::format("{:.6g}", ValueOf(type, at));
   }
+  return {};
+}
+
+std::string BitsOf(Element type, const std::byte* at) {
+  uint64_t bits = 0;
+  memcpy(&bits, at, SizeOf(type));
+  return fmt::format("{:#0{}x}", bits, 2 + 2 * SizeOf(type));
+}
+
+bool Less(Element type, const std::byte* one, const std::byte* other) {
+  if (type == Element::kInt64) return Load<int64_t>(one) < Load<int64_t>(other);
+  if (type == Element::kUint64) return Load<uint64_t>(one) < Load<uint64_t>(other);
+  const double first = ValueOf(type, one);
+  const double second = ValueOf(type, other);
+  if (std::isnan(first)) return false;
+  return std::isnan(second) || first < second;
 }
 
 bool Same(Element type, const Tolerance& tolerance, const std::byte* expected,

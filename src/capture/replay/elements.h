@@ -37,6 +37,9 @@ bool IsFloating(Element type);
 // such as float4 counts as its elements.
 Element ElementBehind(std::string_view pointer_type);
 
+// "float const*", "const float*".
+bool PointsToConst(std::string_view pointer_type);
+
 // float, double, half, bf16, as --as takes them; kUnknown otherwise.
 Element FloatingNamed(std::string_view name);
 
@@ -45,7 +48,12 @@ std::vector<std::string> ParameterTypes(std::string_view demangled);
 
 // at: SizeOf(type) bytes, not necessarily aligned.
 double ValueOf(Element type, const std::byte* at);
+// Two values that are not the same have different texts, but for the kinds of NaN.
 std::string TextOf(Element type, const std::byte* at);
+// "0x7fc00001".
+std::string BitsOf(Element type, const std::byte* at);
+// By value; NaN is above everything.
+bool Less(Element type, const std::byte* one, const std::byte* other);
 
 struct Tolerance {
   bool exact = true;

@@ -56,6 +56,30 @@ TEST(Elements, ValuesAndText) {
   EXPECT_EQ(TextOf(Element::kUnknown, At(byte)), "0x05");
 }
 
+TEST(Elements, IntegersThatDifferDoNotPrintAlike) {
+  const int32_t many = 16777216, more = 16777217, least = INT32_MIN;
+  EXPECT_EQ(TextOf(Element::kInt32, At(many)), "16777216");
+  EXPECT_EQ(TextOf(Element::kInt32, At(more)), "16777217");
+  EXPECT_EQ(TextOf(Element::kInt32, At(least)), "-2147483648");
+  EXPECT_EQ(TextOf(Element::kUint32, At(least)), "2147483648");
+  const int16_t small = -300;
+  EXPECT_EQ(TextOf(Element::kInt16, At(small)), "-300");
+  const uint64_t one = 9007199254740993, other = 9007199254740992;
+  EXPECT_TRUE(Less(Element::kUint64, At(other), At(one)));
+  const uint32_t nan = 0x7fc00001;
+  EXPECT_EQ(BitsOf(Element::kFloat, At(nan)), "0x7fc00001");
+}
+
+TEST(Elements, PointersToConst) {
+  EXPECT_TRUE(PointsToConst("float const*"));
+  EXPECT_TRUE(PointsToConst("const float*"));
+  EXPECT_TRUE(PointsToConst("float const* __restrict__"));
+  EXPECT_FALSE(PointsToConst("float*"));
+  EXPECT_FALSE(PointsToConst("float* const"));
+  EXPECT_FALSE(PointsToConst("float const* *"));
+  EXPECT_FALSE(PointsToConst("int"));
+}
+
 TEST(Elements, ToleranceIsForFloatsOnly) {
   const Tolerance exact;
   const Tolerance loose{false, 1e-3, 1e-6};

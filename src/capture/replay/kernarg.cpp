@@ -105,7 +105,9 @@ std::vector<TypedSpan> TypeMemory(const codeobj::Kernel& kernel, std::span<const
     span.region = static_cast<uint32_t>(region);
     span.name = argument.name.empty() ? fmt::format("argument {}", i) : argument.name;
     const std::string& parameter = fits ? parameters[i] : argument.type_name;
-    span.type = ElementBehind(argument.type_name.empty() ? parameter : argument.type_name);
+    const std::string& type = argument.type_name.empty() ? parameter : argument.type_name;
+    span.type = ElementBehind(type);
+    span.read_only = PointsToConst(type) || argument.actual_access == "read_only";
     spans.push_back(std::move(span));
   }
   // Of two arguments with the same pointer, the one whose type is known.
@@ -113,6 +115,8 @@ std::vector<TypedSpan> TypeMemory(const codeobj::Kernel& kernel, std::span<const
     if (one.base != other.base) return one.base < other.base;
     return one.type != Element::kUnknown && other.type == Element::kUnknown;
   });
+  for (size_t i = spans.size(); i-- > 1;)
+    if (spans[i - 1].base == spans[i].base) spans[i - 1].read_only &= spans[i].read_only;
   spans.erase(std::unique(spans.begin(), spans.end(),
                           [](const TypedSpan& one, const TypedSpan& other) {
                             return one.base == other.base;

@@ -36,6 +36,7 @@ struct TypedSpan {
   uint32_t argument = 0;  // index into the kernel's arguments
   std::string name;       // of the argument, or "argument 2"
   uint32_t region = 0;
+  bool read_only = false;  // only arguments of type `T const*` have this pointer
 };
 
 // Sorted and disjoint. demangled: of the kernel, for the types of its parameters; metadata goes

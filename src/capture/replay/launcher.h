@@ -57,6 +57,8 @@ class Launcher {
   uint64_t queue_address() const;  // of what hidden_queue_ptr points to
 
   LaunchResult Launch(const Packet& packet);
+  double timeout_seconds() const { return timeout_seconds_; }
+  void set_timeout(double seconds) { timeout_seconds_ = seconds; }
 
  private:
   Launcher(const Gpu& gpu, double timeout_seconds) : gpu_(gpu), timeout_seconds_(timeout_seconds) {}

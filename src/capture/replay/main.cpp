@@ -55,13 +55,18 @@ bool Parse(const std::vector<std::string>& arguments, Options* options) {
       options->show = strtoul(value.c_str(), nullptr, 10);
     } else if (name == "--attempt") {
       options->attempt = atoi(value.c_str());
+    } else if (name == "--poison") {
+      options->poison = rochound::capture::replay::ParseRanges(value);
+    } else if (name == "--read") {
+      options->read.push_back(strtoul(value.c_str(), nullptr, 10));
     } else if (name == "--answer") {
       options->answer = atoi(value.c_str());
     } else {
       return false;
     }
   }
-  return options->mode == "check" || options->mode == "run" || options->mode == "compare";
+  const std::string& mode = options->mode;
+  return mode == "check" || mode == "poison" || mode == "run" || mode == "compare";
 }
 
 }  // namespace
@@ -76,6 +81,7 @@ int main(int argc, char** argv) {
   Answer answer(options.answer);
   try {
     rochound::capture::replay::Answer& said = answer;
+    if (options.mode == "poison") rochound::capture::replay::FindPoison(options, arguments, said);
     if (options.mode == "compare") rochound::capture::replay::Compare(options, arguments, said);
     rochound::capture::replay::Run(options, arguments, said);
   } catch (const std::exception& problem) {  // out of memory

@@ -156,6 +156,7 @@ Result<void> Memory::VerifyAll(Image* image, Differences* differences, const Pro
       chunks.push_back({i, offset, std::min(kChunkBytes, regions()[i].size - offset)});
   }
   Differences unknown(differences->rules());
+  differences->set_poison(poison_);
   ReadAhead ahead(bundle_, Phase::kAfter, chunks);
   size_t done = 0;
   for (uint32_t i = 0; i < regions().size(); ++i) {
@@ -169,6 +170,10 @@ Result<void> Memory::VerifyAll(Image* image, Differences* differences, const Pro
                        damaged_ |= !expected.ok();
                        if (!expected.ok()) return expected.error();
                        Overlay(base + offset, expected.value());
+                       if (poison_ != nullptr) {
+                         if (learn_) poison_->Learn(base + offset, expected.value(), got);
+                         poison_->Expect(base + offset, expected.value());
+                       }
                        into->Compare(i, base, base + offset, expected.value(), got, &image->map);
                        if (progress)
                          progress(static_cast<double>(++done) / static_cast<double>(chunks.size()));
@@ -228,6 +233,44 @@ Result<void> Memory::VerifyImage(Image* image, Differences* differences) {
     differences->Compare(index, region.base, part.captured, expected, got, nullptr);
   }
   changed_.Join(regions());
+  return {};
+}
+
+bool Memory::captured_changes() const {
+  for (uint32_t i = 0; i < regions().size(); ++i)
+    if (!bundle_.after(i).empty()) return true;
+  return false;
+}
+
+Result<void> Memory::ApplyPoison(Poison* poison, bool learn) {
+  poison_ = poison;
+  learn_ = learn;
+  std::vector<std::byte> after;
+  for (const Range& range : poison->ranges()) {
+    const auto region = static_cast<uint32_t>(RegionAt(regions(), range.base));
+    const uint64_t offset = range.base - regions()[region].base;
+    ROCHOUND_CHECK(copier_.Write(
+        range.base, range.size, [&](uint64_t at, std::span<std::byte> into) -> Result<void> {
+          after.resize(into.size());
+          ROCHOUND_CHECK(Expected(region, offset + at, into, Phase::kBefore));
+          ROCHOUND_CHECK(Expected(region, offset + at, after, Phase::kAfter));
+          poison->Apply(range.base + at, after, into);
+          return {};
+        }));
+  }
+  return {};
+}
+
+Result<void> Memory::RemovePoison() {
+  const Poison* const poison = std::exchange(poison_, nullptr);
+  for (const Range& range : poison->ranges()) {
+    const auto region = static_cast<uint32_t>(RegionAt(regions(), range.base));
+    const uint64_t offset = range.base - regions()[region].base;
+    ROCHOUND_CHECK(
+        copier_.Write(range.base, range.size, [&](uint64_t at, std::span<std::byte> into) {
+          return Expected(region, offset + at, into, Phase::kBefore);
+        }));
+  }
   return {};
 }
 

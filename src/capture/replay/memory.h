@@ -17,6 +17,7 @@
 #include "capture/bundle.h"
 #include "capture/replay/differences.h"
 #include "capture/replay/image.h"
+#include "capture/replay/poison.h"
 #include "capture/replay/runtime.h"
 
 namespace rochound::capture::replay {
@@ -51,10 +52,19 @@ class Memory {
   // Only what launches have been seen to change.
   base::Result<void> VerifyChanged(Image* image, Differences* differences);
 
+  // Puts the pattern into memory that is as before the launch. Until RemovePoison, VerifyAll
+  // compares with what the captured code makes of poisoned memory; learn: it is being run, and what
+  // it keeps of the pattern is remembered instead of compared.
+  base::Result<void> ApplyPoison(Poison* poison, bool learn);
+  // Before the Restore that follows.
+  base::Result<void> RemovePoison();
+
   // Before the first Restore, and whenever a verification may have found more.
   base::Result<void> PrepareRestore();
   base::Result<void> Restore(Image* image);
 
+  // Whether the captured launch changed anything that is compared.
+  bool captured_changes() const;
   uint64_t changed_bytes() const { return changed_.bytes(); }
   bool restores_on_gpu() const { return backup_ != nullptr || changed_.bytes() == 0; }
   const std::vector<std::string>& notes() const { return notes_; }
@@ -82,6 +92,8 @@ class Memory {
   Copier& copier_;
   int32_t image_region_ = -1;  // of the captured image, if it was taken
   std::vector<Patch> patches_;
+  Poison* poison_ = nullptr;
+  bool learn_ = false;
   PageRuns changed_;
   size_t prepared_runs_ = 0;
   uint64_t prepared_bytes_ = 0;

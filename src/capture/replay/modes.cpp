@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "capture/replay/modes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <set>
 
+#include "base/count.h"
 #include "capture/replay/statistics.h"
 
 namespace rochound::capture::replay {
@@ -16,6 +20,16 @@ constexpr uint64_t kVerifyEachBytes = uint64_t{64} << 20;
 
 // How often a result that is not the expected one is asked for again.
 constexpr size_t kRepeats = 3;
+// How often code that is not deterministic is run to see what it gives.
+constexpr size_t kSamples = 10;
+constexpr const char* kVaries = "it does not give the same result each time";
+
+// Finding memory that is not read: pieces are numbered from 1, 0 is all of them.
+constexpr size_t kAllPieces = 0;
+constexpr size_t kMostRanges = 4000;   // as many as fit into one argument of a process
+constexpr double kSearchSeconds = 30;  // no further piece is tried after that
+// Inputs that make no sense can make a kernel run for ever.
+constexpr double kLeastSeconds = 5, kSlowdown = 50;
 
 nlohmann::ordered_json TimesJson(const std::vector<double>& times) {
   const Summary summary = Summarize(times);
@@ -31,8 +45,8 @@ nlohmann::ordered_json LaunchJson(const Packet& packet) {
           {"private_bytes", packet.private_bytes}};
 }
 
-// After a launch whose result was not the expected one: is it at least always the same? A busy
-// machine may do the same twice by chance.
+// Is a result that is not the expected one at least always the same? A busy machine may do the same
+// twice by chance.
 bool Repeats(Session& session, Candidate& candidate, const Differences& first, size_t times) {
   for (size_t i = 0; i < times; ++i) {
     session.Restore(candidate);
@@ -40,6 +54,90 @@ bool Repeats(Session& session, Candidate& candidate, const Differences& first, s
     if (session.Verify(candidate, i == 0).fingerprint() != first.fingerprint()) return false;
   }
   return true;
+}
+
+struct Judgement {
+  Verdict verdict = Verdict::kEqual;
+  nlohmann::ordered_json differences;
+  std::string message;
+};
+
+// The captured code is not deterministic. It and the builds are run by turns (what a kernel gives
+// may depend on the time), and the values of each element are compared: see Spread::Outside.
+std::vector<Judgement> JudgeBySpread(Session& session, Candidate& captured,
+                                     std::span<Candidate* const> builds) {
+  Spread original(session.rules(), true);
+  std::vector<Spread> spreads(builds.size(), Spread(session.rules(), false));
+  const auto sample = [&](Candidate& candidate, Spread* spread) {
+    session.Restore(candidate);
+    session.Launch(candidate);
+    session.Verify(candidate, true, spread);
+    spread->EndRun();
+  };
+  for (size_t run = 0; run < kSamples; ++run) {
+    sample(captured, &original);
+    for (size_t i = 0; i < builds.size(); ++i) sample(*builds[i], &spreads[i]);
+  }
+  std::vector<Judgement> judgements;
+  for (const Spread& spread : spreads) {
+    const Differences outside = spread.Outside(original);
+    Judgement judgement;
+    judgement.verdict = outside.equal() ? Verdict::kNotDeterministic : Verdict::kDifferent;
+    if (!outside.equal()) judgement.differences = session.DifferencesJson(outside);
+    judgement.message = fmt::format(
+        "the captured code does not give the same result each time; {} of this build are {}",
+        base::Count(spread.runs(), "run", "runs"),
+        outside.equal() ? "within what it gives"
+                        : "outside of what it gives, by more than its own results differ");
+    judgements.push_back(std::move(judgement));
+  }
+  return judgements;
+}
+
+// A build gave the captured result. Did it write it, or was it there already?
+Judgement JudgeWrites(Session& session, Candidate& candidate) {
+  Judgement judgement;
+  if (session.poison() != nullptr && &candidate != &session.candidates().front()) {
+    session.Restore(candidate);
+    const Differences differences = session.RunPoisoned(candidate);
+    session.Restore(candidate);
+    if (!differences.equal()) {
+      judgement.verdict = Verdict::kDifferent;
+      judgement.differences = session.DifferencesJson(differences);
+      judgement.message =
+          "it does not write the bytes that the captured code writes, as memory shows that was "
+          "filled with a pattern first";
+      return judgement;
+    }
+  }
+  if (!session.shows_writes()) {
+    judgement.verdict = Verdict::kNotVerified;
+    judgement.message =
+        "nothing differs, but a kernel that does nothing would not differ either: the captured "
+        "launch changed no memory, and none was found that it writes without reading it first. "
+        "Capture another launch (rochound capture --nth)";
+  }
+  return judgement;
+}
+
+void LearnPoison(Session& session, const Options& options) {
+  if (options.poison.empty()) return;
+  session.Restore(session.candidates().front());
+  session.LearnPoison(options.poison);
+}
+
+// Called after a launch of another build: does the captured code always give the same?
+bool CapturedRepeats(Session& session) {
+  Candidate& captured = session.candidates().front();
+  session.Restore(captured);
+  session.Launch(captured);
+  const Differences first = session.Verify(captured, true);
+  return Repeats(session, captured, first, kRepeats);
+}
+
+// Whether it is worth going on.
+bool Undisputed(Verdict verdict) {
+  return verdict == Verdict::kEqual || verdict == Verdict::kNotVerified;
 }
 
 void Prepare(Session& session) {
@@ -65,26 +163,41 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
     wall.push_back(result.wall_ns);
   };
   Verdict verdict = Verdict::kEqual;
+  std::string message;
   size_t verified = 0;
   const auto judge = [&](const Differences& differences) {
     ++verified;
     if (differences.equal()) return;
-    if (verdict == Verdict::kEqual)
-      answer.json()["differences"] = session.DifferencesJson(differences);
+    if (Undisputed(verdict)) answer.json()["differences"] = session.DifferencesJson(differences);
     // The first one was equal: so it is not the same every time.
     verdict = verified > 1 ? Verdict::kNotDeterministic : Verdict::kDifferent;
+  };
+  const auto settle = [&](Judgement judgement) {
+    verdict = judgement.verdict;
+    message = std::move(judgement.message);
+    if (!judgement.differences.is_null())
+      answer.json()["differences"] = std::move(judgement.differences);
   };
 
   launch();
   if (options.verify) {
+    Candidate& captured = session.candidates().front();
     const Differences first = session.Verify(candidate, true);
     judge(first);
-    if (verdict == Verdict::kDifferent && !Repeats(session, candidate, first, kRepeats))
+    if (verdict == Verdict::kEqual) {
+      LearnPoison(session, options);
+      settle(JudgeWrites(session, candidate));
+    } else if (&candidate != &captured && !CapturedRepeats(session)) {
+      Candidate* const build = &candidate;
+      settle(JudgeBySpread(session, captured, {&build, 1}).front());
+    } else if (!Repeats(session, candidate, first, kRepeats)) {
       verdict = Verdict::kNotDeterministic;
+      message = kVaries;
+    }
   }
   const bool each = session.memory().changed_bytes() <= kVerifyEachBytes;
   const auto start = Clock::now();
-  for (size_t i = 1; i < options.iterations && verdict == Verdict::kEqual; ++i) {
+  for (size_t i = 1; i < options.iterations && Undisputed(verdict); ++i) {
     if (options.restore) {
       session.Restore(candidate);
       answer.Progress("replaying",
@@ -106,8 +219,58 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
   answer.json()["gpu_ns"] = TimesJson(gpu);
   answer.json()["wall_ns"] = TimesJson(wall);
   for (const std::string& note : session.memory().notes()) answer.Note(note);
-  if (!options.verify) answer.Note("nothing was verified (--verify none)");
-  answer.End(verdict);
+  if (!options.verify) {
+    verdict = Verdict::kNotVerified;
+    message = "nothing was compared (--verify none)";
+  }
+  answer.End(verdict, message);
+}
+
+void FindPoison(const Options& options, const std::vector<std::string>& arguments, Answer& answer) {
+  Session session(options, arguments, answer);
+  Prepare(session);
+  Candidate& captured = session.candidates().front();
+  const double usual = session.Launch(captured).wall_ns * 1e-9;
+  answer.json()["ranges"] = "";
+  // Without a result to rely on, nothing can be told from another one.
+  if (session.Verify(captured, true).fingerprint() != 0) answer.End(Verdict::kEqual);
+  session.Restore(captured);
+  session.LimitTime(std::max(kLeastSeconds, usual * kSlowdown));
+
+  const std::vector<PoisonPiece> pieces = session.PlanPoison();
+  std::vector<size_t> read = options.read;
+  const auto start = Clock::now();
+  std::vector<Range> found;
+  // Whether it is not read; then what shows a write is kept.
+  const auto try_out = [&](size_t number, std::span<const PoisonPiece> tried) {
+    if (std::find(read.begin(), read.end(), number) != read.end()) return false;
+    if (std::chrono::duration<double>(Clock::now() - start).count() > kSearchSeconds) return false;
+    answer.json()["read"] = read;
+    answer.json()["trying"] = number;
+    std::vector<Range> ranges;
+    std::set<uint64_t> outputs;  // where they start
+    for (const PoisonPiece& piece : tried) {
+      for (const Range& range : piece.ranges) {
+        ranges.push_back(range);
+        if (piece.output) outputs.insert(range.base);
+      }
+    }
+    if (!session.LearnPoison(ranges)) {
+      read.push_back(number);
+      return false;
+    }
+    const std::vector<Range>& learned = session.poison()->ranges();
+    for (size_t i = 0; i < learned.size(); ++i)
+      if (session.poison()->written_bytes(i) > 0 || outputs.contains(learned[i].base))
+        found.push_back(learned[i]);
+    return true;
+  };
+  // Most kernels do not read what is not const, or only what they change: all at once, then each.
+  if (!try_out(kAllPieces, pieces))
+    for (size_t i = 0; i < pieces.size(); ++i) try_out(kAllPieces + 1 + i, {&pieces[i], 1});
+  if (found.size() > kMostRanges) found.resize(kMostRanges);
+  answer.json()["ranges"] = RangesText(found);
+  answer.End(Verdict::kEqual);
 }
 
 void Compare(const Options& options, const std::vector<std::string>& arguments, Answer& answer) {
@@ -115,39 +278,57 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
   Prepare(session);
   struct Entry {
     Candidate* candidate;
-    Verdict verdict = Verdict::kEqual;
-    nlohmann::ordered_json differences;
+    Judgement judgement;
     std::vector<double> gpu, wall;
   };
   std::vector<Entry> entries;
-  for (Candidate& candidate : session.candidates()) entries.push_back({&candidate, {}, {}, {}, {}});
+  for (Candidate& candidate : session.candidates()) entries.push_back({&candidate, {}, {}, {}});
 
   // Results first: each from the same memory, the captured build twice, since no other verdict
   // means anything if it does not repeat.
-  bool fresh = true;
-  for (Entry& entry : entries) {
-    if (!entry.candidate->refused.empty()) {
-      entry.verdict = Verdict::kRefused;
-      continue;
-    }
-    if (!fresh) session.Restore(*entry.candidate);
-    fresh = false;
-    session.Launch(*entry.candidate);
-    const Differences result = session.Verify(*entry.candidate, true);
+  const auto judge = [&](Entry& entry, size_t repeats_if_equal) {
+    Candidate& candidate = *entry.candidate;
+    session.Launch(candidate);
+    const Differences result = session.Verify(candidate, true);
     if (!result.equal()) {
-      entry.verdict = Verdict::kDifferent;
-      entry.differences = session.DifferencesJson(result);
+      entry.judgement.verdict = Verdict::kDifferent;
+      entry.judgement.differences = session.DifferencesJson(result);
     }
-    if (&entry == &entries.front() || !result.equal()) {
-      const size_t times = result.equal() ? 1 : kRepeats;
-      if (!Repeats(session, *entry.candidate, result, times))
-        entry.verdict = Verdict::kNotDeterministic;
+    if (!Repeats(session, candidate, result, result.equal() ? repeats_if_equal : kRepeats)) {
+      entry.judgement.verdict = Verdict::kNotDeterministic;
+      entry.judgement.message = kVaries;
     }
+  };
+  Entry& captured = entries.front();
+  judge(captured, 1);
+  if (captured.judgement.verdict == Verdict::kEqual) {
+    LearnPoison(session, options);
+    captured.judgement = JudgeWrites(session, *captured.candidate);
+  }
+  std::vector<Entry*> spread;
+  std::vector<Candidate*> builds;
+  for (size_t i = 1; i < entries.size(); ++i) {
+    Entry& entry = entries[i];
+    if (!entry.candidate->refused.empty()) {
+      entry.judgement = {Verdict::kRefused, {}, entry.candidate->refused};
+    } else if (captured.judgement.verdict == Verdict::kNotDeterministic) {
+      spread.push_back(&entry);
+      builds.push_back(entry.candidate);
+    } else {
+      session.Restore(*entry.candidate);
+      judge(entry, 0);
+      if (entry.judgement.verdict == Verdict::kEqual)
+        entry.judgement = JudgeWrites(session, *entry.candidate);
+    }
+  }
+  if (!builds.empty()) {
+    std::vector<Judgement> judgements = JudgeBySpread(session, *captured.candidate, builds);
+    for (size_t i = 0; i < spread.size(); ++i) spread[i]->judgement = std::move(judgements[i]);
   }
 
   std::vector<Entry*> racing;
   for (Entry& entry : entries)
-    if (entry.verdict != Verdict::kRefused) racing.push_back(&entry);
+    if (entry.judgement.verdict != Verdict::kRefused) racing.push_back(&entry);
   const size_t rounds = options.warmup + options.iterations;
   for (size_t round = 0; round < rounds; ++round) {
     answer.Progress("comparing", static_cast<double>(round) / static_cast<double>(rounds));
@@ -161,18 +342,14 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
     }
   }
 
-  const Entry& captured = entries.front();
-  Verdict verdict = captured.verdict;
+  std::vector<Verdict> verdicts;
   auto& list = answer.json()["candidates"] = nlohmann::ordered_json::array();
   for (const Entry& entry : entries) {
-    nlohmann::ordered_json json = {{"name", entry.candidate->name}};
-    Verdict own = entry.verdict;
-    // A build cannot be judged by memory that is another one each time.
-    if (captured.verdict == Verdict::kNotDeterministic && own != Verdict::kRefused)
-      own = Verdict::kNotDeterministic;
-    json["verdict"] = NameOf(own);
-    if (!entry.candidate->refused.empty()) json["message"] = entry.candidate->refused;
-    if (!entry.differences.is_null()) json["differences"] = entry.differences;
+    verdicts.push_back(entry.judgement.verdict);
+    nlohmann::ordered_json json = {{"name", entry.candidate->name},
+                                   {"verdict", NameOf(entry.judgement.verdict)}};
+    if (!entry.judgement.message.empty()) json["message"] = entry.judgement.message;
+    if (!entry.judgement.differences.is_null()) json["differences"] = entry.judgement.differences;
     if (!entry.gpu.empty()) {
       json["launch"] = LaunchJson(entry.candidate->packet);
       json["registers"] = {{"vgpr", entry.candidate->kernel->vgpr_count},
@@ -186,14 +363,13 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
       }
     }
     list.push_back(std::move(json));
-    if (verdict == Verdict::kEqual) verdict = own;
   }
   answer.json()["rounds"] = options.iterations;
   answer.json()["warmup"] = options.warmup;
   answer.json()["interval"] = "95%, bootstrap over rounds of the ratio of median GPU times";
   answer.json()["changed_bytes"] = session.memory().changed_bytes();
   for (const std::string& note : session.memory().notes()) answer.Note(note);
-  answer.End(verdict);
+  answer.End(Overall(verdicts));
 }
 
 }  // namespace rochound::capture::replay

@@ -15,6 +15,12 @@ namespace rochound::capture::replay {
 [[noreturn]] void Run(const Options& options, const std::vector<std::string>& arguments,
                       Answer& answer);
 
+// Finds memory that the captured code writes and does not read: `poison` for the other two. A fault
+// or a hang on the way ends the process; what was being tried stands in the answer, so that whoever
+// started it goes on without that.
+[[noreturn]] void FindPoison(const Options& options, const std::vector<std::string>& arguments,
+                             Answer& answer);
+
 [[noreturn]] void Compare(const Options& options, const std::vector<std::string>& arguments,
                           Answer& answer);
 

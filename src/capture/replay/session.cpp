@@ -483,7 +483,7 @@ void Session::EndWith(const Candidate& candidate, const LaunchResult& result) {
                                      fmt::join(services, ", "));
   if (result.state == LaunchResult::State::kTimeout)
     answer_.End(Verdict::kTimeout, fmt::format("the kernel did not end within {} s (--timeout){}",
-                                               options_.timeout, host));
+                                               launcher_->timeout_seconds(), host));
   const Fault& fault = result.fault;
   std::string message = fault.reason;
   auto& json = answer_.json()["fault"];
@@ -516,8 +516,9 @@ void Session::EndWith(const Candidate& candidate, const LaunchResult& result) {
 
 void Session::Restore(Candidate& candidate) { Must(memory_->Restore(&candidate.image)); }
 
-Differences Session::Verify(Candidate& candidate, bool everything) {
+Differences Session::Verify(Candidate& candidate, bool everything, Spread* spread) {
   Differences differences(rules_);
+  differences.set_spread(spread);
   if (everything) {
     Must(memory_->VerifyAll(&candidate.image, &differences,
                             [&](double part) { answer_.Progress("verifying", part); }));
@@ -525,6 +526,44 @@ Differences Session::Verify(Candidate& candidate, bool everything) {
   } else {
     Must(memory_->VerifyChanged(&candidate.image, &differences));
   }
+  return differences;
+}
+
+std::vector<PoisonPiece> Session::PlanPoison() {
+  auto pieces = replay::PlanPoison(*bundle_, rules_.spans);
+  if (!pieces.ok()) answer_.End(Verdict::kBadBundle, pieces.error().message);
+  return std::move(pieces).value();
+}
+
+bool Session::LearnPoison(std::vector<Range> ranges) {
+  std::erase_if(ranges, [&](const Range& range) {
+    const int32_t region = RegionAt(manifest().regions, range.base);
+    return region < 0 || !manifest().regions[region].taken || range.size == 0 ||
+           RegionAt(manifest().regions, range.base + range.size - 1) != region;
+  });
+  if (ranges.empty()) return false;
+  Candidate& captured = candidates_.front();
+  auto poison = std::make_unique<Poison>(std::move(ranges), manifest().regions);
+  Must(memory_->ApplyPoison(poison.get(), true));
+  Launch(captured);
+  // Bit by bit, whatever the tolerance.
+  const bool clean = Verify(captured, true).fingerprint() == 0;
+  Must(memory_->RemovePoison());
+  Restore(captured);
+  if (!clean) return false;
+  written_bytes_ = poison->written_bytes();
+  uint64_t bytes = 0;
+  for (const Range& range : poison->ranges()) bytes += range.size;
+  answer_.json()["poison"] = {{"bytes", bytes}, {"written", written_bytes_}};
+  poison_ = std::move(poison);
+  return true;
+}
+
+Differences Session::RunPoisoned(Candidate& candidate) {
+  Must(memory_->ApplyPoison(poison_.get(), false));
+  Launch(candidate);
+  Differences differences = Verify(candidate, true);
+  Must(memory_->RemovePoison());
   return differences;
 }
 

@@ -6,6 +6,7 @@
 // verdict; so nothing here returns errors.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include "capture/replay/differences.h"
 #include "capture/replay/launcher.h"
 #include "capture/replay/memory.h"
+#include "capture/replay/poison.h"
 #include "capture/replay/runtime.h"
 #include "capture/replay/steering.h"
 #include "codeobj/code_object.h"
@@ -26,7 +28,7 @@
 namespace rochound::capture::replay {
 
 struct Options {
-  std::string mode;  // check, run, compare
+  std::string mode;  // check, poison, run, compare
   std::filesystem::path bundle;
   std::vector<std::filesystem::path> hsacos;
   size_t iterations = 1;
@@ -39,6 +41,8 @@ struct Options {
   size_t show = 10;
   int attempt = 0;
   int answer = 1;
+  std::vector<Range> poison;  // run and compare: memory that the captured code writes, not reads
+  std::vector<size_t> read;   // poison: pieces that are known to be read
 };
 
 // One build of the kernel.
@@ -70,11 +74,25 @@ class Session {
   Memory& memory() { return *memory_; }
   const Differences::Rules& rules() const { return rules_; }
 
+  // Whether the captured launch left anything that only a kernel can have written.
+  bool shows_writes() const { return memory_->captured_changes() || written_bytes_ > 0; }
+
   // Ends the process if it faults or does not end.
   LaunchResult Launch(Candidate& candidate);
+  // What a launch may take from now on, at most what the options say.
+  void LimitTime(double seconds) { launcher_->set_timeout(std::min(options_.timeout, seconds)); }
   // Ends the process if memory cannot be moved.
   void Restore(Candidate& candidate);
-  Differences Verify(Candidate& candidate, bool everything);
+  Differences Verify(Candidate& candidate, bool everything, Spread* spread = nullptr);
+
+  // Pieces of memory that may be poisoned; see poison.h.
+  std::vector<PoisonPiece> PlanPoison();
+  // Runs the captured code from memory that is poisoned there. Whether it comes out as captured,
+  // but for the pattern where it writes nothing; then later runs are compared with that.
+  bool LearnPoison(std::vector<Range> ranges);
+  // Launches from that memory and compares. Afterwards memory has to be restored.
+  Differences RunPoisoned(Candidate& candidate);
+  const Poison* poison() const { return poison_.get(); }  // none: nothing was learned
 
   nlohmann::ordered_json DifferencesJson(const Differences& differences) const;
 
@@ -112,6 +130,8 @@ class Session {
   std::vector<Patch> patches_;
   std::string gws_init_bytes_;  // the runtime refers to them
   std::optional<Packet> gws_init_;
+  std::unique_ptr<Poison> poison_;
+  uint64_t written_bytes_ = 0;  // proven with poison
   bool kernarg_in_place_ = false;
   uint64_t last_ns_ = 0;
 };

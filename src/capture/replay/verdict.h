@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace rochound::capture::replay {
@@ -12,12 +13,13 @@ namespace rochound::capture::replay {
 enum class Verdict : uint8_t {
   kEqual,             // memory is what it was after the captured launch
   kDifferent,         // it is not
-  kNotDeterministic,  // it is not, and two replays from the same memory differ, too
+  kNotDeterministic,  // the same code does not give the same result each time
   kFault,             // the kernel touched what is not there, or trapped
   kTimeout,           // it did not end
   kCannotMap,         // the addresses cannot be had
   kBadBundle,         // the bundle is damaged, or does not fit together
   kRefused,           // another GPU, or another kernel's arguments
+  kNotVerified,       // nothing differs, but a kernel that does nothing would not differ either
   kFailed,            // we could not do our part: no GPU, no memory, ...
 };
 
@@ -36,6 +38,7 @@ inline constexpr VerdictFacts kVerdicts[] = {
     {Verdict::kCannotMap, "cannot map", 6},
     {Verdict::kBadBundle, "bad bundle", 7},
     {Verdict::kRefused, "refused", 8},
+    {Verdict::kNotVerified, "not verified", 9},
     {Verdict::kFailed, "failed", 125},
 };
 
@@ -43,5 +46,19 @@ constexpr std::string_view NameOf(Verdict verdict) {
   return kVerdicts[static_cast<int>(verdict)].name;
 }
 constexpr int ExitCode(Verdict verdict) { return kVerdicts[static_cast<int>(verdict)].exit_code; }
+
+// Of several builds, the captured one first: what is wrong goes before what cannot be judged.
+constexpr Verdict Overall(std::span<const Verdict> verdicts) {
+  const auto unjudged = [](Verdict verdict) {
+    return verdict == Verdict::kNotDeterministic || verdict == Verdict::kNotVerified;
+  };
+  Verdict overall = Verdict::kEqual;
+  for (const Verdict verdict : verdicts) {
+    if (overall == Verdict::kEqual ||
+        (unjudged(overall) && verdict != Verdict::kEqual && !unjudged(verdict)))
+      overall = verdict;
+  }
+  return overall;
+}
 
 }  // namespace rochound::capture::replay

@@ -6,12 +6,16 @@
 #include <hip/hip_runtime.h>
 
 #define SAME 0      // the same results by other code
-#define WRONG 1     // Scale is wrong in one element
+#define WRONG 1     // Scale is wrong in one element; the last kernels below in all
 #define EXTRA 2     // Scale and plain_add have one more argument
 #define FAULTS 3    // Scale writes where nothing is
 #define HANGS 4     // Scale never ends
 #define CLOSE 5     // Scale rounds otherwise
 #define ORIGINAL 6  // what is captured
+#define EMPTY 7     // Fill and what follows write nothing
+#define SKIPS 8     // Fill leaves out a workgroup
+#define TOO_MUCH 9  // Fill writes one byte after its last element: what is there
+#define ADDS 10     // Fill adds to what is there instead of replacing it
 #ifndef VARIANT
 #define VARIANT ORIGINAL
 #endif
@@ -97,15 +101,67 @@ __global__ void DynamicLds(int* out) {
   out[threadIdx.x] = shared[blockDim.x - 1 - threadIdx.x];
 }
 
-__global__ void Clock(unsigned long long* out) { out[threadIdx.x] = wall_clock64(); }
+// Writes what it does not read.
+__global__ void Fill(int* out, const int* in, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+#if VARIANT == SAME
+  out[count - 1 - i] = 1 + 3 * in[count - 1 - i];
+#elif VARIANT == ADDS
+  out[i] += in[i] * 3 + 1;
+#elif VARIANT != EMPTY
+#if VARIANT == SKIPS
+  if (blockIdx.x == 2) return;
+#elif VARIANT == TOO_MUCH
+  if (i == 0) reinterpret_cast<volatile char*>(out)[count * sizeof(int)] = 0;
+#endif
+  out[i] = in[i] * 3 + 1;
+#endif
+}
+
+// The same by way of indices that nobody calls const: other indices lead anywhere.
+__global__ void Gather(int* out, int* in, long* index, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+#if VARIANT != EMPTY
+  if (i < count) out[i] = in[index[i]];
+#endif
+}
+
+// Reads what it writes, and does not change it the second time.
+__global__ void Clamp(int* data, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+#if VARIANT != EMPTY
+  if (i < count) data[i] = data[i] < 0 ? 0 : data[i];
+#endif
+}
+
+__global__ void Integers(int* out) {
+#if VARIANT == WRONG
+  out[threadIdx.x] = 16777217 + 2 * threadIdx.x;
+#elif VARIANT != EMPTY
+  out[threadIdx.x] = 16777216 + 2 * threadIdx.x;
+#endif
+}
+
+__global__ void Clock(unsigned long long* out) {
+#if VARIANT == WRONG
+  out[threadIdx.x] = 0;
+#elif VARIANT != EMPTY
+  out[threadIdx.x] = wall_clock64();
+#endif
+}
 
 // The order in which things are added is another one each time: that of the workgroups is the
 // machine's, and that within a workgroup is the clock's, since a busy machine may always do the
 // same.
 __global__ void FloatAtomics(float* sum, const float* values, int count) {
+#if VARIANT == WRONG
+  if (blockIdx.x == 0 && threadIdx.x == 0) *sum = -1;
+#elif VARIANT != EMPTY
   __shared__ unsigned start;
   if (threadIdx.x == 0) start = static_cast<unsigned>(wall_clock64());
   __syncthreads();
   const int i = blockIdx.x * blockDim.x + (threadIdx.x + start) % blockDim.x;
   if (i < count) atomicAdd(sum, values[i]);
+#endif
 }

@@ -100,6 +100,8 @@ class Maker {
     return Address(kernarg_place_) + 2048;
   }
 
+  // What is captured is the second of two launches.
+  void LaunchTwice() { twice_ = true; }
   void LeaveOut(uint64_t address) { left_out_.push_back(address); }
   // What the bundle says instead of the truth, with good checksums.
   void LieAboutByte(uint64_t address) { false_byte_ = address; }
@@ -136,17 +138,23 @@ class Maker {
     for (capture::Region& region : regions_)
       for (const uint64_t address : left_out_)
         if (region.base == address) region.taken = false;
+    if (twice_) Run(packet);
     std::string error;
     writer_ = capture::BundleWriter::Create(path, &error);
     Require(writer_ != nullptr, error);
     Snapshot(capture::Phase::kBefore);
-    const replay::LaunchResult result = launcher_->Launch(packet);
-    Require(result.state == replay::LaunchResult::State::kDone, "the launch failed");
+    const replay::LaunchResult result = Run(packet);
     Snapshot(capture::Phase::kAfter);
     Finish(packet, result);
   }
 
  private:
+  replay::LaunchResult Run(const replay::Packet& packet) {
+    const replay::LaunchResult result = launcher_->Launch(packet);
+    Require(result.state == replay::LaunchResult::State::kDone, "the launch failed");
+    return result;
+  }
+
   void AddRegion(uint64_t base, uint64_t size, const char* kind) {
     capture::Region region;
     region.base = base;
@@ -236,6 +244,7 @@ class Maker {
   uint64_t false_byte_ = 0;
   std::string false_kernel_;
   bool keep_kernarg_ = true;
+  bool twice_ = false;
   bool kernarg_lie_ = false;
   bool code_lie_ = false;
   std::unique_ptr<capture::BundleWriter> writer_;
@@ -314,6 +323,61 @@ void DynamicLds(const std::string& object, const std::string& path) {
   maker.Launch(1, 256, 1024, path);
 }
 
+// shared: input and output are in one allocation, as with PyTorch's allocator. nothing: it has no
+// elements to work on.
+void Fill(const std::string& object, const std::string& path, const std::string& how) {
+  Maker maker(object, "Fill");
+  constexpr int kCount = 1000;
+  std::vector<int> in(kCount);
+  for (int i = 0; i < kCount; ++i) in[i] = i * 7 - 300;
+  if (how == "shared_again") {
+    std::vector<int> both = in;
+    both.resize(8192);
+    const uint64_t buffer = maker.Buffer(both);
+    maker.Argument(0, buffer + 4096);
+    maker.Argument(1, buffer);
+  } else {
+    maker.Argument(1, maker.Buffer(in));
+    maker.Argument(0, maker.Buffer(std::vector<int>(3000)));
+  }
+  maker.Argument(2, how == "nothing" ? 0 : kCount);
+  if (how != "fill") maker.LaunchTwice();
+  maker.Launch((kCount + 63) / 64, 64, 0, path);
+}
+
+void GatherAgain(const std::string& object, const std::string& path) {
+  Maker maker(object, "Gather");
+  constexpr int kCount = 500;
+  std::vector<int> in(kCount);
+  std::vector<int64_t> index(kCount);
+  for (int i = 0; i < kCount; ++i) {
+    in[i] = i * 11 + 5;
+    index[i] = (i * 37) % kCount;
+  }
+  maker.Argument(0, maker.Buffer(std::vector<int>(kCount)));
+  maker.Argument(1, maker.Buffer(in));
+  maker.Argument(2, maker.Buffer(index));
+  maker.Argument(3, kCount);
+  maker.LaunchTwice();
+  maker.Launch((kCount + 63) / 64, 64, 0, path);
+}
+
+void ClampAgain(const std::string& object, const std::string& path) {
+  Maker maker(object, "Clamp");
+  std::vector<int> data(1024);  // to the end of its page, so that nothing is left untouched
+  for (int i = 0; i < 1024; ++i) data[i] = i % 3 == 0 ? -i : i;
+  maker.Argument(0, maker.Buffer(data));
+  maker.Argument(1, 1024);
+  maker.LaunchTwice();
+  maker.Launch(16, 64, 0, path);
+}
+
+void Integers(const std::string& object, const std::string& path) {
+  Maker maker(object, "Integers");
+  maker.Argument(0, maker.Buffer(std::vector<int>(64)));
+  maker.Launch(1, 64, 0, path);
+}
+
 void Clock(const std::string& object, const std::string& path) {
   Maker maker(object, "Clock");
   maker.Argument(0, maker.Buffer(std::vector<uint64_t>(64)));
@@ -342,6 +406,9 @@ int main(int argc, char** argv) {
       {"globals", Globals},
       {"chase", Chase},
       {"dynamic_lds", DynamicLds},
+      {"gather_again", GatherAgain},
+      {"clamp_again", ClampAgain},
+      {"integers", Integers},
       {"clock", Clock},
       {"float_atomics", FloatAtomics},
   };
@@ -351,6 +418,8 @@ int main(int argc, char** argv) {
       Scale(object, path, scale);
     };
   }
+  for (const char* fill : {"fill", "fill_again", "shared_again", "nothing"})
+    scenarios[fill] = [fill](const auto& object, const auto& path) { Fill(object, path, fill); };
   Require(argc == 4 && scenarios.contains(argv[1]), "SCENARIO CODE_OBJECT BUNDLE");
   scenarios.at(argv[1])(argv[2], argv[3]);
   fflush(nullptr);

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-EQUAL, DIFFERENT, NOT_DETERMINISTIC, FAULT, TIMEOUT, CANNOT_MAP, BAD_BUNDLE, REFUSED = 0, 1, 3, 4, 5, 6, 7, 8
+EQUAL, DIFFERENT, NOT_DETERMINISTIC, FAULT, TIMEOUT, CANNOT_MAP, BAD_BUNDLE, REFUSED, NOT_VERIFIED = 0, 1, 3, 4, 5, 6, 7, 8, 9
 
 
 class Bench:
@@ -68,7 +68,7 @@ def ranges(regions):
 # --- what must be equal
 
 def case_equal(bench):
-    for scenario in ("scale", "plain", "globals", "chase", "dynamic_lds", "beside_arguments", "large"):
+    for scenario in ("scale", "plain", "globals", "chase", "dynamic_lds", "fill", "integers", "large"):
         bundle = bench.bundle(scenario)
         bench.replay(EQUAL, "check", bundle)
         answer = bench.replay(EQUAL, "run", bundle, "--iterations", 4)
@@ -81,7 +81,7 @@ def case_equal(bench):
 
 def case_swapped(bench):
     """Another build with everything at other places: variables go by name, results stay."""
-    for scenario in ("scale", "globals", "chase", "dynamic_lds"):
+    for scenario in ("scale", "globals", "chase", "dynamic_lds", "fill", "gather_again"):
         bundle = bench.bundle(scenario)
         bench.replay(EQUAL, "run", bundle, "--hsaco", bench.build("same"), "--iterations", 3)
 
@@ -208,6 +208,104 @@ def case_not_deterministic(bench):
     require(all(c["verdict"] == "not deterministic" for c in answer["candidates"]), str(answer["candidates"]))
     answer = bench.replay(NOT_DETERMINISTIC, "run", bench.bundle("float_atomics"))
     require(answer["differences"]["first"][0]["type"] == "float", str(answer["differences"]))
+
+
+def verdicts(answer):
+    return {pathlib.Path(c["name"]).name.split(".")[0]: c["verdict"] for c in answer["candidates"]}
+
+
+def case_writes(bench):
+    """A kernel has to write its result, not to find it there: the second of two launches that write the same changes nothing."""
+    for scenario in ("fill", "fill_again", "shared_again"):
+        bundle = bench.bundle(scenario)
+        answer = bench.replay(EQUAL, "run", bundle, "--iterations", 3)
+        if scenario != "fill":
+            require(answer["poison"]["written"] == 4000, f"{scenario}: {answer['poison']}")
+        answer = bench.replay(EQUAL, "run", bundle, "--hsaco", bench.build("same"), "--iterations", 3)
+        require(answer["verified"] == 3 and answer["poison"]["written"] == 4000, f"{scenario}: {answer}")
+        wrong = {}
+        for build in ("empty", "skips", "too_much", "adds"):
+            wrong[build] = bench.replay(DIFFERENT, "run", bundle, "--hsaco", bench.build(build))["differences"]
+        require(wrong["skips"]["count"] == 64 and wrong["skips"]["first"][0]["index"] == 128, f"{scenario}: {wrong['skips']}")
+        require(wrong["empty"]["count"] == 1000, f"{scenario}: {wrong['empty']}")
+        first = wrong["too_much"]["first"][0]
+        require(first["index"] == 1000 and first["expected"] == "not written", f"{scenario}: {first}")
+        builds = [bench.build(build) for build in ("same", "empty", "skips", "too_much", "adds")]
+        answer = bench.replay(DIFFERENT, "compare", bundle, *builds, "--iterations", 2)
+        require(verdicts(answer) == {"captured": "equal", "same": "equal", "empty": "different", "skips": "different",
+                                     "too_much": "different", "adds": "different"}, f"{scenario}: {verdicts(answer)}")
+        require("not written" in bench.plain_replay("run", bundle, "--hsaco", bench.build("too_much")), "the text does not say it")
+
+
+def case_inputs(bench):
+    """What the captured code reads is left as it is, also where another value of it makes the kernel fault."""
+    bundle = bench.bundle("gather_again")
+    answer = bench.replay(EQUAL, "run", bundle)
+    require(answer["poison"]["written"] == 2000, str(answer["poison"]))
+    text = bench.plain_replay("run", bundle)
+    require(text.startswith("equal") and "fault" not in text, f"a fault on the way is shown:\n{text}")
+    bench.replay(DIFFERENT, "run", bundle, "--hsaco", bench.build("empty"))
+    bench.replay(EQUAL, "run", bundle, "--hsaco", bench.build("same"))
+    # In place: what the launch changed is the proof, and what is around it is poisoned.
+    bundle = bench.bundle("scale")
+    answer = bench.replay(EQUAL, "run", bundle, "--hsaco", bench.build("same"))
+    require(answer["poison"]["written"] == 0 and answer["poison"]["bytes"] > 0, str(answer["poison"]))
+    bench.replay(EQUAL, "run", bench.bundle("chase"), "--hsaco", bench.build("same"))
+
+
+def case_not_verified(bench):
+    """A launch that shows nothing: it is not called equal."""
+    for scenario in ("clamp_again", "nothing", "beside_arguments"):
+        bundle = bench.bundle(scenario)
+        answer = bench.replay(NOT_VERIFIED, "run", bundle, "--iterations", 3)
+        require(answer["verdict"] == "not verified" and answer["gpu_ns"]["count"] == 3, f"{scenario}: {answer}")
+        require("--nth" in answer["message"], answer["message"])
+        for build in ("same", "empty"):
+            bench.replay(NOT_VERIFIED, "run", bundle, "--hsaco", bench.build(build))
+        answer = bench.replay(NOT_VERIFIED, "compare", bundle, bench.build("same"), "--iterations", 2)
+        require(set(verdicts(answer).values()) == {"not verified"}, str(verdicts(answer)))
+    bench.replay(NOT_VERIFIED, "run", bench.bundle("scale"), "--verify", "none")
+    for arguments in ([], ["--hsaco", bench.build("same")]):
+        bench.replay(NOT_VERIFIED, "run", bench.bundle("fill_again"), "--no-poison", *arguments)
+        bench.replay(EQUAL, "run", bench.bundle("fill"), "--no-poison", *arguments)
+
+
+def case_integers(bench):
+    """Integers that differ do not look alike."""
+    answer = bench.replay(DIFFERENT, "run", bench.bundle("integers"), "--hsaco", bench.build("wrong"))
+    first = answer["differences"]["first"][0]
+    require((first["expected"], first["got"]) == ("16777216", "16777217"), str(first))
+
+
+def case_wrong_build(bench):
+    """A build whose result is the same in every run is right or wrong, whatever the captured code does."""
+    for scenario in ("float_atomics", "clock"):
+        bundle = bench.bundle(scenario)
+        builds = [bench.build(build) for build in ("same", "wrong", "empty")]
+        answer = bench.replay(DIFFERENT, "compare", bundle, *builds, "--iterations", 2)
+        require(verdicts(answer) == {"captured": "not deterministic", "same": "not deterministic", "wrong": "different",
+                                     "empty": "different"}, f"{scenario}: {verdicts(answer)}")
+        for build in ("wrong", "empty"):
+            bench.replay(DIFFERENT, "run", bundle, "--hsaco", bench.build(build))
+        bench.replay(NOT_DETERMINISTIC, "run", bundle, "--hsaco", bench.build("same"))
+        text = bench.plain_replay("compare", bundle, bench.build("wrong"), "--iterations", 2)
+        require("different" in text, text)
+
+
+def case_second_launch(bench):
+    """A real program that launches the same twice; the second one is captured."""
+    bundle = bench.folder / "second"
+    done = subprocess.run([bench.options.rochound, "capture", "--kernel", "Table", "--nth", "2", "-o", bundle, "--softgpu",
+                           bench.options.gpu, "--", bench.options.builds / "twice"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+    require(done.returncode == 0 and bundle.is_dir(), done.stdout)
+    bench.replay(EQUAL, "run", bundle)
+    bench.replay(EQUAL, "run", bundle, "--hsaco", bench.options.builds / "twice")
+    empty = bench.options.builds / f"twice_empty.{bench.options.target}.hsaco"
+    answer = bench.replay(DIFFERENT, "run", bundle, "--hsaco", empty)
+    require(answer["differences"]["count"] == 1000, str(answer["differences"]))
+    answer = bench.replay(DIFFERENT, "compare", bundle, empty, "--iterations", 2)
+    require(list(verdicts(answer).values()) == ["equal", "different"], str(verdicts(answer)))
 
 
 def case_fault(bench):
