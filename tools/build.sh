@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Configures once and builds, in the place where ROCm is: build.sh FOLDER PRESET [TARGET...]
-# Ninja runs CMake again by itself when a CMakeLists.txt has changed.
+# Ninja runs CMake again by itself when a CMakeLists.txt has changed. ROCHOUND_CMAKE_OPTIONS is for CMake, in a folder
+# that is configured already, too.
 set -euo pipefail
 
 folder=$1
@@ -10,6 +11,7 @@ preset=$2
 shift 2
 cd "$(dirname "$0")/.."
 
+read -ra more <<<"${ROCHOUND_CMAKE_OPTIONS:-}"
 if [[ ! -e $folder/build.ninja ]]; then
   # Objects are shared between checkouts by way of ccache, so they name sources relative to the checkout; a debugger
   # started there finds them.
@@ -20,7 +22,12 @@ if [[ ! -e $folder/build.ninja ]]; then
     options+=(-DCMAKE_C_COMPILER="${clang/++/}" -DCMAKE_CXX_COMPILER="$clang")
   fi
   mkdir -p "$folder"
-  cmake --preset "$preset" -B "$folder" "${options[@]}" >"$folder/configure.log" 2>&1 || {
+  cmake --preset "$preset" -B "$folder" "${options[@]}" "${more[@]}" >"$folder/configure.log" 2>&1 || {
+    cat "$folder/configure.log" >&2
+    exit 1
+  }
+elif ((${#more[@]})) && ! grep -qF "${more[0]#-D}" <(sed 's/:BOOL=/=/' "$folder/CMakeCache.txt"); then
+  cmake -B "$folder" "${more[@]}" >"$folder/configure.log" 2>&1 || {
     cat "$folder/configure.log" >&2
     exit 1
   }
