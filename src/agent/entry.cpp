@@ -17,7 +17,7 @@ __attribute__((visibility("default"))) bool OnLoad(void* table, uint64_t, uint64
                                                    const char* const*) {
   using namespace rochound::agent;
   Guarded("no memory at set-up", [&] {
-    if (SetUp()) TakeTable(static_cast<HsaApiTable*>(table));
+    if (SetUp()) TakeTable(static_cast<HsaApiTable*>(table), TableFrom::kTools);
   });
   return true;
 }

@@ -102,6 +102,7 @@ hsa_status_t VisitAgent(hsa_agent_t agent, void*) {
 // so ours have to go before. A count that is wrong (calls before we were loaded) costs nothing:
 // signals that go early are made anew.
 constinit std::atomic<int> references{0};
+constinit std::atomic<bool> will_be_unloaded{false};
 
 hsa_status_t Init() {
   const hsa_status_t status = real.core.hsa_init_fn();
@@ -113,6 +114,7 @@ hsa_status_t ShutDown() {
   if (references.fetch_sub(1) == 1 && alive.load()) {
     Flush();
     Guarded("no memory at shut-down", GiveBackSignals);
+    if (!will_be_unloaded.load()) Guarded("no memory at shut-down", RuntimeShutsDown);
   }
   return real.core.hsa_shut_down_fn();
 }
@@ -122,7 +124,8 @@ hsa_status_t ShutDown() {
 const Runtime& Real() { return real; }
 bool RuntimeAlive() { return alive.load(std::memory_order_acquire); }
 
-void TakeTable(HsaApiTable* table) {
+void TakeTable(HsaApiTable* table, TableFrom from) {
+  if (from == TableFrom::kTools) will_be_unloaded.store(true);
   if (alive.load() || table == nullptr || table->core_ == nullptr || table->amd_ext_ == nullptr)
     return;
   CopyTable(&real.core, table->core_);
@@ -157,6 +160,7 @@ void RuntimeShutsDown() {
     ForgetQueues();
     alive.store(false, std::memory_order_release);
   });
+  will_be_unloaded.store(false);
 }
 
 uint16_t AgentIndex(hsa_agent_t agent) {

@@ -21,12 +21,18 @@ struct Runtime {
 // The runtime's own functions. Entries that this runtime does not have are null.
 const Runtime& Real();
 
-// True between OnLoad and OnUnload.
+// True while the runtime whose table we took lives.
 bool RuntimeAlive();
 
+// Who hands us the table, which decides how we learn of the runtime's end.
+enum class TableFrom {
+  kTools,     // HSA_TOOLS_LIB: OnUnload will be called
+  kRegister,  // rocprofiler-register: nobody will tell; the last hsa_shut_down is the end
+};
+
 // Takes the table: keeps the originals, lists the agents, installs the hooks. Once per runtime
-// life.
-void TakeTable(HsaApiTable* table);
+// life, however many hand it to us.
+void TakeTable(HsaApiTable* table, TableFrom from);
 void RuntimeShutsDown();
 
 inline constexpr uint16_t kMostAgents = 256;

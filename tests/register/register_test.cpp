@@ -2,6 +2,7 @@
 //
 // The real librocprofiler-register between a library that registers its tables and the real agent.
 // Each test is a process of its own.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -144,6 +145,32 @@ TEST_F(RegisterTest, TheProgramsPauseIsKeptAndNoted) {
   EXPECT_EQ(seen.ranges[3].first, RangeKind::kPop);
   ASSERT_EQ(seen.unrecorded.size(), 1u);
   EXPECT_EQ(seen.unrecorded[0], "the program paused it (roctxProfilerPause)");
+}
+
+// The one way in is HSA_TOOLS_LIB: nobody hands the ranges' table over.
+TEST_F(RegisterTest, RangesOfARoctxThatRegistersNowhereAreRecorded) {
+  unsetenv("ROCPROFILER_REGISTER_LIBRARY");
+  void* const roctx = dlopen(SDK_ROCTX, RTLD_LAZY);
+  ASSERT_NE(roctx, nullptr) << dlerror();
+  const auto push = reinterpret_cast<int (*)(const char*)>(dlsym(roctx, "roctxRangePushA"));
+  const auto pop = reinterpret_cast<int (*)()>(dlsym(roctx, "roctxRangePop"));
+  const auto mark = reinterpret_cast<void (*)(const char*)>(dlsym(roctx, "roctxMarkA"));
+  const auto pause = reinterpret_cast<int (*)(uint64_t)>(dlsym(roctx, "roctxProfilerPause"));
+  const auto resume = reinterpret_cast<int (*)(uint64_t)>(dlsym(roctx, "roctxProfilerResume"));
+  ASSERT_TRUE(fake_hsa_load_tool(ROCHOUND_AGENT));
+  EXPECT_EQ(push("outer"), 0);
+  EXPECT_EQ(pause(0), 21);
+  mark("unseen");
+  EXPECT_EQ(resume(0), 22);
+  mark("mark");
+  EXPECT_EQ(pop(), 0);
+  const Seen seen = Read();
+  using trace::RangeKind;
+  ASSERT_EQ(seen.ranges.size(), 3u);
+  EXPECT_EQ(seen.ranges[0], std::make_pair(RangeKind::kPush, std::string("outer")));
+  EXPECT_EQ(seen.ranges[1], std::make_pair(RangeKind::kMark, std::string("mark")));
+  EXPECT_EQ(seen.ranges[2].first, RangeKind::kPop);
+  EXPECT_EQ(seen.unrecorded.size(), 1u);
 }
 
 TEST_F(RegisterTest, AnHsaRuntimeIsTaken) {

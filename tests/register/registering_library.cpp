@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "registering_library.h"
 
+#include <dlfcn.h>
+
 // First, for the types that the next one uses without including them.
 #include <hip/amd_detail/hip_prof_str.h>
 #include <hip/hip_version.h>
@@ -152,6 +154,13 @@ EXPORTED uint64_t fake_hsa_signal(int64_t initial) {
   hsa_signal_t signal{};
   Hsa().core_->hsa_signal_create_fn(initial, 0, nullptr, &signal);
   return signal.handle;
+}
+EXPORTED bool fake_hsa_load_tool(const char* path) {
+  using OnLoad = bool (*)(HsaApiTable*, uint64_t, uint64_t, const char* const*);
+  void* const tool = dlopen(path, RTLD_LAZY);
+  auto* const load = tool == nullptr ? nullptr : reinterpret_cast<OnLoad>(dlsym(tool, "OnLoad"));
+  static auto* const runtime = new rochound::agent::FakeRuntime;
+  return load != nullptr && load(runtime->table(), 1, 0, nullptr);
 }
 EXPORTED int fake_refusals() { return refusals; }
 }

@@ -24,6 +24,9 @@ int fake_roctx_resume();  // 22
 // hsa_signal_create through the table of a small HSA runtime: the signal's handle.
 uint64_t fake_hsa_signal(int64_t initial);
 
+// The same runtime loads a tool by its name, as HSA_TOOLS_LIB makes a real one do.
+bool fake_hsa_load_tool(const char* path);
+
 // How often rocprofiler-register refused one of the tables.
 int fake_refusals();
 }

@@ -5,7 +5,6 @@
 #include <hip/hip_version.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "agent/calls/hip_tables.h"
 #include "agent/calls/hip_tracer.h"
 #include "agent/calls/libraries.h"
+#include "agent/calls/registered.h"
 #include "agent/override.h"
 #include "agent/session.h"
 #include "base/clock.h"
@@ -43,7 +43,8 @@ struct FirstHip {
 FirstHip* first_hip = nullptr;
 
 // The runtime's table is made when a function of HIP is first called, whichever; this one does
-// nothing but look a name up, so it can be called while HIP initialises itself.
+// nothing but look a name up, so it can be called while HIP initialises itself. Not while it makes
+// that very table, though: C++ ends a program that enters a static variable's initialisation again.
 void MakeRuntimeTable(void* handle) {
   using NameOf = const char* (*)(uint32_t);
   if (const auto name = reinterpret_cast<NameOf>(dlsym(handle, "hipApiName"))) name(1);
@@ -67,8 +68,7 @@ size_t SizeOf(const void* table) { return *static_cast<const size_t*>(table); }
 
 // Installs our recorders in the tables that are there by now. The compiler's may come later, with
 // the first code that was compiled with kernels in it.
-void TakeFoundTables() {
-  const FoundHipTables found = FindHipTables(first_hip->library);
+void Take(const FoundHipTables& found) {
   for (const HipTable kind : {HipTable::kRuntime, HipTable::kCompiler}) {
     void* table = kind == HipTable::kRuntime ? found.runtime : found.compiler;
     if (table == nullptr || HasHipTable(kind)) continue;
@@ -78,17 +78,32 @@ void TakeFoundTables() {
   }
 }
 
-// Whether this HIP hands its tables to us, or will: it was built with rocprofiler-register, and
-// that was told to load us.
-bool Registers(void* handle) {
-  const char* tool = getenv("ROCPROFILER_REGISTER_LIBRARY");
-  return tool != nullptr && *tool != '\0' &&
-         dlsym(handle, "rocprofiler_register_import_hip") != nullptr;
+void TakeFoundTables(const std::vector<Library>& loaded) {
+  Take(FindHipTables(first_hip->library, loaded));
+}
+
+// HIP's set-up was under way when we first looked.
+bool look_again = false;
+
+void TakeTables(const std::vector<Library>& loaded) {
+  FoundHipTables found = FindHipTables(first_hip->library, loaded);
+  look_again = found.being_handed_over;
+  if (found.runtime == nullptr && !found.being_handed_over) {
+    MakeRuntimeTable(first_hip->handle);
+    found = FindHipTables(first_hip->library, loaded);
+  }
+  Take(found);
 }
 
 // When the tracer was attached beside tables, so that it has no further use soon; 0: it was not, or
 // is no more.
 uint64_t tracer_ends_ns = 0;
+
+// roctracer registers itself with HIP when the program starts its profiler.
+bool HasRoctracer(const std::vector<Library>& libraries) {
+  return std::any_of(libraries.begin(), libraries.end(),
+                     [](const Library& one) { return one.IsFile("libroctracer64.so"); });
+}
 
 // Calls that are under way when we are loaded have passed HIP's initialisation by then, or wait for
 // it.
@@ -98,7 +113,7 @@ constexpr uint64_t kTracerLivesNs = 2'000'000'000;
 
 bool AttachHip(const std::vector<Library>& libraries) {
   static auto* const seen = new std::vector<uintptr_t>;  // outlives static destructors
-  if (first_hip != nullptr && !HasHipTable(HipTable::kCompiler)) TakeFoundTables();
+  if (first_hip != nullptr && !HasHipTable(HipTable::kCompiler)) TakeFoundTables(libraries);
   bool changed = false;
   for (const Library& library : libraries) {
     if (!library.IsFile("libamdhip64.so")) continue;
@@ -106,7 +121,7 @@ bool AttachHip(const std::vector<Library>& libraries) {
     seen->push_back(library.base);
     void* handle = HandleOf(library);
     if (handle == nullptr) continue;
-    if (Registers(handle)) {
+    if (HandsOverTables(handle)) {
       AddInfo("hip_library", library.path);
       AddInfo("hip_calls", "registered");
       continue;
@@ -114,11 +129,13 @@ bool AttachHip(const std::vector<Library>& libraries) {
     // The tracer last: it sees the call that is under way now, which the tables no longer can.
     if (first_hip == nullptr) {
       first_hip = new FirstHip{library, handle};
-      MakeRuntimeTable(handle);
-      TakeFoundTables();
+      TakeTables(libraries);
     }
     const bool tables = handle == first_hip->handle && HasHipTable(HipTable::kRuntime);
-    const TracerKind tracer = AttachHipTracer(handle);
+    // HIP has room for one tracer. Where the program's own profiler may want it, we do without: the
+    // call that is under way now is then not recorded.
+    const TracerKind tracer =
+        tables && HasRoctracer(libraries) ? TracerKind::kNone : AttachHipTracer(handle);
     if (tables && tracer != TracerKind::kNone)
       tracer_ends_ns = base::ClockNs(CLOCK_MONOTONIC) + kTracerLivesNs;
     if (!tables && !(tracer == TracerKind::kFull && CorrectsTracedAnswers()))
@@ -149,6 +166,10 @@ void TakeHipTable(HipTable kind, uint64_t version, void* table) {
 }
 
 void SettleHip() {
+  if (look_again) {
+    TakeFoundTables(LoadedLibraries());
+    look_again = !HasHipTable(HipTable::kRuntime);
+  }
   if (tracer_ends_ns == 0 || base::ClockNs(CLOCK_MONOTONIC) < tracer_ends_ns) return;
   tracer_ends_ns = 0;
   DetachHipTracers();

@@ -29,10 +29,14 @@ std::vector<const HipTableEntry*> CheckedEntries(const Library& library, void* h
   return checked;
 }
 
-FoundHipTables FindHipTables(const Library& library) {
+FoundHipTables FindHipTables(const Library& library, const std::vector<Library>& loaded) {
   FoundHipTables found;
-  found.runtime = FindTable(library, kLeastRuntimeEntries, kMostRuntimeEntries);
-  found.compiler = FindTable(library, kCompilerEntries, kCompilerEntries);
+  const FoundTable runtime =
+      FindTable(library, loaded, {kLeastRuntimeEntries, kMostRuntimeEntries});
+  const FoundTable compiler = FindTable(library, loaded, {kCompilerEntries, kCompilerEntries});
+  found.runtime = runtime.in_use ? runtime.table : nullptr;
+  found.compiler = compiler.in_use ? compiler.table : nullptr;
+  found.being_handed_over = !runtime.in_use;
   return found;
 }
 

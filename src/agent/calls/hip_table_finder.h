@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Finds the dispatch tables of a HIP that was built without rocprofiler-register (as distributions
-// build it) and so hands them to nobody, though every call goes through them. table_finder.h
-// says how; what cannot be checked is left alone. Set-up only. docs/decisions/recorder-hip-calls.md
-// has the reasons and the figures.
+// Finds the dispatch tables of a HIP that does not hand them to us, though every call goes through
+// them: it was built without rocprofiler-register (as distributions build it), or hands them to
+// another profiler. table_finder.h says how; what cannot be checked is left alone. Set-up only.
+// docs/decisions/recorder-hip-calls.md has the reasons and the figures.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,11 @@ std::vector<const HipTableEntry*> CheckedEntries(const Library& library, void* h
 struct FoundHipTables {
   void* runtime = nullptr;
   void* compiler = nullptr;
+  bool being_handed_over = false;  // the runtime's is there, but HIP's set-up is under way
 };
 
 // A table is null when it is not there yet (HIP fills it in at the first call that needs it), or
-// when more than one place looks like it.
-FoundHipTables FindHipTables(const Library& library);
+// when more than one place looks like it. loaded: the libraries that are loaded.
+FoundHipTables FindHipTables(const Library& library, const std::vector<Library>& loaded);
 
 }  // namespace rochound::agent

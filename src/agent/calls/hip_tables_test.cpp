@@ -39,7 +39,7 @@ class RealHip : public testing::Test {
 };
 
 TEST_F(RealHip, TheRuntimeTableIsFoundAndItsEntriesAgree) {
-  const FoundHipTables found = FindHipTables(library_);
+  const FoundHipTables found = FindHipTables(library_, {});
   ASSERT_NE(found.runtime, nullptr);
   const size_t size = *static_cast<const size_t*>(found.runtime);
   const auto entries = CheckedEntries(library_, handle_, HipTable::kRuntime, size);
@@ -91,7 +91,7 @@ class FakeLibrary : public testing::Test {
 TEST_F(FakeLibrary, OneTableIsFound) {
   PutTable(700, 500);
   PutTable(100, 9);
-  const FoundHipTables found = FindHipTables(Describe());
+  const FoundHipTables found = FindHipTables(Describe(), {});
   EXPECT_EQ(found.runtime, &memory_[700]);
   EXPECT_EQ(found.compiler, &memory_[100]);
 }
@@ -99,23 +99,48 @@ TEST_F(FakeLibrary, OneTableIsFound) {
 TEST_F(FakeLibrary, TwoTablesAreNone) {
   PutTable(700, 500);
   PutTable(1500, 600);
-  EXPECT_EQ(FindHipTables(Describe()).runtime, nullptr);
+  EXPECT_EQ(FindHipTables(Describe(), {}).runtime, nullptr);
 }
 
 TEST_F(FakeLibrary, AForeignPointerMakesItNoTable) {
   PutTable(700, 500);
   memory_[900] = reinterpret_cast<uintptr_t>(&memory_);
-  EXPECT_EQ(FindHipTables(Describe()).runtime, nullptr);
+  EXPECT_EQ(FindHipTables(Describe(), {}).runtime, nullptr);
+}
+
+// A profiler that came before us has put its own functions into the table.
+TEST_F(FakeLibrary, AnotherProfilersFunctionsMayStandInATableThatIsInUse) {
+  char code[64] = {};
+  Library profiler;
+  profiler.code_begin = reinterpret_cast<uintptr_t>(code);
+  profiler.code_end = profiler.code_begin + sizeof(code);
+  PutTable(700, 500);
+  PutTable(100, 9);
+  for (size_t i = 710; i < 1100; ++i) memory_[i] = profiler.code_begin + i % sizeof(code);
+  memory_[103] = profiler.code_begin;
+  // HIP does not use them yet: it is just handing them over.
+  FoundHipTables found = FindHipTables(Describe(), {profiler});
+  EXPECT_EQ(found.runtime, nullptr);
+  EXPECT_EQ(found.compiler, nullptr);
+  EXPECT_TRUE(found.being_handed_over);
+  // HIP has kept where they are.
+  memory_[5] = reinterpret_cast<uintptr_t>(&memory_[700]);
+  memory_[6] = reinterpret_cast<uintptr_t>(&memory_[100]);
+  found = FindHipTables(Describe(), {profiler});
+  EXPECT_EQ(found.runtime, &memory_[700]);
+  EXPECT_EQ(found.compiler, &memory_[100]);
+  EXPECT_FALSE(found.being_handed_over);
+  EXPECT_EQ(FindHipTables(Describe(), {}).runtime, nullptr);
 }
 
 TEST_F(FakeLibrary, ATableThatGoesBeyondTheEndIsNone) {
   PutTable(2600, 399);
   memory_[2600] = 500 * 8;
-  EXPECT_EQ(FindHipTables(Describe()).runtime, nullptr);
+  EXPECT_EQ(FindHipTables(Describe(), {}).runtime, nullptr);
   memory_.assign(memory_.size(), 0);
-  EXPECT_EQ(FindHipTables(Describe()).runtime, nullptr);
+  EXPECT_EQ(FindHipTables(Describe(), {}).runtime, nullptr);
   memory_.clear();
-  EXPECT_EQ(FindHipTables(Describe()).runtime, nullptr);
+  EXPECT_EQ(FindHipTables(Describe(), {}).runtime, nullptr);
 }
 
 }  // namespace

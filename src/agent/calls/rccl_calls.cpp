@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 
 #include "agent/calls/functions.h"
+#include "agent/calls/registered.h"
 #include "agent/calls/table_finder.h"
 #include "agent/calls/wrapper.h"
 #include "agent/session.h"
@@ -18,8 +18,7 @@ namespace rochound::agent {
 namespace {
 
 // RCCL's first table had 37 functions.
-constexpr size_t kLeastEntries = 37;
-constexpr size_t kMostEntries = 200;
+constexpr TableSize kEntryCount = {37, 200};
 
 enum : uint16_t {
   kBeforeFirst = kFirstRcclFunction - 1,
@@ -57,13 +56,6 @@ void MakeTable(void* handle) {
   if (auto* ask = reinterpret_cast<GetVersion>(dlsym(handle, "ncclGetVersion"))) ask(&version);
 }
 
-// Whether this RCCL hands its table to us, or will.
-bool Registers(void* handle) {
-  const char* tool = getenv("ROCPROFILER_REGISTER_LIBRARY");
-  return tool != nullptr && *tool != '\0' &&
-         dlsym(handle, "rocprofiler_register_import_rccl") != nullptr;
-}
-
 }  // namespace
 
 void TakeRcclTable(void* table) {
@@ -81,13 +73,13 @@ void AttachRccl(const std::vector<Library>& libraries) {
     seen->push_back(library.base);
     void* const handle = HandleOf(library);
     if (handle == nullptr || taken.load()) continue;
-    if (Registers(handle)) {
+    if (HandsOverTables(handle)) {
       AddInfo("rccl_calls", "registered");
       continue;
     }
     MakeTable(handle);
     auto* const table =
-        static_cast<rcclApiFuncTable*>(FindTable(library, kLeastEntries, kMostEntries));
+        static_cast<rcclApiFuncTable*>(FindTable(library, libraries, kEntryCount).table);
     std::vector<const Entry*> checked;
     size_t differ = 0;
     for (const Entry& entry : kEntries) {

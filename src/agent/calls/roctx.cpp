@@ -8,6 +8,8 @@
 #include <cstdint>
 
 #include "agent/calls/ranges.h"
+#include "agent/calls/registered.h"
+#include "agent/calls/table_finder.h"
 #include "agent/state.h"
 
 namespace rochound::agent {
@@ -85,6 +87,46 @@ void Take(Function* entry, Function* real, Function ours) {
   __atomic_store_n(entry, ours, __ATOMIC_RELEASE);
 }
 
+// Its two tables stand behind each other.
+constexpr size_t kCoreEntries = 6;
+constexpr size_t kControlStart = (1 + kCoreEntries) * sizeof(void*);
+
+struct RoctxEntry {
+  const char* function;
+  size_t offset;
+};
+constexpr RoctxEntry kRoctxEntries[] = {
+    {"roctxMarkA", offsetof(RoctxTable, mark)},
+    {"roctxRangePushA", offsetof(RoctxTable, push)},
+    {"roctxRangePop", offsetof(RoctxTable, pop)},
+    {"roctxRangeStartA", offsetof(RoctxTable, start)},
+    {"roctxRangeStop", offsetof(RoctxTable, stop)},
+    {"roctxProfilerPause", kControlStart + offsetof(RoctxControlTable, pause)},
+    {"roctxProfilerResume", kControlStart + offsetof(RoctxControlTable, resume)}};
+
+// Its first call makes the library fill in its tables; this one only tells a number.
+void MakeRoctxTables(void* handle) {
+  using ThreadId = int (*)(uint64_t*);
+  uint64_t id = 0;
+  if (auto* ask = reinterpret_cast<ThreadId>(dlsym(handle, "roctxGetThreadId"))) ask(&id);
+}
+
+// Where it hands its tables to another profiler, or to nobody.
+void FindRoctxTables(const Library& library, const std::vector<Library>& loaded, void* handle) {
+  constexpr TableSize kSize = {kCoreEntries, kCoreEntries};
+  FoundTable found = FindTable(library, loaded, kSize);
+  if (found.table == nullptr && found.in_use) {
+    MakeRoctxTables(handle);
+    found = FindTable(library, loaded, kSize);
+  }
+  if (found.table == nullptr || !found.in_use) return;
+  for (const RoctxEntry& entry : kRoctxEntries)
+    if (CheckTableEntry(library, handle, entry.function, entry.offset) != EntryCheck::kAgrees)
+      return;
+  TakeRoctxTable(found.table);
+  TakeRoctxControlTable(static_cast<char*>(found.table) + kControlStart);
+}
+
 }  // namespace
 
 void OpenRoctx() {
@@ -95,10 +137,16 @@ void OpenRoctx() {
 void AttachRoctx(const std::vector<Library>& libraries) {
   static auto* const seen = new std::vector<uintptr_t>;
   for (const Library& library : libraries) {
-    if (!library.IsFile("libroctx64")) continue;
+    const bool of_sdk = library.IsFile("librocprofiler-sdk-roctx");
+    if (!of_sdk && !library.IsFile("libroctx64")) continue;
     if (std::find(seen->begin(), seen->end(), library.base) != seen->end()) continue;
     seen->push_back(library.base);
-    if (void* handle = HandleOf(library)) Attach(handle);
+    void* const handle = HandleOf(library);
+    if (handle == nullptr) continue;
+    if (!of_sdk)
+      Attach(handle);
+    else if (!HandsOverTables(handle))
+      FindRoctxTables(library, libraries, handle);
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Where roctx's ranges come from: libroctx64 (roctracer's) reports them to a tracer callback;
-// rocprofiler-sdk's roctx hands its table to rocprofiler-register. Set-up and the drain thread
-// only.
+// rocprofiler-sdk's roctx hands its table to rocprofiler-register, and where that is not for us,
+// the table is found in its memory. Set-up and the drain thread only.
 #pragma once
 
 #include <vector>

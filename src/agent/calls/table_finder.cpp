@@ -15,37 +15,65 @@ namespace {
 // The exported function's own length, at most this much, is searched.
 constexpr size_t kMostCodeBytes = 400;
 
-// Whether a table of functions starts here: its size, then pointers into the library's code. A few
-// of HIP's are null (functions of old interfaces that this build does not have).
-bool LooksLikeTable(const Library& library, const uintptr_t* words, size_t available, size_t least,
-                    size_t most) {
+// Whether a table of functions starts here: its size, then pointers to code. A few of HIP's are
+// null (functions of old interfaces that this build does not have).
+template <typename IsCode>
+bool LooksLikeTable(const uintptr_t* words, size_t available, TableSize wanted, IsCode is_code) {
   const uintptr_t size = words[0];
   if (size % sizeof(uintptr_t) != 0) return false;
   const size_t entries = size / sizeof(uintptr_t) - 1;
-  if (size == 0 || entries < least || entries > most || entries + 1 > available) return false;
+  if (size == 0 || entries < wanted.least || entries > wanted.most || entries + 1 > available)
+    return false;
   size_t empty = 0;
   for (size_t i = 1; i <= entries; ++i) {
     if (words[i] == 0)
       ++empty;
-    else if (!library.HasCode(words[i]))
+    else if (!is_code(words[i]))
       return false;
   }
   return empty * 20 <= entries && words[1] != 0;
 }
 
+// A library's zeroed memory as words.
+struct Words {
+  uintptr_t* first = nullptr;
+  size_t count = 0;
+};
+
+Words ZeroedWords(const Library& library) {
+  const auto aligned = (library.zeroed_begin + sizeof(uintptr_t) - 1) & ~(sizeof(uintptr_t) - 1);
+  if (library.zeroed_end <= aligned) return {};
+  return {reinterpret_cast<uintptr_t*>(aligned),
+          (library.zeroed_end - aligned) / sizeof(uintptr_t)};
+}
+
+template <typename IsCode>
+FoundTable Find(const Words& words, TableSize wanted, IsCode is_code) {
+  FoundTable found;
+  for (size_t i = 0; i < words.count; ++i) {
+    if (!LooksLikeTable(words.first + i, words.count - i, wanted, is_code)) continue;
+    if (found.table != nullptr) return {};
+    found.table = words.first + i;
+  }
+  return found;
+}
+
 }  // namespace
 
-void* FindTable(const Library& library, size_t least, size_t most) {
-  const auto aligned = (library.zeroed_begin + sizeof(uintptr_t) - 1) & ~(sizeof(uintptr_t) - 1);
-  if (library.zeroed_end <= aligned) return nullptr;
-  auto* words = reinterpret_cast<uintptr_t*>(aligned);
-  const size_t count = (library.zeroed_end - aligned) / sizeof(uintptr_t);
-  void* found = nullptr;
-  for (size_t i = 0; i < count; ++i) {
-    if (!LooksLikeTable(library, words + i, count - i, least, most)) continue;
-    if (found != nullptr) return nullptr;
-    found = words + i;
-  }
+FoundTable FindTable(const Library& library, const std::vector<Library>& loaded, TableSize wanted) {
+  const Words words = ZeroedWords(library);
+  FoundTable found =
+      Find(words, wanted, [&](uintptr_t address) { return library.HasCode(address); });
+  if (found.table != nullptr) return found;
+  found = Find(words, wanted, [&](uintptr_t address) {
+    return library.HasCode(address) ||
+           std::any_of(loaded.begin(), loaded.end(),
+                       [&](const Library& one) { return one.HasCode(address); });
+  });
+  if (found.table == nullptr) return found;
+  const auto place = reinterpret_cast<uintptr_t>(found.table);
+  found.in_use =
+      std::find(words.first, words.first + words.count, place) != words.first + words.count;
   return found;
 }
 
