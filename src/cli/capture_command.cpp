@@ -14,6 +14,7 @@
 #include "capture/pack.h"
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
+#include "cli/gpu_use.h"
 #include "cli/installation.h"
 #include "cli/progress_bar.h"
 #include "cli/recorded_program.h"
@@ -188,7 +189,7 @@ int CaptureCommand::Run(const std::vector<std::string>& program) {
     base::LogError(prepared.error().message);
     return kExitSetup;
   }
-  SetRecording(recording, &environment);
+  for (const std::string& remark : SetRecording(recording, &environment)) base::LogWarning(remark);
   const fs::path raw = recording.log_directory / "bundle";
   environment["ROCHOUND_CAPTURE_DIR"] = raw.string();
   environment["ROCHOUND_CAPTURE_KERNEL"] = kernel_;
@@ -210,7 +211,8 @@ int CaptureCommand::Run(const std::vector<std::string>& program) {
     remove_log();
     return CannotStart(child.error(), error_number);
   }
-  const int status = child.value().Wait();
+  GpuUse gpu_use(recording.agent, recording.log_directory);
+  const int status = child.value().Wait([&] { return gpu_use.Look(child.value().pid()); });
 
   std::error_code error;
   Result<void> packed;
@@ -222,7 +224,7 @@ int CaptureCommand::Run(const std::vector<std::string>& program) {
                    : outcome.state == "waiting" ? outcome.reason
                    : IsLogFolder(recording.log_directory)
                        ? "the program ended before a launch was captured"
-                       : WhyNothing(program, status));
+                       : WhyNothing(program, status, gpu_use.Unrecorded()));
   }
   remove_log();
   if (packed.ok()) ChildProcess::EndLike(status);

@@ -80,7 +80,7 @@ base::Result<ChildProcess> ChildProcess::Start(const std::vector<std::string>& p
   return base::Error{"cannot run '" + program[0] + "': " + std::generic_category().message(error)};
 }
 
-int ChildProcess::Wait() {
+int ChildProcess::Wait(const std::function<std::chrono::milliseconds()>& meanwhile) {
   const sigset_t waited = Waited();
   for (;;) {
     int status = 0;
@@ -88,7 +88,14 @@ int ChildProcess::Wait() {
     if (ended == pid_) return status;
     if (ended < 0 && errno != EINTR) return 1 << 8;  // somebody else took it: it is gone
     siginfo_t info{};
-    const int signal = sigwaitinfo(&waited, &info);
+    int signal = 0;
+    if (meanwhile) {
+      const auto pause = meanwhile().count();
+      const timespec timeout{pause / 1000, pause % 1000 * 1'000'000};
+      signal = sigtimedwait(&waited, &info, &timeout);
+    } else {
+      signal = sigwaitinfo(&waited, &info);
+    }
     // The kernel's own are those of the terminal, and the program has them already.
     if (signal > 0 && signal != SIGCHLD && info.si_code <= 0) kill(pid_, signal);
   }

@@ -11,6 +11,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,8 +29,9 @@ class ChildProcess {
 
   pid_t pid() const { return pid_; }
 
-  // Waits for the end and returns the status of waitpid.
-  int Wait();
+  // Waits for the end and returns the status of waitpid. meanwhile: called now and then, as long as
+  // the program runs; it tells when to call it again.
+  int Wait(const std::function<std::chrono::milliseconds()>& meanwhile = nullptr);
 
   // For commands that start no program: from here on Interrupted tells, and nothing ends us.
   static void HoldInterrupts();

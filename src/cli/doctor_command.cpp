@@ -25,6 +25,7 @@
 #include "doctor/program.h"
 #include "doctor/run/judge.h"
 #include "doctor/variables.h"
+#include "doctor/way_in.h"
 
 namespace rochound::cli {
 namespace {
@@ -254,6 +255,11 @@ int DoctorCommand::Run(const std::vector<std::string>& program) {
   JudgeFacts(machine, &report);
   JudgeSurroundings(machine, &report);
   if (!LookAtProgram(program, machine, &report)) return kExitUsage;
+  JudgeWayIn(machine, doctor::Loader(machine.root, machine.environment),
+             program.empty()                  ? ""
+             : machine.root.is_this_machine() ? FindProgram(program[0])
+                                              : program[0],
+             &report);
   return Print(report);
 }
 

@@ -4,6 +4,7 @@
 // what its arguments say, one after the other.
 //
 //   hsa          load the tools of HSA_TOOLS_LIB
+//   kfd          use a GPU for a while as the software GPU's driver does, and load no tools
 //   env NAME     print the variable, or (unset)
 //   print TEXT   on stdout
 //   wait FILE    make the file, then sleep until a signal comes
@@ -14,6 +15,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -59,6 +61,13 @@ int main(int argc, char** argv) {
     const auto is = [&](const char* name) { return strcmp(word, name) == 0; };
     if (is("hsa")) {
       LoadTools();
+      continue;
+    }
+    if (is("kfd")) {
+      const int driver = memfd_create("rochound-softgpu-kfd", MFD_CLOEXEC);
+      if (driver < 0) return 98;
+      usleep(400'000);
+      close(driver);
       continue;
     }
     if (is("daemon")) {

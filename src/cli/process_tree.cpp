@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <sstream>
 #include <string_view>
 
 #include "base/files.h"
@@ -37,10 +38,30 @@ pid_t Parent(pid_t process) {
   return Number(std::string_view(text).substr(bracket + 4));
 }
 
+// As the kernel lists them, per thread; false: this kernel does not.
+bool AppendChildren(pid_t process, std::vector<pid_t>* children) {
+  bool listed = false;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(ProcFile(process, "task"), error), end;
+       !error && it != end; it.increment(error)) {
+    const auto text = base::ReadFile(it->path() / "children");
+    if (!text.ok()) continue;
+    listed = true;
+    std::istringstream words(text.value());
+    for (pid_t child = 0; words >> child;) children->push_back(child);
+  }
+  return listed;
+}
+
 }  // namespace
 
 std::vector<pid_t> ProcessTree(pid_t root) {
   if (!ProcessExists(root)) return {};
+  std::vector<pid_t> listed = {root};
+  if (AppendChildren(root, &listed)) {
+    for (size_t at = 1; at < listed.size(); ++at) AppendChildren(listed[at], &listed);
+    return listed;
+  }
   std::multimap<pid_t, pid_t> children;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {

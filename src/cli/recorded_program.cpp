@@ -60,14 +60,19 @@ int CannotStart(const Error& error, int error_number) {
   return not_found ? kExitNotFound : kExitCannotRun;
 }
 
-std::string WhyNothing(const std::vector<std::string>& program, int status) {
+std::string WhyNothing(const std::vector<std::string>& program, int status,
+                       const std::vector<UnrecordedProcess>& unrecorded) {
+  std::string seen;
+  for (const UnrecordedProcess& process : unrecorded)
+    seen += (seen.empty() ? "" : " ") + Describe(process);
+  if (!seen.empty()) return seen;
   if (WIFSIGNALED(status))
     return fmt::format("the program was ended by signal {} before it used a GPU", WTERMSIG(status));
   std::string why =
-      "the agent was never loaded. Either no process of the program started the HSA runtime, so "
-      "that "
-      "no GPU was used, or HSA_TOOLS_LIB did not reach it: sudo, ssh, containers and batch systems "
-      "do not pass the environment on; put rochound run inside of them.";
+      "no process of the program was seen to use a GPU, and none loaded the agent. If one did use "
+      "a GPU where we cannot look, HSA_TOOLS_LIB did not reach it: put rochound run inside of "
+      "sudo, "
+      "ssh, containers and batch systems.";
   if (WEXITSTATUS(status) != 0)
     why += fmt::format(" '{}' ended with exit code {}.", program[0], WEXITSTATUS(status));
   return why;

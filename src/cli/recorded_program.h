@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/gpu_use.h"
 
 namespace rochound::cli {
 
@@ -24,8 +25,9 @@ base::Result<std::vector<std::string>> OnSoftwareGpu(const std::string& gpus,
 // Says why a program could not be started; the exit code that tells it.
 int CannotStart(const base::Error& error, int error_number);
 
-// Why the agent may not have been loaded, as far as that can be told from outside. status: how the
+// Why the agent was not loaded. unrecorded: processes that were seen to use a GPU; status: how the
 // program ended.
-std::string WhyNothing(const std::vector<std::string>& program, int status);
+std::string WhyNothing(const std::vector<std::string>& program, int status,
+                       const std::vector<UnrecordedProcess>& unrecorded);
 
 }  // namespace rochound::cli

@@ -21,6 +21,7 @@
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
 #include "cli/fault_report.h"
+#include "cli/gpu_use.h"
 #include "cli/installation.h"
 #include "cli/recorded_program.h"
 #include "cli/run_findings.h"
@@ -59,8 +60,8 @@ void WriteRunFile(const fs::path& folder, const std::vector<std::string>& progra
   if (!written.ok()) base::LogWarning(written.error().message);
 }
 
-// How it ended, and what CPU time it and all that it waited for used.
-void NoteEnd(const fs::path& folder, int status) {
+// How it ended, what CPU time it and all that it waited for used, and what is missing in the log.
+void NoteEnd(const fs::path& folder, int status, const std::vector<UnrecordedProcess>& unrecorded) {
   const auto text = base::ReadFile(folder / "run.json");
   if (!text.ok()) return;
   using Json = nlohmann::ordered_json;
@@ -75,6 +76,8 @@ void NoteEnd(const fs::path& folder, int status) {
     };
     json["cpu_ns"] = ns(used.ru_utime) + ns(used.ru_stime);
   }
+  for (const UnrecordedProcess& process : unrecorded)
+    json["unrecorded"].push_back({{"pid", process.pid}, {"note", Describe(process)}});
   const auto written = base::WriteFile(
       folder / "run.json", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!written.ok()) base::LogWarning(written.error().message);
@@ -99,7 +102,7 @@ goes to stderr. When program or launcher were killed, the log stays beside the
 output: rochound log recover FOLDER -o trace.rpd. The environment variables
 RPDT_FILENAME, RPDT_AUTOSTART, RPDT_STACKFRAMES and LOGDUR_LOG_LOCATION mean what
 they mean for RPD and logduration. Exit codes of rochound itself: 2 wrong usage,
-125 no trace could be made although the program ended with 0, 126 program cannot
+123 the program ended with 0 and used a GPU, but nothing was recorded, 125 no trace could be made although the program ended with 0, 126 program cannot
 be started, 127 program not found.
 )";
 
@@ -238,7 +241,8 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   }();
   if (prepared.ok()) {
     WriteRunFile(recording.log_directory, program, recording);
-    SetRecording(recording, &environment);
+    for (const std::string& remark : SetRecording(recording, &environment))
+      base::LogWarning(remark);
   } else {
     base::LogWarning("nothing is recorded: " + prepared.error().message);
   }
@@ -253,14 +257,24 @@ int RunCommand::Run(const std::vector<std::string>& program) {
     remove_log();
     return CannotStart(child.error(), error_number);
   }
-  const int status = child.value().Wait();
+  GpuUse gpu_use(recording.agent, recording.log_directory);
+  const int status = prepared.ok()
+                         ? child.value().Wait([&] { return gpu_use.Look(child.value().pid()); })
+                         : child.value().Wait();
   if (!prepared.ok()) ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
-  NoteEnd(recording.log_directory, status);
+  const std::vector<UnrecordedProcess> unrecorded = gpu_use.Unrecorded();
+  NoteEnd(recording.log_directory, status, unrecorded);
 
   const bool empty = !IsLogFolder(recording.log_directory);
-  const std::string why = empty ? WhyNothing(program, status) : "";
-  if (empty) base::LogWarning("nothing was recorded: " + why);
-  if (log_only_) ChildProcess::EndLike(status);
+  const std::string why = empty ? WhyNothing(program, status, unrecorded) : "";
+  if (empty && unrecorded.empty()) base::LogWarning("nothing was recorded: " + why);
+  if (empty && !unrecorded.empty()) base::LogError("nothing was recorded: " + why);
+  if (!empty)
+    for (const UnrecordedProcess& process : unrecorded) base::LogWarning(Describe(process));
+  // An empty trace of a busy GPU must not pass for a good run.
+  const int own_status =
+      empty && !unrecorded.empty() && status == 0 ? kExitUnrecorded << 8 : status;
+  if (log_only_) ChildProcess::EndLike(own_status);
 
   if (!force_) KeepEarlierTrace(&output.rpd);
   ReportFaults(recording.log_directory, output.rpd);
@@ -282,7 +296,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   } else {
     remove_log();
   }
-  ChildProcess::EndLike(status);
+  ChildProcess::EndLike(own_status);
 }
 
 }  // namespace rochound::cli

@@ -218,7 +218,7 @@ TEST_F(RunCommand, SetsTheEnvironment) {
   EXPECT_EQ(value_of("ROCHOUND_DURATION", {"--duration", "2m"}), "2m");
   EXPECT_EQ(value_of("ROCHOUND_RANGE", {"--range", "train step"}), "train step");
   EXPECT_EQ(value_of("ROCHOUND_LOG_DIR", {"--log-dir", "x/../log"}), (Work() / "log").string());
-  // The stand-in has no entry for rocprofiler-register, which would end the program.
+  EXPECT_EQ(value_of("HSA_TOOLS_ROCPROFILER_V1_TOOLS"), "1");
   EXPECT_EQ(value_of("ROCPROFILER_REGISTER_LIBRARY"), "(unset)");
   variables_["ROCHOUND_KEEP"] = "1s";
   EXPECT_EQ(value_of("ROCHOUND_KEEP"), "(unset)");
@@ -226,8 +226,30 @@ TEST_F(RunCommand, SetsTheEnvironment) {
   EXPECT_EQ(value_of("HSA_TOOLS_LIB"), "libother.so " + escaped);
 }
 
-TEST(RunEnvironment, LeavesAnotherToolsRegistrationAlone) {
-  // This library exports OnLoad; ask for an entry that it has in place of rocprofiler's.
+// rocprofiler-sdk sets variables in its own process; what that process starts inherits them.
+TEST_F(RunCommand, AnswersWhatAnotherProfilerLeftBehind) {
+  const auto value_of = [&](const char* name) {
+    std::string out = Run({}, {"env", name}).out;
+    out.pop_back();
+    return out;
+  };
+  variables_["HSA_TOOLS_ROCPROFILER_V1_TOOLS"] = "0";
+  EXPECT_EQ(value_of("HSA_TOOLS_ROCPROFILER_V1_TOOLS"), "1");
+  // Another tool that is there may be wanted; one that is not there would end the program.
+  variables_["ROCPROFILER_REGISTER_LIBRARY"] = ROCHOUND_TEST_AGENT;
+  EXPECT_EQ(value_of("ROCPROFILER_REGISTER_LIBRARY"), ROCHOUND_TEST_AGENT);
+  variables_["ROCPROFILER_REGISTER_LIBRARY"] = "librocprofiler-sdk.so";
+  EXPECT_EQ(value_of("ROCPROFILER_REGISTER_LIBRARY"), "librocprofiler-sdk.so");
+  variables_["ROCPROFILER_REGISTER_LIBRARY"] = "/no/such/librocprofiler-sdk.so";
+  const Outcome outcome = Run({}, {"env", "ROCPROFILER_REGISTER_LIBRARY"});
+  EXPECT_EQ(outcome.out, "(unset)\n");
+  EXPECT_PRED_FORMAT2(IsSubstring, "/no/such/librocprofiler-sdk.so", outcome.err);
+  // Our own, of a run around this one.
+  variables_["ROCPROFILER_REGISTER_LIBRARY"] = Agent().string();
+  EXPECT_EQ(value_of("ROCPROFILER_REGISTER_LIBRARY"), "(unset)");
+}
+
+TEST(RunEnvironment, TellsWhatALibraryExports) {
   EXPECT_TRUE(ExportsSymbol(ROCHOUND_TEST_AGENT, "OnLoad"));
   EXPECT_FALSE(ExportsSymbol(ROCHOUND_TEST_AGENT, "rocprofiler_set_api_table"));
   EXPECT_FALSE(ExportsSymbol(ROCHOUND_TEST_AGENT, "malloc"));  // needed, not offered
@@ -288,6 +310,22 @@ TEST_F(RunCommand, WarnsWhenTheAgentWasNeverLoaded) {
   EXPECT_PRED_FORMAT2(IsSubstring, "HSA_TOOLS_LIB", outcome.err);
   EXPECT_EQ(Ask("trace.rpd", "select what from rochound_lost"), "everything");
   EXPECT_EQ(Files(), std::vector<std::string>{"trace.rpd"});
+}
+
+TEST_F(RunCommand, AGpuThatWasUsedUnseenIsAnError) {
+  const Outcome outcome = Run({}, {"kfd", "print", "done", "exit", "0"});
+  EXPECT_EQ(outcome.code(), 123);
+  EXPECT_EQ(outcome.out, "done\n");
+  EXPECT_PRED_FORMAT2(IsSubstring, "nothing was recorded: process", outcome.err);
+  EXPECT_PRED_FORMAT2(IsSubstring, "used a GPU", outcome.err);
+  EXPECT_EQ(Ask("trace.rpd", "select group_concat(what) from rochound_lost"),
+            "everything,unrecorded process");
+  // The program's own failure comes first.
+  EXPECT_EQ(Run({}, {"kfd", "exit", "7"}).code(), 7);
+  // The driver is open before the agent is loaded: that is how every recorded process begins.
+  const Outcome recorded = Run({}, {"kfd", "hsa", "exit", "0"});
+  EXPECT_EQ(recorded.code(), 0) << recorded.err;
+  EXPECT_EQ(recorded.err.find("used a GPU"), std::string::npos) << recorded.err;
 }
 
 TEST_F(RunCommand, RunsTheProgramEvenIfNothingCanBeRecorded) {

@@ -6,7 +6,6 @@
 #include <regex>
 #include <sstream>
 
-#include "cli/installation.h"
 #include "cli/preload.h"
 
 namespace rochound::cli {
@@ -21,6 +20,33 @@ std::string ToolWord(const std::string& path) {
     word.push_back(c);
   }
   return word;
+}
+
+// The one way in is HSA_TOOLS_LIB. A ROCr with rocprofiler-register reads it only if no other
+// profiler has registered, or if it is told to read it all the same.
+void SetWayIn(const std::filesystem::path& agent, Environment* environment,
+              std::vector<std::string>* remarks) {
+  Environment& variables = *environment;
+  // Tools are loaded in this order, and the last one stands nearest to the program.
+  std::string& tools = variables["HSA_TOOLS_LIB"];
+  if (!tools.empty()) tools.push_back(' ');
+  tools += ToolWord(agent.string());
+  variables.emplace("HSA_TOOLS_REPORT_LOAD_FAILURE", "1");
+  // rocprofiler-sdk sets it to 0 in its own process, and so for all that this one starts.
+  variables["HSA_TOOLS_ROCPROFILER_V1_TOOLS"] = "1";
+
+  const auto other = variables.find("ROCPROFILER_REGISTER_LIBRARY");
+  if (other == variables.end()) return;
+  const std::filesystem::path library = other->second;
+  std::error_code error;
+  if (library.filename() == agent.filename()) {
+    variables.erase(other);  // ours, of a run around this one
+  } else if (library.is_absolute() && !std::filesystem::exists(library, error) && !error) {
+    remarks->push_back("ROCPROFILER_REGISTER_LIBRARY names '" + library.string() +
+                       "', which is not there. ROCm ends programs for that, so the variable is not "
+                       "passed on; unset it, it was left behind by another profiler.");
+    variables.erase(other);
+  }
 }
 
 }  // namespace
@@ -43,20 +69,10 @@ std::vector<std::string> Lines(const Environment& environment) {
   return lines;
 }
 
-void SetRecording(const Recording& recording, Environment* environment) {
+std::vector<std::string> SetRecording(const Recording& recording, Environment* environment) {
   Environment& variables = *environment;
-  // Tools are loaded in this order, and the last one stands nearest to the program.
-  std::string& tools = variables["HSA_TOOLS_LIB"];
-  if (!tools.empty()) tools.push_back(' ');
-  tools += ToolWord(recording.agent.string());
-  variables.emplace("HSA_TOOLS_REPORT_LOAD_FAILURE", "1");
-
-  // rocprofiler-register ends the program if the library that it is told of has no entry for it.
-  const bool other_tool = variables.count("ROCPROFILER_REGISTER_LIBRARY") != 0 ||
-                          variables.count("ROCP_TOOL_LIBRARIES") != 0;
-  if (!other_tool && ExportsSymbol(recording.agent, "rocprofiler_set_api_table"))
-    variables["ROCPROFILER_REGISTER_LIBRARY"] = recording.agent.string();
-
+  std::vector<std::string> remarks;
+  SetWayIn(recording.agent, environment, &remarks);
   variables["ROCHOUND_LOG_DIR"] = recording.log_directory.string();
   std::string& list = variables["ROCHOUND_RECORD"];
   list = "kernels,copies,roctx";
@@ -80,6 +96,7 @@ void SetRecording(const Recording& recording, Environment* environment) {
   const char* const preload = variables.count("LD_PRELOAD") ? variables["LD_PRELOAD"].c_str() : "";
   const std::string with_runtime = WithSanitizerRuntime(preload);
   if (with_runtime != preload) variables["LD_PRELOAD"] = with_runtime;
+  return remarks;
 }
 
 bool IsOverrides(const std::string& text) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The environment that brings the agent into a program and tells it what to record. Made by
-// `rochound run` before it starts the program. Pure but for reading the agent's file; any thread.
-// What the user has set for himself is kept.
+// `rochound run` before it starts the program. Pure but for looking whether files are there; any
+// thread. What the user has set for himself is kept, but for variables that profilers leave behind
+// for the processes they start. docs/how-it-loads.md has all ways into a program.
 #pragma once
 
 #include <filesystem>
@@ -36,8 +37,8 @@ struct Recording {
   std::string calls;          // likewise
 };
 
-// Adds what the recording needs.
-void SetRecording(const Recording& recording, Environment* environment);
+// Adds what the recording needs. The remarks are for the user: what of his was changed, and why.
+std::vector<std::string> SetRecording(const Recording& recording, Environment* environment);
 
 // Whether the agent understands it as overrides: cu=72,clock=2250,memory=16,name=Text.
 bool IsOverrides(const std::string& text);

@@ -152,6 +152,11 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
     options.status = run_file["status"].get<std::string>();
   if (run_file.contains("cpu_ns") && run_file["cpu_ns"].is_number_integer())
     options.cpu_ns = run_file["cpu_ns"].get<int64_t>();
+  if (run_file.contains("unrecorded") && run_file["unrecorded"].is_array())
+    for (const auto& process : run_file["unrecorded"])
+      if (process.is_object())
+        options.unrecorded.push_back(
+            {process.value("pid", int64_t{0}), process.value("note", std::string())});
   const auto text = [&](const char* key) {
     return run_file.contains(key) && run_file[key].is_string() ? run_file[key].get<std::string>()
                                                                : std::string();

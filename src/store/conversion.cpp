@@ -42,10 +42,16 @@ class GpuNumbers {
   std::map<GpuKey, int64_t> numbers_;
 };
 
-// Lost by the whole run.
-void Lost(const std::string& what, const std::string& note, RpdWriter* rpd, Summary* summary) {
-  summary->lost.push_back({0, what, 1, note});
-  if (rpd != nullptr) rpd->AddLost({.pid = 0, .what = what, .count = 1, .note = note});
+// Lost by the whole run, or by a process that has no log.
+void Lost(const std::string& what, const std::string& note, RpdWriter* rpd, Summary* summary,
+          int64_t pid = 0) {
+  summary->lost.push_back({pid, what, 1, note});
+  if (rpd != nullptr) rpd->AddLost({.pid = pid, .what = what, .count = 1, .note = note});
+}
+
+void LostProcesses(const ConversionOptions& options, RpdWriter* rpd, Summary* summary) {
+  for (const MissingProcess& process : options.unrecorded)
+    Lost("unrecorded process", process.note, rpd, summary, process.pid);
 }
 
 base::Result<void> FinishOutputs(const ConversionOptions& options, RpdWriter* rpd) {
@@ -70,6 +76,7 @@ base::Result<Summary> ConvertNothing(const std::string& why, const ConversionOpt
   Summary summary;
   if (options.durations != nullptr) options.durations->buffer()->append(kDurationsHeader);
   Lost("everything", why, rpd.get(), &summary);
+  LostProcesses(options, rpd.get(), &summary);
   ROCHOUND_CHECK(FinishOutputs(options, rpd.get()));
   return summary;
 }
@@ -84,6 +91,7 @@ base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptio
   if (options.durations != nullptr) options.durations->buffer()->append(kDurationsHeader);
   for (const std::string& problem : run.problems())
     Lost("damaged data", problem, rpd.get(), &summary);
+  LostProcesses(options, rpd.get(), &summary);
 
   uint64_t records = 0, done_before = 0;
   for (const auto& process : run.processes()) records += process->records();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "store/filter.h"
@@ -19,6 +20,12 @@
 #include "trace/reader.h"
 
 namespace rochound::store {
+
+// A process that used a GPU and left no log.
+struct MissingProcess {
+  int64_t pid = 0;
+  std::string note;
+};
 
 struct ConversionOptions {
   std::filesystem::path rpd{};      // empty: none
@@ -30,6 +37,7 @@ struct ConversionOptions {
   std::string command{};  // of the run, for the trace's metadata
   std::string status{};   // how it ended: "exit 0", "signal 9"; empty: not known
   int64_t cpu_ns = -1;    // of all its processes; -1: not known
+  std::vector<MissingProcess> unrecorded{};
 };
 
 base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptions& options);

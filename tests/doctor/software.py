@@ -48,6 +48,9 @@ def check_broken(rochound, name, compiled):
     found = [finding for finding in report["findings"] if finding["id"] == case["finding"]]
     allowed = {case["finding"], *case.get("also", [])}
     problems += [f"unexpected: {finding}" for finding in severe(report) if finding["id"] not in allowed]
+    way_in = " ".join(fact["said"]["rochound run"] for fact in report["machine"] if fact["name"] == "way in")
+    if not way_in.startswith(case.get("way_in", "")):
+        problems.append(f"the way in is '{way_in}'")
     if case["finding"] is None:
         return problems + ([f"exit code {done.returncode}"] if done.returncode != 0 else [])
     if not found:

@@ -2,7 +2,7 @@
 """Set-ups that are broken on purpose, each in one way.
 
 finding: the id that must be found; severity; what and remedy: words that must stand there. Nothing else may be worse
-than a note. program, python: what is looked at.
+than a note. program, python: what is looked at. way_in: how the recorder gets into programs there.
 """
 
 from machines import gpu
@@ -14,8 +14,8 @@ HIP_VARIABLES = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_ENABLE_WGP_
                  "HIP_LAUNCH_BLOCKING"]
 
 
-def rocm(folder, hip="7.2.53211", hsa="1.18.0", comgr="3.0.0"):
-    """The runtime libraries of one release."""
+def rocm(folder, hip="7.2.53211", hsa="1.18.0", comgr="3.0.0", registers=(), more=()):
+    """The runtime libraries of one release. registers: what AMD's own builds need besides; more: what ROCr reads besides."""
     major, generation = hip.split(".")[0], comgr.split(".")[0]
     files = {}
 
@@ -25,7 +25,7 @@ def rocm(folder, hip="7.2.53211", hsa="1.18.0", comgr="3.0.0"):
 
     add("libamdhip64.so", hip, library(f"libamdhip64.so.{major}", ["libhsa-runtime64.so.1", f"libamd_comgr.so.{generation}"],
                                        texts=HIP_VARIABLES))
-    add("libhsa-runtime64.so", hsa, library("libhsa-runtime64.so.1", ["libdrm_amdgpu.so.1"], texts=HSA_VARIABLES))
+    add("libhsa-runtime64.so", hsa, library("libhsa-runtime64.so.1", ["libdrm_amdgpu.so.1", *registers], texts=[*HSA_VARIABLES, *more]))
     add("libamd_comgr.so", comgr, library(f"libamd_comgr.so.{generation}"))
     return files
 
@@ -33,6 +33,11 @@ def rocm(folder, hip="7.2.53211", hsa="1.18.0", comgr="3.0.0"):
 DRM = {f"{USR}/libdrm_amdgpu.so.1": library("libdrm_amdgpu.so.1")}
 LIBC = {f"{USR}/{name}": library(name) for name in ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1")}
 SYSTEM = {**rocm(USR), **DRM, **LIBC}
+# As AMD builds them, today and before ROCr knew how to load tools beside a profiler.
+REGISTER = {f"{USR}/librocprofiler-register.so.0": library("librocprofiler-register.so.0")}
+V1_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
+REGISTERING = {**SYSTEM, **rocm(USR, registers=["librocprofiler-register.so.0"], more=[V1_TOOLS]), **REGISTER}
+REGISTERING_ALONE = {**SYSTEM, **rocm(USR, registers=["librocprofiler-register.so.0"]), **REGISTER}
 CARD = [gpu("rx6800xt")]
 TORCH = "opt/venv/lib/python3.12/site-packages/torch"
 
@@ -55,7 +60,17 @@ def pci(address="0000:03:00.0"):
 RENDER = ["/dev/dri/renderD128"]
 
 BROKEN = {
-    "healthy": dict(gpus=CARD, files=SYSTEM, finding=None),
+    "healthy": dict(gpus=CARD, files=SYSTEM, finding=None, way_in="HSA_TOOLS_LIB ("),
+    "healthy-registering": dict(gpus=CARD, files=REGISTERING, finding=None, way_in="HSA_TOOLS_LIB with HSA_TOOLS_ROCPROFILER_V1_TOOLS=1"),
+    "profiler-gone": dict(gpus=CARD, files=REGISTERING, environment={"ROCPROFILER_REGISTER_LIBRARY": "/opt/gone/librocprofiler-sdk.so"},
+                          finding="profiler-missing", severity="error", what="does not exist", remedy="unset ROCPROFILER_REGISTER_LIBRARY"),
+    "profiler-left-behind": dict(gpus=CARD, files={**REGISTERING, "opt/sdk/librocprofiler-sdk.so": library("librocprofiler-sdk.so.1")},
+                                 environment={"ROCPROFILER_REGISTER_LIBRARY": "/opt/sdk/librocprofiler-sdk.so"}, finding="profiler-set",
+                                 severity="note", what="records beside it", remedy="unset ROCPROFILER_REGISTER_LIBRARY"),
+    "tools-off": dict(gpus=CARD, files=REGISTERING, environment={V1_TOOLS: "0"}, finding="tools-off", severity="note",
+                      what="rochound run sets it to 1", remedy="unset " + V1_TOOLS),
+    "no-way-in-beside-profilers": dict(gpus=CARD, files=REGISTERING_ALONE, finding="no-way-in-beside-profilers", severity="warning",
+                                       what="libhsa-runtime64", remedy="update ROCm"),
     "no-group": dict(gpus=CARD, files={**SYSTEM, "devices": closed("/dev/kfd", 660, 993, RENDER),
                                        "user": "uid 1000\ngroups 1000\n"},
                      finding="no-permission", severity="error", what="may not open /dev/kfd",

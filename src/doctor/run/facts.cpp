@@ -135,7 +135,10 @@ class Reader {
                           run_.gpus.push_back(row.Text(0) + " (" + row.Text(1) + ")");
                         }));
     return Each("SELECT what, count, note FROM rochound_lost", [&](const Statement& row) {
-      run_.lost.push_back(fmt::format("{} ({}): {}", row.Text(0), row.Int(1), row.Text(2)));
+      if (row.Text(0) == "unrecorded process")
+        run_.unrecorded.push_back(row.Text(2));
+      else
+        run_.lost.push_back(fmt::format("{} ({}): {}", row.Text(0), row.Int(1), row.Text(2)));
     });
   }
 

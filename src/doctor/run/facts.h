@@ -74,8 +74,9 @@ struct RunFacts {
   std::vector<UnfinishedKernel> unfinished;  // in the order of submission
   std::vector<std::string> unreturned;       // calls, "hipDeviceSynchronize, 6.01 s"
   std::vector<Operator> operators;
-  std::vector<std::string> lost;  // what the trace lacks, in words
-  bool has_failures = true;       // false: an older trace, which does not have results
+  std::vector<std::string> lost;        // what the trace lacks, in words
+  std::vector<std::string> unrecorded;  // processes that used a GPU and left no log, in words
+  bool has_failures = true;             // false: an older trace, which does not have results
 };
 
 base::Result<RunFacts> ReadRun(const std::filesystem::path& trace);

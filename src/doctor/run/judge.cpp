@@ -111,6 +111,7 @@ class Judge {
     Figures();
     Hangs();
     Lost();
+    Unrecorded();
     Died();
     Failures();
     Dispatches();
@@ -159,6 +160,18 @@ class Judge {
            "This trace is of an older release and does not tell which calls failed", "", {});
   }
 
+  void Unrecorded() {
+    if (run_.unrecorded.empty()) return;
+    Find(Severity::kError, "unrecorded-process",
+         fmt::format("{} used a GPU and {} not recorded, so this trace does not tell what the GPU "
+                     "did",
+                     run_.unrecorded.size() == 1
+                         ? std::string("A process")
+                         : fmt::format("{} processes", run_.unrecorded.size()),
+                     run_.unrecorded.size() == 1 ? "was" : "were"),
+         "do what the reason says, and record it again", run_.unrecorded);
+  }
+
   void Hangs() {
     if (run_.unfinished.empty()) return;
     const UnfinishedKernel& first = run_.unfinished.front();
@@ -186,6 +199,7 @@ class Judge {
   void Dispatches() {
     if (run_.dispatches > 0) return;
     std::vector<std::string> evidence;
+    if (run_.processes.empty() && !run_.unrecorded.empty()) return;  // it was used, unseen
     if (run_.processes.empty()) {
       evidence = run_.lost;
       if (run_.program_cpu_ns >= 0)
@@ -396,7 +410,8 @@ Json RunJson(const RunFacts& run) {
                {"busy_ns", run.busy_ns},
                {"busy_copying_ns", run.busy_copying_ns},
                {"gpus", run.gpus},
-               {"lost", run.lost}};
+               {"lost", run.lost},
+               {"unrecorded", run.unrecorded}};
   json["host_work_ns"] = HostWork(run) >= 0 ? Json(HostWork(run)) : Json(nullptr);
   json["processes"] = Json::array();
   for (const RunProcess& process : run.processes) {
