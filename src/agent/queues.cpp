@@ -73,6 +73,19 @@ void NoteQueue(const Queue& queue) {
   }
 }
 
+bool IsDoorbellByKind(hsa_signal_t signal) {
+  return signal.handle != 0 && reinterpret_cast<const amd_signal_t*>(signal.handle)->kind < 0;
+}
+
+// A queue through which another profiler sees the packets has a doorbell that looks like any
+// signal.
+constinit std::atomic<bool> has_plain_doorbells{false};
+
+bool IsDoorbell(hsa_signal_t signal) {
+  return IsDoorbellByKind(signal) || (has_plain_doorbells.load(std::memory_order_relaxed) &&
+                                      FindQueue(signal.handle) != nullptr);
+}
+
 void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
   Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(handle, 1);
   auto queue = std::make_unique<Queue>();
@@ -81,6 +94,7 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
   queue->packets = handle->size;
   queue->doorbell = handle->doorbell_signal.handle;
   queue->agent = AgentIndex(agent);
+  if (!IsDoorbellByKind(handle->doorbell_signal)) has_plain_doorbells.store(true);
   queue->next = Real().core.hsa_queue_load_write_index_relaxed_fn(handle);
   queue->rung = queue->wanted = queue->next;
   const uint64_t room = 2ull * handle->size;  // sizes are powers of two
@@ -231,10 +245,6 @@ void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) 
   // back while we recorded.
   queue->wanted = std::max(queue->wanted, limit);
   RingForAllWanted(*queue, doorbell, store);
-}
-
-bool IsDoorbell(hsa_signal_t signal) {
-  return signal.handle != 0 && reinterpret_cast<const amd_signal_t*>(signal.handle)->kind < 0;
 }
 
 template <StoreFunction CoreApiTable::* kEntry>
