@@ -245,8 +245,10 @@ void Dispatch::Fail(const Workgroup& group, AddressSpace::Reader& memory) {
 void Dispatch::FailLost(const MemoryFault& fault, AddressSpace::Reader& memory) {
   cancelled_.store(true, std::memory_order_relaxed);
   std::string what = "memory fault: " + std::string(AccessName(fault.access)) + " " +
-                     Hex(fault.address) + " (the program has freed its memory there) in kernel " +
-                     KernelName(memory, parameters_.kernel->object) + " on " +
+                     Hex(fault.address) +
+                     (fault.mapped ? " (the program has made its memory there read-only)"
+                                   : " (the program has freed its memory there)") +
+                     " in kernel " + KernelName(memory, parameters_.kernel->object) + " on " +
                      parameters_.device->name + " (" + parameters_.device->target + ")";
   std::lock_guard lock(mutex_);
   if (!failure_) failure_ = DispatchFailure{StopReason::kMemoryFault, fault, std::move(what)};

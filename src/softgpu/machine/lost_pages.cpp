@@ -5,10 +5,12 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 namespace rochound::softgpu {
@@ -39,25 +41,59 @@ void Forward(int number, siginfo_t* info, void* context) {
 }  // namespace
 
 struct LostPageHandler {
+  using Page = LostPageWatch::Page;
+
+  // Puts an empty page where there is none. False: it cannot.
+  static bool Fill(Page* page) {
+    return syscall(SYS_mmap, page->place, kGpuPageSize, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != -1 ||
+           errno == EEXIST;  // there is something now
+  }
+
+  // Makes a page writable that the program has protected, and keeps what is in it.
+  static bool Unprotect(Page* page) {
+    const long copy = syscall(SYS_mmap, nullptr, kGpuPageSize, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == -1) return false;
+    page->kept = reinterpret_cast<void*>(copy);  // NOLINT(performance-no-int-to-ptr)
+    // The system copies, since it may not be readable either.
+    const iovec to{page->kept, kGpuPageSize};
+    const iovec from{page->place, kGpuPageSize};
+    page->readable = syscall(SYS_process_vm_readv, getpid(), &to, 1, &from, 1, 0) ==
+                     static_cast<long>(kGpuPageSize);
+    return syscall(SYS_mprotect, page->place, kGpuPageSize, PROT_READ | PROT_WRITE) == 0;
+  }
+
   // True if the instruction may be tried again.
   static bool Mend(const siginfo_t* info, const void* context) {
     LostPageWatch* watch = t_watch;
-    if (watch == nullptr || info->si_code != SEGV_MAPERR) return false;
+    const bool guarded = info->si_code == SEGV_ACCERR;
+    if (watch == nullptr || (!guarded && info->si_code != SEGV_MAPERR)) return false;
     std::optional<uint64_t> address = watch->memory_.GpuAddressOf(info->si_addr);
     if (!address) return false;  // a mistake of ours
-    auto* page =
+    Page page;
+    page.place =
         reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(info->si_addr) & ~(kGpuPageSize - 1));
-    if (syscall(SYS_mmap, page, kGpuPageSize, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == -1)
-      return errno == EEXIST;  // there is something now
+    if (!(guarded ? Unprotect(&page) : Fill(&page))) return false;
     if (watch->count_ == 0) {
       constexpr long kWriteBit = 2;  // of x86's page fault code
       const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
-      watch->first_ = {*address, (registers[REG_ERR] & kWriteBit) ? kWrite : kRead, false};
+      watch->first_ = {*address, (registers[REG_ERR] & kWriteBit) ? kWrite : kRead, page.readable};
     }
     if (watch->count_ < watch->pages_.size()) watch->pages_[watch->count_] = page;
     ++watch->count_;
     return true;
+  }
+
+  static void Restore(const Page& page) {
+    if (page.kept == nullptr) {
+      syscall(SYS_munmap, page.place, kGpuPageSize);
+      return;
+    }
+    // What the GPU wrote did not happen.
+    if (page.readable) std::memcpy(page.place, page.kept, kGpuPageSize);
+    syscall(SYS_mprotect, page.place, kGpuPageSize, page.readable ? PROT_READ : PROT_NONE);
+    syscall(SYS_munmap, page.kept, kGpuPageSize);
   }
 
   static void OnSignal(int number, siginfo_t* info, void* context) {
@@ -89,7 +125,7 @@ std::optional<MemoryFault> TakeLostPage() {
   if (watch == nullptr || watch->count_ == 0) return std::nullopt;
   // Other threads may be using them: they miss them again, by themselves.
   for (size_t i = 0; i < std::min(watch->count_, watch->pages_.size()); ++i)
-    syscall(SYS_munmap, watch->pages_[i], kGpuPageSize);
+    LostPageHandler::Restore(watch->pages_[i]);
   watch->count_ = 0;
   return watch->first_;
 }

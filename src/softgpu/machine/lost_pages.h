@@ -5,7 +5,8 @@
 // thread that stands in for one would end the process with SIGSEGV. A handler of that signal puts
 // an empty page where a GPU's thread missed one, so that the access goes on, as on hardware it
 // does with nothing; the thread asks TakeLostPage before anybody hears that its work is done, and
-// reports the fault. Costs nothing until it happens.
+// reports the fault. Costs nothing until it happens. The same for memory that the program has
+// protected (mprotect): what was in it is put back.
 //
 // All other segmentation faults go to whoever handled them before. A program that installs a
 // handler of its own later gets ours too.
@@ -35,11 +36,17 @@ class LostPageWatch {
   friend std::optional<MemoryFault> TakeLostPage();
   friend struct LostPageHandler;
 
+  struct Page {
+    void* place = nullptr;
+    void* kept = nullptr;   // what was there; nullptr: nothing
+    bool readable = false;  // it was protected from writes alone
+  };
+
   const AddressSpace::Reader& memory_;
   MemoryFault first_;
   size_t count_ = 0;
-  // To be unmapped again. What one thread misses beyond that, before it comes to ask, stays.
-  std::array<void*, 256> pages_;
+  // To be put back. What one thread misses beyond that, before it comes to ask, stays.
+  std::array<Page, 256> pages_;
 };
 
 // What this thread's accesses missed first since the last call. The Reader is entered.

@@ -66,8 +66,8 @@ void Queue::Main() {
         memory_.Refresh();
         Process();
         if (const auto lost = TakeLostPage())
-          HaltWithFault(*lost,
-                        "memory fault on " + device_.name + ": memory of the program is gone");
+          HaltWithFault(*lost, "memory fault on " + device_.name + ": memory of the program is " +
+                                   (lost->mapped ? "read-only" : "gone"));
       }
     }
     if (work) {

@@ -82,6 +82,8 @@ __global__ void InnocentIndices(const int* index, int* count, volatile int* star
   if (index[threadIdx.x] > 0) atomicAdd(count, 1);
 }
 
+__global__ void InnocentRead(const int* from, int* to) { to[threadIdx.x] = from[threadIdx.x]; }
+
 __global__ void InnocentFill(int* data, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) data[i] = i;
@@ -568,6 +570,22 @@ void HostStack() {
   HIP(hipDeviceSynchronize());
 }
 
+// Host memory that was registered, and then protected from writes.
+int* Protected() {
+  void* const host =
+      mmap(nullptr, kMebi, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memset(host, 7, kMebi);
+  HIP(hipHostRegister(host, kMebi, hipHostRegisterDefault));
+  void* seen = nullptr;
+  HIP(hipHostGetDevicePointer(&seen, host, 0));
+  mprotect(host, kMebi, PROT_READ);
+  return static_cast<int*>(seen);
+}
+
+void ReadOnly() { GuiltyFill<<<1, 64>>>(Protected(), 64); }
+
+void ReadsReadOnly() { InnocentRead<<<1, 64>>>(Protected(), data); }
+
 void HostFile() { GuiltyFill<<<1, 64>>>(reinterpret_cast<int*>(&Freed), 64); }
 
 void OnePastEnd() {  // the argument itself is one past the end
@@ -722,6 +740,8 @@ const std::map<std::string, std::function<void()>> kPlanted = {
     {"host_memory", HostMemory},
     {"host_stack", HostStack},
     {"host_file", HostFile},
+    {"read_only", ReadOnly},
+    {"reads_read_only", ReadsReadOnly},
     {"one_past_end", OnePastEnd},
     {"off_by_one", OffByOne},
     {"second_gpu", SecondGpu},
