@@ -8,6 +8,7 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "agent/calls/stacks.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -40,6 +41,16 @@ void NoteReservation(const void* base, uint64_t size) {
     const std::lock_guard lock(changing);
     Reserved()[reinterpret_cast<uint64_t>(base)] = size;
   });
+}
+
+// Who asks, if stacks are wanted.
+AllocationStack WhoAsks() {
+  AllocationStack stack{};
+  if (settings().stacks) {
+    const size_t count = CallerStack(stack.data(), stack.size());
+    std::fill(stack.begin() + static_cast<ptrdiff_t>(count), stack.end(), 0);
+  }
+  return stack;
 }
 
 uint32_t ThreadId() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
@@ -205,6 +216,7 @@ void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void*
   if (CurrentState() == State::kDisabled || base == nullptr || size == 0) return;
   Guarded("no memory for the list of allocations", [&] {
     const auto start = reinterpret_cast<uint64_t>(base);
+    const AllocationStack stack = WhoAsks();
     const std::lock_guard lock(changing);
     // Advice about a part of managed memory is no new memory.
     const auto after = All().upper_bound(start);
@@ -218,16 +230,18 @@ void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void*
                     reinterpret_cast<uint64_t>(host_base),
                     ThreadId(),
                     rochound::base::ClockNs(CLOCK_REALTIME),
-                    agent};
+                    agent,
+                    stack};
   });
 }
 
 void MemoryGoes(const void* base) {
+  const AllocationStack stack = WhoAsks();
   const std::lock_guard lock(changing);
   const auto gone = All().find(reinterpret_cast<uint64_t>(base));
   if (gone == All().end()) return;
   freed[freed_count++ % kMostFreed] = {gone->first, gone->second, ThreadId(),
-                                       rochound::base::ClockNs(CLOCK_REALTIME)};
+                                       rochound::base::ClockNs(CLOCK_REALTIME), stack};
   All().erase(gone);
 }
 

@@ -9,6 +9,7 @@
 
 #include <hsa/hsa_api_trace.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -22,6 +23,9 @@ enum class MemoryKind : uint8_t { kPool, kVmem, kLocked, kManaged, kIpc };
 
 const char* KindName(MemoryKind kind);
 
+// Return addresses, innermost first, 0 after the last; only with --stacks.
+using AllocationStack = std::array<uint64_t, 32>;
+
 struct Allocation {
   uint64_t size = 0;
   MemoryKind kind = MemoryKind::kPool;
@@ -29,6 +33,7 @@ struct Allocation {
   uint32_t thread = 0;     // that asked for it
   uint64_t when_ns = 0;    // CLOCK_REALTIME
   uint16_t agent = 0;      // whose memory it is, of kPool; as in the info file
+  AllocationStack stack{};
 };
 // Address ranges that the program reserved, to map memory into: what is mapped into one of them is
 // one buffer to the program, and a pointer to any part of it leads everywhere in it.
@@ -40,6 +45,7 @@ struct Freed {
   Allocation allocation;
   uint32_t thread = 0;  // that freed it
   uint64_t when_ns = 0;
+  AllocationStack stack{};
 };
 
 // The entries that nobody else hooks: virtual memory, locks, IPC, managed memory.

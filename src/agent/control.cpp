@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/faults.h"
 #include "agent/session.h"
 #include "agent/state.h"
 #include "base/clock.h"
@@ -227,6 +228,20 @@ const char* StateName(State state) {
   return "disabled";
 }
 
+// What is in flight for longer than most kernels take. Names may be long; they are cut rather than
+// what comes after them.
+void DescribeLongWork(Answer* answer) {
+  constexpr uint64_t kLongNs = 1'000'000'000;
+  constexpr size_t kMost = 16;
+  int number = 0;
+  for (const InFlightWork& work : WorkInFlightFor(kLongNs)) {
+    if (number == kMost) break;
+    answer->Line("in_flight.%d=%llu %u %u %.200s", number++,
+                 static_cast<unsigned long long>(work.ns), work.gpu, work.queue,
+                 work.kernel.c_str());
+  }
+}
+
 void DescribeState(Answer* answer) {
   const Wishes wishes = CurrentWishes();
   answer->Line("state=%s", StateName(CurrentState()));
@@ -241,6 +256,7 @@ void DescribeState(Answer* answer) {
     answer->Line("dropped=%llu", static_cast<unsigned long long>(log->dropped()));
     answer->Line("threads=%u", log->threads());
   }
+  DescribeLongWork(answer);
 }
 
 void Obey(std::string_view request, Answer* answer) {
@@ -250,8 +266,10 @@ void Obey(std::string_view request, Answer* answer) {
     SwitchFromOutside(request == "start");
   } else if (request == "flush" || request == "dump") {
     Flush();
+  } else if (request == "hang") {
+    if (!DescribeInFlight()) return answer->Error("it uses no GPU now");
   } else if (request != "status") {
-    return answer->Error("unknown request; known are start, stop, flush, dump and status");
+    return answer->Error("unknown request; known are start, stop, flush, dump, hang and status");
   }
   answer->Line("ok");
   answer->Line("protocol=1");

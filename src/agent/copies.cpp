@@ -256,6 +256,15 @@ void HookCopies(CoreApiTable* core, AmdExtTable* amd) {
   OnEngine<AmdExtTable>::Hook(amd);
 }
 
+std::vector<uint64_t> CopySignals() {
+  std::vector<uint64_t> signals;
+  const std::lock_guard lock(changing);
+  for (const auto& one : UnderWay())
+    if (one->phase.load(std::memory_order_acquire) == Pending::kWaiting)
+      signals.push_back(one->signal);
+  return signals;
+}
+
 size_t HarvestCopies() {
   // Never waits: a program may exit in a signal handler, on the thread that holds the lock.
   const std::unique_lock lock(changing, std::try_to_lock);

@@ -7,6 +7,8 @@
 #include <hsa/hsa_api_trace.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace rochound::agent {
 
@@ -14,6 +16,9 @@ void HookCopies(CoreApiTable* core, AmdExtTable* amd);
 
 // Writes the times of all copies that have finished. Returns how many are still under way.
 size_t HarvestCopies();
+
+// The signals that copies under way complete.
+std::vector<uint64_t> CopySignals();
 
 // The runtime is about to go: what has not finished never will.
 void ForgetCopies();

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "agent/own_memory.h"
+
 namespace rochound::agent {
 namespace {
 
@@ -16,12 +18,13 @@ constexpr uint64_t kMostBytes = 16 << 20;
 constexpr size_t kMostPieces = 1024;
 constexpr int kMostDepth = 4;
 constexpr uint64_t kVariables = 1 << 20;
-constexpr uint64_t kPatienceNs = 2'000'000'000;  // for one copy by a GPU that has failed
 
 }  // namespace
 
-FaultMemory::FaultMemory(hsa_agent_t gpu) : reader_(gpu, kPatienceNs) {
-  stopped_ = !reader_.Ready();
+FaultMemory::FaultMemory(hsa_agent_t gpu, uint64_t patience_ns) {
+  if (patience_ns == 0) return;
+  reader_.emplace(gpu, patience_ns);
+  stopped_ = !reader_->Ready();
 }
 
 void FaultMemory::AddArguments(const std::vector<std::byte>& kernarg) {
@@ -72,19 +75,30 @@ void FaultMemory::Take(uint64_t address, uint64_t size, int depth) {
   if (after != pieces_.end()) size = std::min(size, after->first - address);
   if (stopped_ || size == 0 || bytes_ + size > kMostBytes || pieces_.size() == kMostPieces) return;
   std::string piece;
-  const bool read = reader_.Read(
-      address, size, reader_.Find(address), [&](uint64_t, std::span<const std::byte> bytes) {
-        piece.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        return true;
-      });
-  if (!read) {
-    stopped_ = reader_.stuck();
+  if (!Read(address, size, &piece)) {
+    stopped_ = reader_ && reader_->stuck();
     return;
   }
   bytes_ += size;
   const std::string& kept = pieces_[address] = std::move(piece);
   if (depth < kMostDepth)
     AddPointers(reinterpret_cast<const std::byte*>(kept.data()), kept.size(), kFromPointer);
+}
+
+bool FaultMemory::Read(uint64_t address, uint64_t size, std::string* piece) {
+  if (!reader_) {
+    const auto after = held_.all().upper_bound(address);
+    if (after == held_.all().begin()) return false;
+    const auto& [base, one] = *std::prev(after);
+    piece->resize(size);
+    return ReadOwnMemory(one.host_base != 0 ? one.host_base + (address - base) : address,
+                         piece->data(), size);
+  }
+  return reader_->Read(address, size, reader_->Find(address),
+                       [&](uint64_t, std::span<const std::byte> bytes) {
+                         piece->append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                         return true;
+                       });
 }
 
 void FaultMemory::Follow() {

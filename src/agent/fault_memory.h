@@ -3,7 +3,7 @@
 // The memory that kernels in flight lead to, saved when a GPU has failed: what their arguments
 // point to, what pointers in there point to, and the variables of their code objects. So that
 // afterwards it can be told which pointer led where. Bounded in bytes and in time: a GPU that
-// failed may answer no more. On the thread that was told of the fault.
+// failed may answer no more. On the thread that was told of the fault, or asked about a hang.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@ namespace rochound::agent {
 
 class FaultMemory {
  public:
-  explicit FaultMemory(hsa_agent_t gpu);
+  // `patience_ns`: for one copy by the GPU. 0: it copies nothing, and only what the host sees is
+  // saved.
+  FaultMemory(hsa_agent_t gpu, uint64_t patience_ns);
 
   void AddArguments(const std::vector<std::byte>& kernarg);
   void AddVariables(const LoadedCode& code);
@@ -39,9 +42,10 @@ class FaultMemory {
   // Leads to memory that a pointer of these bytes points into.
   void AddPointers(const std::byte* bytes, size_t size, uint64_t reach);
   void Take(uint64_t address, uint64_t size, int depth);
+  bool Read(uint64_t address, uint64_t size, std::string* piece);
 
   const HeldAllocations held_;
-  MemoryReader reader_;
+  std::optional<MemoryReader> reader_;  // none: the GPU copies nothing
   std::map<uint64_t, std::string> pieces_;
   std::vector<Lead> leads_;
   uint64_t bytes_ = 0;

@@ -4,6 +4,7 @@
 #include <hsa/hsa_ven_amd_loader.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <map>
@@ -16,15 +17,16 @@
 #include "agent/allocations.h"
 #include "agent/capture.h"
 #include "agent/code_objects.h"
+#include "agent/copies.h"
 #include "agent/fault_memory.h"
 #include "agent/own_memory.h"
+#include "agent/packets.h"
 #include "agent/queue.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/hash.h"
 
 namespace rochound::agent {
 namespace {
@@ -34,7 +36,8 @@ using Json = nlohmann::ordered_json;
 constinit std::atomic<bool> written{false};
 constinit std::atomic<bool> hang_written{false};
 
-std::string Address(uint64_t address) { return "0x" + base::Hex64(address); }
+constexpr uint64_t kCopyPatienceNs = 2'000'000'000;  // for one copy by a GPU that has failed
+constexpr uint64_t kShortPatienceNs = 300'000'000;   // and by one that is asked about
 
 // Empty: it is not there.
 std::vector<std::byte> ReadBytes(uint64_t address, size_t size) {
@@ -53,15 +56,23 @@ std::string HexBytes(const std::vector<std::byte>& bytes) {
   return text;
 }
 
+Json StackText(const AllocationStack& stack) {
+  Json frames = Json::array();
+  for (const uint64_t address : stack)
+    if (address != 0) frames.push_back(AddressText(address));
+  return frames;
+}
+
 Json Describe(uint64_t base, const Allocation& one) {
   hsa_amd_pointer_info_t info{};
   info.size = sizeof info;
-  Json json = {{"base", Address(base)},
+  Json json = {{"base", AddressText(base)},
                {"size", one.size},
                {"kind", KindName(one.kind)},
                {"thread", one.thread},
                {"when_ns", one.when_ns}};
-  if (one.host_base != 0) json["host_base"] = Address(one.host_base);
+  if (one.stack[0] != 0) json["stack"] = StackText(one.stack);
+  if (one.host_base != 0) json["host_base"] = AddressText(one.host_base);
   if (Real().amd.hsa_amd_pointer_info_fn(reinterpret_cast<const void*>(base), &info, nullptr,
                                          nullptr, nullptr) == HSA_STATUS_SUCCESS &&
       info.type != HSA_EXT_POINTER_TYPE_UNKNOWN) {
@@ -85,6 +96,7 @@ Json DescribeMemory() {
     json.erase("owner");
     json["freed_by"] = one.thread;
     json["freed_ns"] = one.when_ns;
+    if (one.stack[0] != 0) json["freed_stack"] = StackText(one.stack);
     gone.push_back(std::move(json));
   }
   return {{"live", std::move(live)}, {"freed", std::move(gone)}};
@@ -175,14 +187,15 @@ Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, Gathered* 
       {"packet", at},
       {"fetched", at < read},
       {"kernel", symbol.name},
-      {"kernel_object", Address(packet.kernel_object)},
+      {"kernel_object", AddressText(packet.kernel_object)},
+      {"completion_signal", AddressText(packet.completion_signal.handle)},
       {"code_object", file},
-      {"load_delta", Address(delta)},
+      {"load_delta", AddressText(delta)},
       {"grid", {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z}},
       {"workgroup", {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z}},
       {"group_bytes", packet.group_segment_size},
       {"private_bytes", packet.private_segment_size},
-      {"kernarg", Address(kernarg)},
+      {"kernarg", AddressText(kernarg)},
       {"kernarg_bytes", HexBytes(arguments)}};
 }
 
@@ -209,6 +222,7 @@ Json DescribeQueue(Queue& queue, bool failed, Gathered* gathered) {
   const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
   HarvestQueue(queue, Harvest::kAll);
   Json dispatches = Json::array();
+  uint64_t first = read;
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     const Pending& one = queue.pending[at & queue.pending_mask];
     const uint64_t packet = PacketIndex(one);
@@ -217,11 +231,20 @@ Json DescribeQueue(Queue& queue, bool failed, Gathered* gathered) {
         write - packet > queue.packets)
       continue;
     if (dispatches.size() == kMost) break;
+    first = std::min(first, packet);
     dispatches.push_back(DescribeDispatch(queue, packet, read, gathered));
   }
-  return {{"index", queue.index},   {"agent", queue.agent}, {"failed", failed},
-          {"read", read},           {"write", write},       {"packets", queue.packets},
-          {"under_way", dispatches}};
+  const uint64_t since_ns = queue.front_since_ns.load(std::memory_order_relaxed);
+  const uint64_t now_ns = rochound::base::ClockNs(CLOCK_MONOTONIC);
+  return {{"index", queue.index},
+          {"agent", queue.agent},
+          {"failed", failed},
+          {"read", read},
+          {"write", write},
+          {"packets", queue.packets},
+          {"front_ns", since_ns != 0 && now_ns > since_ns ? now_ns - since_ns : 0},
+          {"under_way", dispatches},
+          {"in_ring", DescribePackets(queue, first, write)}};
 }
 
 // What the driver says the GPU is, whatever HSA_OVERRIDE_GFX_VERSION makes of it; 0: not known.
@@ -262,23 +285,24 @@ Json DescribeEnvironment() {
 }
 
 // The memory that the kernels in flight lead to, into a file of its own.
-Json SaveMemory(const Gathered& gathered, int agent) {
-  FaultMemory memory(AgentHandle(static_cast<uint16_t>(agent)));
+Json SaveMemory(const Gathered& gathered, int agent, uint64_t patience_ns, const char* file) {
+  FaultMemory memory(AgentHandle(static_cast<uint16_t>(agent)), patience_ns);
   for (const std::vector<std::byte>& one : gathered.arguments) memory.AddArguments(one);
   for (const LoadedCode& code : gathered.files.loaded()) memory.AddVariables(code);
   memory.Follow();
   Json pieces = Json::array();
   std::string all;
   for (const auto& [address, bytes] : memory.pieces()) {
-    pieces.push_back({{"address", Address(address)}, {"size", bytes.size()}});
+    pieces.push_back({{"address", AddressText(address)}, {"size", bytes.size()}});
     all += bytes;
   }
-  Log()->WriteText("fault-memory", all);
+  Log()->WriteText(file, all);
   return pieces;
 }
 
-// `kind`: "fault" or "hang", which the files' names begin with.
-void Write(Json record, const hsa_queue_t* failed, const char* kind) {
+// `kind`: "fault", "hang" or "now", which the files' names begin with. `patience_ns`: for one copy
+// of memory by the GPU; 0: it is to copy nothing.
+void Write(Json record, const hsa_queue_t* failed, const char* kind, uint64_t patience_ns) {
   record["pid"] = getpid();
   record["when_ns"] = rochound::base::ClockNs(CLOCK_REALTIME);
   record["command"] = CommandLine();
@@ -291,9 +315,12 @@ void Write(Json record, const hsa_queue_t* failed, const char* kind) {
     const WhileItLives lives(queue);
     if (queue.doorbell == 0) return;
     queues.push_back(DescribeQueue(queue, queue.queue == failed, &gathered));
-    if (queue.queue == failed) agent = queue.agent;
+    if (queue.queue == failed || (agent < 0 && queue.front_since_ns != 0)) agent = queue.agent;
   });
   record["queues"] = std::move(queues);
+  Json copies = Json::array();
+  for (const uint64_t signal : CopySignals()) copies.push_back(AddressText(signal));
+  record["copy_signals"] = std::move(copies);
   record["memory"] = DescribeMemory();
   const std::string prefix = kind;
   if (const auto maps = rochound::base::ReadFile("/proc/self/maps"); maps.ok())
@@ -305,8 +332,8 @@ void Write(Json record, const hsa_queue_t* failed, const char* kind) {
   // After what it names: whoever finds it finds the rest. Memory comes last, since the GPU has to
   // copy it, and may not do so any more.
   write();
-  if (prefix != "fault" || record.value("kind", "") != "memory" || agent < 0) return;
-  record["saved_memory"] = SaveMemory(gathered, agent);
+  if (record.value("kind", "") == "queue" || agent < 0) return;
+  record["saved_memory"] = SaveMemory(gathered, agent, patience_ns, (prefix + "-memory").c_str());
   write();
 }
 
@@ -348,17 +375,76 @@ void Note(Json record, const hsa_queue_t* failed) {
   if (Log() == nullptr || written.exchange(true)) return;
   const int agent = record.value("agent", -1);
   Guarded("no memory to describe a fault", [&] {
-    Write(std::move(record), failed, "fault");
+    Write(std::move(record), failed, "fault", kCopyPatienceNs);
     CaptureSuspects(failed, agent);
   });
 }
 
-// Nothing has finished for a while: that is no failure yet, and a fault may still come.
-void NoteHang(uint64_t seconds) {
+Json HangRecord(uint64_t stuck_ns) {
+  return {{"version", 1}, {"kind", "hang"}, {"seconds", stuck_ns / 1'000'000'000}};
+}
+
+// A queue has come no further for a while: that is no failure yet, and a fault may still come. On
+// the drain thread, which must not wait for a GPU.
+void NoteHang(uint64_t stuck_ns) {
   if (Log() == nullptr || written || hang_written.exchange(true)) return;
-  Guarded("no memory to describe a hang", [&] {
-    Write({{"version", 1}, {"kind", "hang"}, {"seconds", seconds}}, nullptr, "hang");
+  Guarded("no memory to describe a hang", [&] { Write(HangRecord(stuck_ns), nullptr, "hang", 0); });
+}
+
+void ForgetHang() {
+  if (Log() != nullptr && hang_written.exchange(false)) Log()->WriteText("hang.json", "");
+}
+
+// Something is in flight: a kernel that has not ended, or packets that the GPU has not processed.
+// The read index may lag behind, so a packet counts only while it is there. With `submitting` held.
+bool HasWork(const Queue& queue, uint64_t read, uint64_t write) {
+  constexpr uint64_t kLook = 64;
+  if (queue.pending_head != queue.pending_tail) return true;
+  for (uint64_t at = read; at < write && at - read < kLook; ++at)
+    if (IsValidPacket(queue, at)) return true;
+  return false;
+}
+
+// Looks how far each queue has come. Returns how long the one that stands longest has.
+uint64_t LookAtQueues(uint64_t now_ns) {
+  uint64_t longest = 0;
+  ForEachQueue([&](Queue& queue) {
+    // A queue that is being written to is looked at next time. One that is destroyed has no
+    // doorbell once the lock is free.
+    if (!queue.submitting.try_lock()) return;
+    if (queue.doorbell == 0) {
+      queue.front_since_ns = 0;
+    } else {
+      const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
+      const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
+      const uint64_t head = queue.pending_head;
+      const uint64_t since = queue.front_since_ns;
+      if (!HasWork(queue, read, write))
+        queue.front_since_ns = 0;
+      else if (since == 0 || read != queue.seen_read || head != queue.seen_head)
+        queue.front_since_ns = now_ns;
+      else
+        longest = std::max(longest, now_ns - since);
+      queue.seen_read = read;
+      queue.seen_head = head;
+    }
+    queue.submitting.unlock();
   });
+  return longest;
+}
+
+// The first kernel that has not ended; empty: a packet of another kind stands before it.
+std::string FrontKernel(Queue& queue) {
+  const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
+  const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
+  HarvestQueue(queue, Harvest::kAll);
+  const uint64_t head = queue.pending_head;
+  if (head == queue.pending_tail) return {};
+  const uint64_t packet = PacketIndex(queue.pending[head & queue.pending_mask]);
+  if (write - packet > queue.packets) return {};
+  for (uint64_t at = read; at < packet; ++at)
+    if (IsValidPacket(queue, at)) return {};
+  return FindKernel(queue.Packet(packet)->kernel_object, queue.agent).name;
 }
 
 hsa_status_t OnSystemEvent(const hsa_amd_event_t* event, void*) {
@@ -380,7 +466,7 @@ hsa_status_t OnSystemEvent(const hsa_amd_event_t* event, void*) {
       Note({{"version", 1},
             {"kind", "memory"},
             {"agent", AgentIndex(fault.agent)},
-            {"address", Address(fault.virtual_address)},
+            {"address", AddressText(fault.virtual_address)},
             {"reasons", std::move(reasons)}},
            nullptr);
     });
@@ -410,29 +496,40 @@ void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* data) {
   listener.program(status, queue, listener.data);
 }
 
-void ForgetHang() {
-  if (Log() != nullptr && hang_written.exchange(false)) Log()->WriteText("hang.json", "");
+void WatchProgress(uint64_t now_ns) {
+  if (!RuntimeAlive()) return;
+  const uint64_t stuck_ns = LookAtQueues(now_ns);
+  const uint64_t patience = settings().hang_ns;
+  if (patience == 0 || stuck_ns < patience)
+    ForgetHang();
+  else
+    NoteHang(stuck_ns);
 }
 
-void WatchProgress(uint64_t now_ns, size_t under_way) {
-  static uint64_t finished = 0;
-  static uint64_t since_ns = 0;
-  if (under_way == 0) {
-    since_ns = 0;
-    ForgetHang();
-    return;
-  }
-  uint64_t heads = 0;
-  ForEachQueue([&](Queue& queue) { heads += queue.pending_head + queue.pending_tail; });
-  if (heads != finished || since_ns == 0) {
-    finished = heads;
-    since_ns = now_ns;
-    ForgetHang();
-    return;
-  }
-  const uint64_t patience = settings().hang_ns;
-  if (patience == 0 || now_ns - since_ns < patience) return;
-  NoteHang((now_ns - since_ns) / 1'000'000'000);
+std::vector<InFlightWork> WorkInFlightFor(uint64_t least_ns) {
+  std::vector<InFlightWork> found;
+  if (!RuntimeAlive()) return found;
+  const uint64_t now_ns = rochound::base::ClockNs(CLOCK_MONOTONIC);
+  ForEachQueue([&](Queue& queue) {
+    const uint64_t since_ns = queue.front_since_ns;
+    const WhileItLives lives(queue);
+    if (queue.doorbell == 0 || since_ns == 0 || now_ns - since_ns < least_ns) return;
+    uint16_t gpu = 0;
+    for (uint16_t agent = 0; agent < queue.agent; ++agent) gpu += IsGpu(agent) ? 1 : 0;
+    found.push_back({gpu, queue.index, now_ns - since_ns, FrontKernel(queue)});
+  });
+  return found;
+}
+
+bool DescribeInFlight() {
+  if (!RuntimeAlive() || Log() == nullptr) return false;
+  bool done = false;
+  Guarded("no memory to describe what is in flight", [&] {
+    Write(HangRecord(LookAtQueues(rochound::base::ClockNs(CLOCK_MONOTONIC))), nullptr, "now",
+          kShortPatienceNs);
+    done = true;
+  });
+  return done;
 }
 
 }  // namespace rochound::agent

@@ -4,8 +4,8 @@
 // "fault.json" into the process's log, with the code objects of the kernels in flight and the
 // memory that they lead to beside it, for `rochound doctor --fault`. We are told on a thread of the
 // runtime's, before it goes on as it would without us: its message, its abort, the program's own
-// handlers. Once per process. The drain thread looks for kernels that do not end: "hang.json",
-// which is emptied when they do.
+// handlers. Once per process. The drain thread looks for queues that come no further: "hang.json",
+// which is emptied when they do. "now.json" is written for whoever asks what is in flight.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -13,6 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace rochound::agent {
 
@@ -27,10 +29,20 @@ struct QueueListener {
 };
 void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* listener);
 
-// The drain thread: how many pieces of work have ever finished, and how many are under way.
-void WatchProgress(uint64_t now_ns, size_t under_way);
+// Looks for queues that have come no further for too long, and for those that have again: their
+// work was only slow. The drain thread, and any thread at the end.
+void WatchProgress(uint64_t now_ns);
 
-// All work has finished: what seemed not to end was only slow. Any thread.
-void ForgetHang();
+// What has stood first in its queue for at least so long. The control thread.
+struct InFlightWork {
+  uint16_t gpu;  // among the GPUs of this process
+  uint32_t queue;
+  uint64_t ns;
+  std::string kernel;  // empty: a packet that is no kernel
+};
+std::vector<InFlightWork> WorkInFlightFor(uint64_t least_ns);
+
+// Writes down everything that is in flight, as "now.json". The control thread.
+bool DescribeInFlight();
 
 }  // namespace rochound::agent

@@ -70,6 +70,12 @@ struct Queue {
   uint64_t stuck_head = 0;
   uint64_t looked_at_all_tsc = 0;
 
+  // How far the queue had come when it was last looked at, and since when it has come no further.
+  // Guarded by `submitting`.
+  uint64_t seen_read = 0;
+  uint64_t seen_head = 0;
+  std::atomic<uint64_t> front_since_ns{0};  // CLOCK_MONOTONIC; 0: nothing is in flight
+
   hsa_kernel_dispatch_packet_t* Packet(uint64_t at) const {
     return static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address) + (at & (packets - 1));
   }

@@ -142,7 +142,7 @@ uint64_t DrainTurn(Drain* drain) {
   const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
   size_t under_way = 0;
   DrainOnce(&under_way);
-  WatchProgress(now_ns, under_way);
+  WatchProgress(now_ns);
   ObeyTimetable(now_ns);
   if (!drain->libraries_found) drain->libraries_found = HookLoadedLibraries();
   if (now_ns - drain->anchored_ns >= drain->anchor_every_ns &&
@@ -358,7 +358,7 @@ void Flush() {
          DrainOnce(&under_way))
       usleep(200);
     // The drain thread may not have looked since the last kernel ended.
-    if (under_way == 0 && RuntimeAlive()) ForgetHang();
+    WatchProgress(base::ClockNs(CLOCK_MONOTONIC));
     NoteAnchors();
     NoteLastProcessFacts();
     if (const auto maps = base::ReadFile("/proc/self/maps"); maps.ok() && settings().stacks)

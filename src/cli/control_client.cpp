@@ -17,6 +17,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -220,6 +221,29 @@ std::string ControlAnswer::Text(const std::string& key) const {
 
 long long ControlAnswer::Number(const std::string& key) const {
   return strtoll(Text(key).c_str(), nullptr, 10);
+}
+
+std::vector<InFlight> ControlAnswer::LongWork() const {
+  std::vector<InFlight> work;
+  for (int number = 0;; ++number) {
+    std::istringstream words(Text("in_flight." + std::to_string(number)));
+    InFlight one;
+    double nanoseconds = 0;
+    if (!(words >> nanoseconds >> one.gpu >> one.queue)) return work;
+    words >> one.kernel;
+    one.seconds = nanoseconds * 1e-9;
+    work.push_back(std::move(one));
+  }
+}
+
+std::string WhyNoSocket(pid_t process) {
+  const auto user = ProcessUser(process);
+  if (!user) return "there is no such process";
+  if (*user != geteuid() && geteuid() != 0)
+    return "it belongs to user " + std::to_string(*user) +
+           "; only that user and root may control it";
+  return "it is not being recorded; start it with rochound run, and note that a program has its "
+         "recorder only once it uses the GPU";
 }
 
 std::vector<ControlSocket> FindControlSockets() {

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,6 +18,14 @@ struct ControlSocket {
   pid_t process = 0;
   std::string directory;
   uid_t user = 0;  // the directory's owner
+};
+
+// What stands first in a queue for long.
+struct InFlight {
+  std::string kernel;  // symbol; empty: a packet that is no kernel
+  uint32_t gpu = 0;
+  uint32_t queue = 0;
+  double seconds = 0;
 };
 
 struct ControlAnswer {
@@ -31,6 +40,7 @@ struct ControlAnswer {
 
   std::string Text(const std::string& key) const;  // empty: not told
   long long Number(const std::string& key) const;  // 0: not told
+  std::vector<InFlight> LongWork() const;
 };
 
 // Where our own programs have their sockets; root finds everybody's.
@@ -39,6 +49,9 @@ std::vector<ControlSocket> FindControlSockets();
 // The socket of one process, looked for where its own environment says, too. `process` of the
 // result is 0 if it has none.
 ControlSocket FindControlSocket(pid_t process);
+
+// Why a process without a socket cannot be asked.
+std::string WhyNoSocket(pid_t process);
 
 // Sends the request to all of them, then collects the answers, in the same order.
 std::vector<ControlAnswer> AskAll(const std::vector<ControlSocket>& sockets,

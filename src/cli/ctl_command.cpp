@@ -14,6 +14,7 @@
 #include "cli/exit_codes.h"
 #include "cli/process_tree.h"
 #include "cli/usage_formatter.h"
+#include "codeobj/demangle.h"
 #include "store/conversion.h"
 #include "trace/reader.h"
 #include "trace/records.h"
@@ -53,14 +54,10 @@ std::string Remark(const ControlAnswer& answer) {
   return {};
 }
 
-// Why a process cannot be asked at all.
-std::string NoSocket(pid_t process) {
-  const auto user = ProcessUser(process);
-  if (!user) return "there is no such process";
-  if (*user != geteuid() && geteuid() != 0)
-    return fmt::format("it belongs to user {}; only that user and root may control it", *user);
-  return "it is not being recorded; start it with rochound run, and note that a program has its "
-         "recorder only once it uses the GPU";
+std::string InWords(const InFlight& work) {
+  return fmt::format("in flight for {:.1f} s on queue {} of GPU {}: {}", work.seconds, work.queue,
+                     work.gpu,
+                     work.kernel.empty() ? "a packet that waits" : codeobj::Demangle(work.kernel));
 }
 
 }  // namespace
@@ -68,7 +65,8 @@ std::string NoSocket(pid_t process) {
 constexpr const char* kExamples = R"(
 Actions:
   list    which programs are being recorded
-  status  what their recorders have written so far
+  status  what their recorders have written so far, and kernels in flight for
+          longer than a second
   start   record from now on           stop    pause; start goes on in the same log
   flush   bring finished GPU work into the log now
   dump    flush, and tell where the log is; with -o, make a trace of it
@@ -188,7 +186,7 @@ int CtlCommand::Run(const std::vector<std::string>& /*program*/) {
     if (row.socket.process != 0)
       row.answer = answers[next++];
     else
-      row.answer.error = NoSocket(row.process);
+      row.answer.error = WhyNoSocket(row.process);
   }
   // A stale socket is nobody's business unless its process was asked for by name.
   if (everything) {
@@ -272,6 +270,10 @@ void CtlCommand::PrintTable(const std::vector<Row>& rows) const {
     fmt::print("{:>8}  log {}\n", "", row.answer.Text("directory"));
     if (const std::string remark = Remark(row.answer); !remark.empty())
       fmt::print("{:>8}  {}\n", "", remark);
+    const std::vector<InFlight> work = row.answer.LongWork();
+    for (const InFlight& one : work) fmt::print("{:>8}  {}\n", "", InWords(one));
+    if (!work.empty())
+      fmt::print("{:>8}  what it waits for: rochound doctor --hang {}\n", "", row.process);
   }
 }
 
@@ -308,6 +310,12 @@ void CtlCommand::PrintJson(const std::vector<Row>& rows) const {
         one["records"] = row.records;
         one["kinds"] = row.kinds;
       }
+      one["in_flight"] = nlohmann::ordered_json::array();
+      for (const InFlight& work : answer.LongWork())
+        one["in_flight"].push_back({{"kernel", work.kernel},
+                                    {"gpu", work.gpu},
+                                    {"queue", work.queue},
+                                    {"seconds", work.seconds}});
       one["command"] = ProcessCommand(row.process);
     } else {
       one["error"] = answer.error;

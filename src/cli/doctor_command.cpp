@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "cli/ask_machine.h"
+#include "cli/control_client.h"
 #include "cli/exit_codes.h"
 #include "cli/limited_run.h"
 #include "cli/run_environment.h"
@@ -21,6 +22,7 @@
 #include "cli/usage_formatter.h"
 #include "doctor/access.h"
 #include "doctor/fault/explain.h"
+#include "doctor/kernel_libraries.h"
 #include "doctor/libraries.h"
 #include "doctor/program.h"
 #include "doctor/run/judge.h"
@@ -71,12 +73,29 @@ void JudgeSurroundings(const doctor::Machine& machine, doctor::Report* report) {
   JudgeBootParameters(machine, report);
   const doctor::Loader loader(machine.root, machine.environment);
   JudgeLibraries(machine, loader, {}, report);
+  JudgeKernelLibraries(machine, report);
   std::vector<std::string> runtimes;
   for (const doctor::InstalledLibrary& library : FindInstalled(machine.root, loader, {}))
     if (library.family.rfind("libdrm", 0) != 0 &&
         machine.root.Resolve(loader.Find(library.soname)) == library.path)
       runtimes.push_back(library.path);
   JudgeVariables(machine, runtimes, report);
+}
+
+// What rochound run kept beside the trace about GPUs that failed or hung.
+void AddEvidence(const std::string& trace, doctor::Report* report) {
+  std::error_code error;
+  const std::string folder = trace + ".fault";
+  if (!std::filesystem::is_directory(folder, error)) return;
+  const auto explained = doctor::ExplainFault(folder);
+  if (!explained.ok()) return;
+  const bool hang = !explained.value().waiting.empty();
+  report->findings.insert(
+      report->findings.begin(),
+      {explained.value().cause == "slow" ? doctor::Severity::kWarning : doctor::Severity::kError,
+       hang ? "work-unfinished" : "gpu-failed",
+       (explained.value().sure ? "" : "Probably: ") + explained.value().headline,
+       fmt::format("rochound doctor --fault '{}' says more", folder), explained.value().evidence});
 }
 
 int ExitCode(doctor::Severity severity) {
@@ -98,6 +117,7 @@ Examples:
   rochound doctor --root ./copy             a copy of another machine's /sys, /proc, ...
   rochound doctor --fault trace.rpd.fault   why a GPU failed in a run that was recorded
   rochound doctor decide -- ./train         which of several kernels it was
+  rochound doctor --hang 4711               what a program that runs waits for
   rochound run -- ./app && rochound doctor --ran trace.rpd
                                             did it run on the GPU, or fall back to CPU?
 
@@ -109,7 +129,7 @@ unknown. A program behind -- is looked at, not run: its libraries, and the GPUs
 that its kernels were compiled for. docs/guides/doctor.md says more.
 
 Exit codes: 0 nothing wrong (notes at most), 1 warnings, 2 wrong usage, 3 errors, or
-a GPU failed (--fault).
+a GPU failed (--fault) or hangs (--hang).
 )";
 
 const char* DoctorCommand::examples() const {
@@ -146,6 +166,10 @@ DoctorCommand::DoctorCommand(CLI::App& app)
       ->add_option("--fault", fault_, "Explain why a GPU failed, from what rochound run kept")
       ->type_name("FOLDER");
   subcommand_
+      ->add_option("--hang", hang_,
+                   "Say what the GPU work of a program that is being recorded waits for")
+      ->type_name("PID");
+  subcommand_
       ->add_option("--ran", ran_,
                    "Say whether a run that was recorded used the GPU, from its trace")
       ->type_name("TRACE.rpd");
@@ -172,6 +196,29 @@ int DoctorCommand::ExplainFault() const {
   return kExitErrors;
 }
 
+int DoctorCommand::ExplainHang() const {
+  if (hang_ <= 0) return Usage(fmt::format("{} is not a process id", hang_));
+  const ControlSocket socket = FindControlSocket(hang_);
+  std::string problem = socket.process == 0 ? WhyNoSocket(hang_) : "";
+  ControlAnswer answer;
+  if (problem.empty()) {
+    answer = AskAll({socket}, "hang").front();
+    problem = answer.error;
+  }
+  if (!problem.empty()) {
+    base::LogError(fmt::format("process {}: {}", hang_, problem));
+    return kExitSetup;
+  }
+  const auto explained =
+      doctor::ExplainFault(std::filesystem::path(answer.Text("directory")) / "now.json");
+  if (!explained.ok()) {
+    base::LogError(explained.error().message);
+    return kExitSetup;
+  }
+  fmt::print("{}", json_ ? FaultJson(explained.value()) : FaultText(explained.value()));
+  return explained.value().cause == "hang" ? kExitErrors : kExitSuccess;
+}
+
 int DoctorCommand::JudgeRecordedRun() const {
   const auto run = [&]() -> base::Result<doctor::RunFacts> {
     if (!IsLogFolder(ran_)) return doctor::ReadRun(ran_);
@@ -187,7 +234,8 @@ int DoctorCommand::JudgeRecordedRun() const {
     base::LogError(run.error().message);
     return kExitSetup;
   }
-  const doctor::Report report = JudgeRun(run.value());
+  doctor::Report report = JudgeRun(run.value());
+  AddEvidence(ran_, &report);
   if (!json_) return Print(report);
   using Json = nlohmann::ordered_json;
   Json json = {{"severity", Name(report.Worst())}, {"findings", ToJson(report)["findings"]}};
@@ -242,6 +290,7 @@ int DoctorCommand::Run(const std::vector<std::string>& program) {
   if (!stray_.empty())
     return Usage(fmt::format("put -- before the program: rochound doctor -- {}", stray_[0]));
   if (!fault_.empty()) return ExplainFault();
+  if (subcommand_->count("--hang") != 0) return ExplainHang();
   if (!ran_.empty()) return JudgeRecordedRun();
   std::error_code error;
   if (!std::filesystem::is_directory(root_, error))

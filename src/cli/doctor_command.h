@@ -24,6 +24,7 @@ class DoctorCommand : public Command {
 
  private:
   int ExplainFault() const;
+  int ExplainHang() const;
   int JudgeRecordedRun() const;
   // Looks at what stood behind --, or at --python; false: wrong usage, and it was said.
   bool LookAtProgram(const std::vector<std::string>& program, const doctor::Machine& machine,
@@ -36,6 +37,7 @@ class DoctorCommand : public Command {
   std::string root_ = "/";
   std::string python_;
   std::string fault_;
+  int hang_ = 0;  // process
   std::string ran_;
   double limit_ = 20;
   bool json_ = false;

@@ -48,32 +48,42 @@ void KeepBundles(const fs::path& log, const doctor::FaultExplanation& explanatio
   }
 }
 
+// Where the evidence of a trace's faults is, from 1 on.
+fs::path EvidenceOf(const fs::path& trace, int number) {
+  return trace.string() + (number == 1 ? ".fault" : fmt::format(".fault-{}", number));
+}
+
 // What an earlier run left under this name is not this run's.
 void RemoveOld(const fs::path& output) {
   std::error_code error;
-  fs::remove_all(output.string() + ".fault", error);
-  for (int number = 2; fs::exists(output.string() + fmt::format(".fault-{}", number), error);
-       ++number)
-    fs::remove_all(output.string() + fmt::format(".fault-{}", number), error);
+  for (int number = 1; fs::exists(EvidenceOf(output, number), error); ++number)
+    fs::remove_all(EvidenceOf(output, number), error);
 }
 
 }  // namespace
+
+void MoveEvidence(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  for (int number = 1; fs::exists(EvidenceOf(from, number), error); ++number)
+    fs::rename(EvidenceOf(from, number), EvidenceOf(to, number), error);
+}
 
 void ReportFaults(const fs::path& log, const fs::path& output) {
   RemoveOld(output);
   int number = 0;
   for (const fs::path& record : doctor::FindFaults(log)) {
-    ++number;
     const auto explained = doctor::ExplainFault(record);
     if (!explained.ok()) {
       base::LogWarning(explained.error().message);
       continue;
     }
-    const bool hang = explained.value().cause == "hang";
-    fmt::print(stderr, "rochound: {} {}", hang ? "a kernel did not end." : "a GPU failed.",
+    const std::string& cause = explained.value().cause;
+    if (cause == "none") continue;  // it went on while that was written down
+    const bool hang = cause == "hang" || cause == "slow";
+    fmt::print(stderr, "rochound: {} {}", hang ? "GPU work did not end." : "a GPU failed.",
                doctor::FaultText(explained.value()));
-    const fs::path folder =
-        output.string() + (number == 1 ? ".fault" : fmt::format(".fault-{}", number));
+    ++number;
+    const fs::path folder = EvidenceOf(output, number);
     const bool kept = Keep(record, folder);
     KeepBundles(log, explained.value(), folder);
     if (kept)

@@ -12,4 +12,7 @@ namespace rochound::cli {
 // .fault-2 and so on.
 void ReportFaults(const std::filesystem::path& log, const std::filesystem::path& output);
 
+// A trace got another name: the evidence beside it goes with it.
+void MoveEvidence(const std::filesystem::path& from, const std::filesystem::path& to);
+
 }  // namespace rochound::cli

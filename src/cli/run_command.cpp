@@ -208,6 +208,7 @@ void RunCommand::KeepEarlierTrace(fs::path* rpd) const {
                                  rpd->string(), free.string(), error.message()));
     return;
   }
+  MoveEvidence(*rpd, free);
   base::LogInfo(fmt::format("'{}' was there already; it is kept as '{}'. --force overwrites.",
                             rpd->string(), free.string()));
 }

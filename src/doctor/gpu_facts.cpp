@@ -353,11 +353,7 @@ class Judge {
   void OverriddenIsa(Fact& fact, const std::string& driver, const std::string& shown,
                      const std::string& value) {
     const KnownTarget* pretended = FindKnownTarget(shown);
-    // Either stands for the other, or both for a third.
-    const auto family = [](const KnownTarget* target, const std::string& name) -> std::string {
-      return target != nullptr && *target->nearest != '\0' ? target->nearest : name;
-    };
-    const bool safe = family(target_, driver) == family(pretended, shown);
+    const bool safe = SameInstructions(driver, shown);
     std::string why = fmt::format(
         "The GPU is a {}. Programs see {} because HSA_OVERRIDE_GFX_VERSION={} tells the runtime to "
         "pretend so.",

@@ -103,6 +103,14 @@ const KnownGpu* FindKnownGpu(uint64_t device_id, uint64_t revision) {
   return nullptr;
 }
 
+bool SameInstructions(std::string_view one, std::string_view other) {
+  const auto family = [](std::string_view target) -> std::string_view {
+    const KnownTarget* known = FindKnownTarget(target);
+    return known != nullptr && *known->nearest != '\0' ? known->nearest : target;
+  };
+  return family(one) == family(other);
+}
+
 const KnownTarget* FindKnownTarget(std::string_view target) {
   for (const KnownTarget& known : kTargets)
     if (target == known.target) return &known;

@@ -46,4 +46,7 @@ std::span<const KnownTarget> KnownTargets();
 const KnownGpu* FindKnownGpu(uint64_t device_id, uint64_t revision);
 const KnownTarget* FindKnownTarget(std::string_view target);
 
+// They are the same, or one stands for the other, or both for a third.
+bool SameInstructions(std::string_view one, std::string_view other);
+
 }  // namespace rochound::doctor

@@ -189,11 +189,7 @@ void JudgeValues(const Machine& machine, Report* report) {
                                 {}});
   }
   const std::string version = Variable(machine.environment, "HSA_OVERRIDE_GFX_VERSION");
-  unsigned major = 0, minor = 0, step = 0;
-  char more = 0;
-  if (!version.empty() &&
-      (sscanf(version.c_str(), "%u.%u.%u%c", &major, &minor, &step, &more) != 3 || major > 63 ||
-       minor > 255 || step > 255)) {
+  if (!version.empty() && OverriddenTarget(machine.environment).empty()) {
     report->findings.push_back(
         {Severity::kError,
          "override-malformed",
@@ -219,6 +215,16 @@ void JudgeValues(const Machine& machine, Report* report) {
 }
 
 }  // namespace
+
+std::string OverriddenTarget(const Environment& environment) {
+  const std::string version = Variable(environment, "HSA_OVERRIDE_GFX_VERSION");
+  unsigned major = 0, minor = 0, step = 0;
+  char more = 0;
+  if (sscanf(version.c_str(), "%u.%u.%u%c", &major, &minor, &step, &more) != 3 || major > 63 ||
+      minor > 255 || step > 255)
+    return {};
+  return fmt::format("gfx{}{:x}{:x}", major, minor, step);
+}
 
 Reads ReadsVariable(std::string_view library, const std::string& name) {
   using namespace std::string_literals;  // NOLINT: for "\0"s

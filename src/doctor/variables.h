@@ -24,6 +24,9 @@ Reads ReadsVariable(std::string_view library, const std::string& name);
 // Texts that look like variables of ROCm.
 std::set<std::string> VariablesIn(std::string_view library);
 
+// gfx1030 for HSA_OVERRIDE_GFX_VERSION=10.3.0; empty: not set, or not understood.
+std::string OverriddenTarget(const Environment& environment);
+
 // libraries: files of the runtimes that would be loaded, as paths of the machine.
 void JudgeVariables(const Machine& machine, const std::vector<std::string>& libraries,
                     Report* report);

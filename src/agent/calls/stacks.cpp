@@ -69,6 +69,23 @@ size_t WalkStack(Frame frame, uint64_t stack_end, uint64_t* addresses, size_t mo
   return count;
 }
 
+__attribute__((noinline)) size_t CallerStack(uint64_t* addresses, size_t most) {
+  Frame frame;
+  asm volatile(
+      "leaq 0(%%rip), %0\n\t"
+      "movq %%rsp, %1\n\t"
+      "movq %%rbp, %2"
+      : "=&r"(frame.instruction), "=&r"(frame.sp), "=&r"(frame.bp));
+  const uint64_t end = StackEnd(frame.sp);
+  if (end == 0) return 0;
+  const size_t count = WalkStack(frame, end, addresses, most);
+  // The recorder's own frames come first and say nothing.
+  size_t first = 0;
+  while (first < count && IsOurCode(addresses[first])) ++first;
+  std::copy(addresses + first, addresses + count, addresses);
+  return count - first;
+}
+
 namespace internal {
 
 namespace {
@@ -76,32 +93,21 @@ constexpr size_t kMostFrames = 48;
 constexpr size_t kPerRecord = 6;
 }  // namespace
 
-__attribute__((noinline)) void WriteStack(ThreadState* thread, uint64_t correlation) {
-  Frame frame;
-  asm volatile(
-      "leaq 0(%%rip), %0\n\t"
-      "movq %%rsp, %1\n\t"
-      "movq %%rbp, %2"
-      : "=&r"(frame.instruction), "=&r"(frame.sp), "=&r"(frame.bp));
+void WriteStack(ThreadState* thread, uint64_t correlation) {
   uint64_t addresses[kMostFrames];
   size_t count = 0;
   {
     const Inside inside(thread);
-    const uint64_t end = StackEnd(frame.sp);
-    if (end == 0) return;
-    count = WalkStack(frame, end, addresses, kMostFrames);
+    count = CallerStack(addresses, kMostFrames);
   }
-  // The recorder's own frames come first and say nothing.
-  size_t first = 0;
-  while (first < count && IsOurCode(addresses[first])) ++first;
-  for (size_t at = first; at < count; at += kPerRecord) {
+  for (size_t at = 0; at < count; at += kPerRecord) {
     auto* record = thread->log->Reserve<trace::StackFrames>();
     if (record == nullptr) return;
     const size_t here = std::min(count - at, kPerRecord);
     record->correlation = correlation;
     for (size_t i = 0; i < here; ++i) record->addresses[i] = addresses[at + i];
     for (size_t i = here; i < kPerRecord; ++i) record->addresses[i] = 0;
-    thread->log->Commit(record, static_cast<uint16_t>(here), static_cast<uint32_t>(at - first));
+    thread->log->Commit(record, static_cast<uint16_t>(here), static_cast<uint32_t>(at));
   }
 }
 

@@ -21,6 +21,9 @@ struct Frame {
 // (a signal's or a coroutine's stack).
 uint64_t StackEnd(uint64_t sp);
 
+// The calling thread's own, without the recorder's frames at its inner end. 0: not known.
+size_t CallerStack(uint64_t* addresses, size_t most);
+
 // Up to `most` return addresses, innermost first, starting with the one of `frame`'s function.
 size_t WalkStack(Frame frame, uint64_t stack_end, uint64_t* addresses, size_t most);
 

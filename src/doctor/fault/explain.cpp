@@ -115,7 +115,7 @@ Result<FaultExplanation> ExplainFault(const fs::path& path) {
 std::string FaultText(const FaultExplanation& explanation) {
   std::string text =
       fmt::format("{}{}\n", explanation.sure ? "" : "Probably: ", explanation.headline);
-  if (explanation.kernel_sure && !explanation.sure)
+  if (explanation.kernel_sure && !explanation.sure && explanation.waiting.empty())
     text += "  - no other kernel can have done it; what it did is a guess\n";
   if (!explanation.gpu_name.empty())
     text += fmt::format("  - GPU {} ({})\n", explanation.gpu, explanation.gpu_name);
@@ -123,13 +123,18 @@ std::string FaultText(const FaultExplanation& explanation) {
     text += fmt::format("  - at {}:{}, in {}\n", explanation.place.file, explanation.place.line,
                         explanation.place.function);
   for (const std::string& line : explanation.evidence) text += fmt::format("  - {}\n", line);
+  for (const FaultStack& stack : explanation.stacks) {
+    text += fmt::format("  - {} by\n", stack.what);
+    for (const std::string& frame : stack.frames) text += "      " + frame + "\n";
+  }
   for (const std::string& line : explanation.cleared)
     text += fmt::format("  - cleared: {}\n", line);
   if (!explanation.place.code.empty()) {
-    text += "  - the instruction that can have failed:\n";
+    text += explanation.waiting.empty() ? "  - the instruction that can have failed:\n"
+                                        : "  - in this loop:\n";
     for (const std::string& line : explanation.place.code) text += "      " + line + "\n";
   }
-  if (explanation.suspects.size() > 1) {
+  if (explanation.suspects.size() > 1 && explanation.waiting.empty()) {
     text += "  Suspects:\n";
     for (const FaultSuspect& suspect : explanation.suspects)
       text += fmt::format("    {:3.0f}%  {}: {}\n", suspect.odds * 100, suspect.readable,
@@ -167,6 +172,21 @@ std::string FaultJson(const FaultExplanation& explanation) {
                {"cleared", explanation.cleared},
                {"evidence", explanation.evidence},
                {"advice", explanation.advice}};
+  for (const FaultStack& stack : explanation.stacks) json["stacks"][stack.what] = stack.frames;
+  if (explanation.cause == "hang" || explanation.cause == "slow" || explanation.cause == "none") {
+    json["waiting"] = Json::array();
+    for (const FaultWait& wait : explanation.waiting)
+      json["waiting"].push_back({{"gpu", wait.gpu},
+                                 {"queue", wait.queue},
+                                 {"kernel", wait.kernel},
+                                 {"name", wait.readable},
+                                 {"seconds", wait.seconds},
+                                 {"waits_for", wait.waits_for},
+                                 {"argument", wait.argument},
+                                 {"hangs", wait.hangs},
+                                 {"deadlock", wait.deadlock},
+                                 {"text", wait.text}});
+  }
   if (!explanation.place.code.empty())
     json["place"] = {{"file", explanation.place.file},
                      {"line", explanation.place.line},

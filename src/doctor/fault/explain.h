@@ -36,9 +36,32 @@ struct FaultPlace {
   std::vector<std::string> code;  // instructions around it; "->" marks it
 };
 
+// What stands first in a queue, and what it waits for.
+struct FaultWait {
+  int gpu = -1;
+  uint32_t queue = 0;
+  std::string kernel;    // symbol; empty: a packet that is no kernel
+  std::string readable;  // C++ name
+  double seconds = 0;    // so long
+  // endless_loop, memory, signal, stream_value, copy, queue (another one that stands), nothing (it
+  // computes), unknown
+  std::string waits_for;
+  int argument = -1;      // that points to the memory
+  bool hangs = false;     // what it waits for is not under way
+  bool deadlock = false;  // it waits for a queue that waits for it
+  std::string text;       // a sentence
+};
+
+// Who allocated or freed the memory: function names, innermost first.
+struct FaultStack {
+  std::string what;  // "allocated", "freed"
+  std::vector<std::string> frames;
+};
+
 struct FaultExplanation {
   // out_of_bounds, use_after_free, null_pointer, bad_pointer, host_memory, no_access, bad_kernarg,
-  // bad_call, wrong_isa, illegal_instruction, aperture, trap, out_of_resources, hang, unknown
+  // bad_call, wrong_isa, illegal_instruction, aperture, trap, out_of_resources, hang, slow, none
+  // (nothing is in flight for long), unknown
   std::string cause;
   bool sure = false;     // of cause and argument; otherwise the likeliest explanation
   std::string headline;  // one sentence
@@ -52,6 +75,8 @@ struct FaultExplanation {
   std::vector<FaultSuspect> suspects;  // the likeliest first
   std::vector<std::string> cleared;    // kernels that were in flight and did not do it, and why
   FaultPlace place;
+  std::vector<FaultStack> stacks;
+  std::vector<FaultWait> waiting;  // of a hang: each queue that stands
   std::vector<std::string> evidence;
   std::vector<std::string> advice;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How each kind of fault is explained; used by explain.cpp. Pure.
+// How each kind of fault is explained; used by explain.cpp.
 #pragma once
 
 #include <string>

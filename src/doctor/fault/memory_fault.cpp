@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "doctor/fault/judge.h"
+#include "store/symbolizer.h"
 
 namespace rochound::doctor {
 namespace {
@@ -440,8 +441,10 @@ class MemoryJudge {
       *convincing |= page_ < kFirstMapped;
     } else if (const FaultMemory* live = Find(record_.live, value)) {
       explanation = Bounds(dispatch, pointer, *live, convincing);
+      AddStacks(*live, &explanation);
     } else if (const FaultMemory* freed = Find(record_.freed, value)) {
       explanation = Freed(dispatch, pointer, *freed);
+      AddStacks(*freed, &explanation);
       *convincing |= page_ + kPage > freed->base && page_ < freed->end();
     } else {
       explanation = Stranger(dispatch, pointer);
@@ -450,6 +453,30 @@ class MemoryJudge {
     explanation.argument = pointer.argument;
     explanation.reached_from = pointer.reached_from;
     return explanation;
+  }
+
+  // Names of the program's functions, without those of the runtimes and of the recorder inside.
+  std::vector<std::string> Names(const std::vector<uint64_t>& stack) const {
+    constexpr size_t kMost = 12;
+    const auto of_program = [&](uint64_t address) {
+      const auto mapping = FindMapping(record_.maps, address);
+      return mapping && mapping->find("/libamdhip64.so") == std::string::npos &&
+             mapping->find("/libhsa-runtime64.so") == std::string::npos &&
+             mapping->find("/librochound_agent.so") == std::string::npos;
+    };
+    const auto first =
+        static_cast<size_t>(std::find_if(stack.begin(), stack.end(), of_program) - stack.begin());
+    store::Symbolizer symbolizer(record_.maps);
+    std::vector<std::string> names;
+    for (size_t i = first; i < stack.size() && names.size() < kMost; ++i)
+      names.push_back(symbolizer.Name(stack[i]));
+    return names;
+  }
+
+  void AddStacks(const FaultMemory& memory, FaultExplanation* explanation) const {
+    if (!memory.freed_stack.empty())
+      explanation->stacks.push_back({"freed", Names(memory.freed_stack)});
+    if (!memory.stack.empty()) explanation->stacks.push_back({"allocated", Names(memory.stack)});
   }
 
   FaultExplanation AboutPointer(const FaultDispatch& dispatch, const Pointer& pointer,

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Queues that failed (aperture violations, illegal instructions, traps), and kernels that do not
-// end. The queue is known here, so a suspect is in doubt only where the queue ran several kernels.
+// Queues that failed: aperture violations, illegal instructions, traps. The queue is known here, so
+// a suspect is in doubt only where the queue ran several kernels.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
 
 #include "doctor/fault/judge.h"
 #include "doctor/fault/known_issues.h"
 #include "doctor/hardware.h"
+#include "doctor/kernel_libraries.h"
+#include "doctor/variables.h"
 
 namespace rochound::doctor {
 namespace {
@@ -37,18 +38,23 @@ struct CodeFacts {
   bool trap = false;
   bool illegal = false;
   size_t first_trap = 0, first_illegal = 0;
+  std::vector<size_t> local;  // that touch LDS or scratch, or may
 };
 
 CodeFacts LookAtCode(const FaultDispatch& dispatch) {
   CodeFacts facts;
   for (size_t i = 0; i < dispatch.code.size(); ++i) {
     const std::string_view text = dispatch.code[i].text;
-    facts.lds |= text.starts_with("ds_") && !text.starts_with("ds_bpermute") &&
-                 !text.starts_with("ds_permute") && !text.starts_with("ds_swizzle");
-    facts.scratch |= text.starts_with("scratch_") || text.starts_with("buffer_load_dword") ||
-                     text.starts_with("buffer_store_dword");
-    facts.flat |= text.starts_with("flat_load") || text.starts_with("flat_store") ||
-                  text.starts_with("flat_atomic");
+    const bool lds = text.starts_with("ds_") && !text.starts_with("ds_bpermute") &&
+                     !text.starts_with("ds_permute") && !text.starts_with("ds_swizzle");
+    const bool scratch = text.starts_with("scratch_") || text.starts_with("buffer_load_dword") ||
+                         text.starts_with("buffer_store_dword");
+    const bool flat = text.starts_with("flat_load") || text.starts_with("flat_store") ||
+                      text.starts_with("flat_atomic");
+    if (lds || scratch || flat) facts.local.push_back(i);
+    facts.lds |= lds;
+    facts.scratch |= scratch;
+    facts.flat |= flat;
     facts.calls |= text.starts_with("s_swappc") || text.starts_with("s_setpc");
     if (!facts.trap && text.starts_with("s_trap")) {
       facts.trap = true;
@@ -68,25 +74,6 @@ const std::string* Variable(const FaultRecord& record, const char* name) {
   return found != record.environment.end() && !found->second.empty() ? &found->second : nullptr;
 }
 
-// gfx1030 for HSA_OVERRIDE_GFX_VERSION=10.3.0; empty: not set, or not understood.
-std::string OverrideTarget(const FaultRecord& record) {
-  const std::string* version = Variable(record, "HSA_OVERRIDE_GFX_VERSION");
-  unsigned major = 0, minor = 0, step = 0;
-  if (version == nullptr || sscanf(version->c_str(), "%u.%u.%u", &major, &minor, &step) != 3)
-    return {};
-  return fmt::format("gfx{}{:x}{:x}", major, minor, step);
-}
-
-// The same instructions: equal, or one stands for the other in the table of known targets.
-bool SameInstructions(const std::string& one, const std::string& other) {
-  if (one == other) return true;
-  const auto family = [](const std::string& target) -> std::string {
-    const KnownTarget* known = FindKnownTarget(target);
-    return known != nullptr && *known->nearest != '\0' ? known->nearest : target;
-  };
-  return family(one) == family(other);
-}
-
 std::string AgentTarget(const FaultRecord& record, int agent) {
   const auto index = static_cast<size_t>(agent);
   if (agent < 0 || index >= record.agents.size()) return {};
@@ -95,6 +82,18 @@ std::string AgentTarget(const FaultRecord& record, int agent) {
   const std::string& isa = record.agents[index].isa;
   const size_t dashes = isa.rfind("--");
   return dashes == std::string::npos ? "" : isa.substr(dashes + 2, isa.find(':') - dashes - 2);
+}
+
+// Libraries of this machine that have no kernels for the GPU: what they do instead may be what
+// failed.
+void AddMissingKernels(const FaultRecord& record, const std::string& target,
+                       FaultExplanation* explanation) {
+  const std::string pretended = OverriddenTarget(record.environment);
+  const std::string& asked = pretended.empty() ? target : pretended;
+  const std::vector<KernelLibrary> libraries =
+      FindKernelLibraries(Sysroot("/"), record.environment);
+  for (const KernelLibrary* library : LibrariesWithout(libraries, asked))
+    explanation->evidence.push_back("on this machine, " + LacksTarget(*library, asked));
 }
 
 void ExplainAperture(const FaultRecord& record, const InFlight* first, const std::string& who,
@@ -134,8 +133,14 @@ void ExplainAperture(const FaultRecord& record, const InFlight* first, const std
           fmt::format("its code {} LDS instructions, {} scratch instructions, {} flat ones{}",
                       code.lds ? "has" : "has no", code.scratch ? "has" : "no",
                       code.flat ? "has" : "no", code.calls ? ", and calls functions" : ""));
+    if (!code.local.empty()) explanation->place = PlaceOf(dispatch, code.local.front());
+    if (code.local.size() > 1 || code.calls)
+      explanation->evidence.push_back(
+          fmt::format("the driver does not tell the program counter: {} of its instructions can "
+                      "have done it{}, and the first is shown",
+                      code.local.size(), code.calls ? ", or one of a function it calls" : ""));
   }
-  if (const std::string replaced = OverrideTarget(record);
+  if (const std::string replaced = OverriddenTarget(record.environment);
       !replaced.empty() && !target.empty() && !SameInstructions(replaced, target)) {
     explanation->evidence.push_back(
         fmt::format("HSA_OVERRIDE_GFX_VERSION makes this {} run code for {}, which differs: LDS "
@@ -147,11 +152,14 @@ void ExplainAperture(const FaultRecord& record, const InFlight* first, const std
   for (const char* name : {"HSA_XNACK", "HSA_FORCE_FINE_GRAIN_PCIE"})
     if (const std::string* value = Variable(record, name))
       explanation->evidence.push_back(fmt::format("{}={} was set", name, *value));
-  for (const KnownIssue& issue : FindKnownIssues(target, "aperture", who)) {
+  for (const KnownIssue& issue :
+       FindKnownIssues(target, RocmRelease(record.maps), "aperture", who)) {
     explanation->evidence.push_back(
         fmt::format("known with {}: {} ({})", issue.targets, issue.what, issue.source));
-    explanation->advice.push_back(issue.advice);
+    // Where the code itself explains it, the program is to be mended.
+    if (!known || (!local && !scratch)) explanation->advice.push_back(issue.advice);
   }
+  AddMissingKernels(record, target, explanation);
 }
 
 }  // namespace
@@ -180,7 +188,7 @@ FaultExplanation ExplainQueueError(const FaultRecord& record) {
   explanation.sure = explanation.kernel_sure;
   const auto has = [&](const char* text) { return record.status.find(text) != std::string::npos; };
   const std::string target = AgentTarget(record, agent);
-  const std::string replaced = OverrideTarget(record);
+  const std::string replaced = OverriddenTarget(record.environment);
   const std::string code_target = first != nullptr ? first->dispatch->target : "";
   const bool generic = code_target.find("generic") != std::string::npos;
   const bool wrong =
@@ -226,44 +234,6 @@ FaultExplanation ExplainQueueError(const FaultRecord& record) {
     explanation.cause = "unknown";
     explanation.headline = "a queue failed while " + who + " was in flight";
   }
-  return explanation;
-}
-
-FaultExplanation ExplainHang(const FaultRecord& record) {
-  FaultExplanation explanation;
-  explanation.cause = "hang";
-  const std::vector<InFlight> suspects = Started(record);
-  if (suspects.empty()) {
-    explanation.headline = fmt::format(
-        "nothing finished on the GPU for {} s, and no kernel was in flight: a copy, or a wait for "
-        "a signal that nobody gives",
-        record.seconds);
-    return explanation;
-  }
-  const FaultDispatch& first = *suspects.front().dispatch;
-  explanation.kernel = first.kernel;
-  explanation.kernel_sure = explanation.sure = suspects.size() == 1;
-  NameGpu(record, suspects.front().queue->agent, &explanation);
-  explanation.headline =
-      fmt::format("{} has not ended, and nothing has for {} s", first.readable, record.seconds);
-  for (const InFlight& one : suspects) {
-    explanation.evidence.push_back("in flight: " + Sentence(*one.dispatch));
-    explanation.suspects.push_back(
-        SuspectOf(one, 1.0 / static_cast<double>(suspects.size()), "it has started and not ended"));
-  }
-  bool barrier = false;
-  bool loop = false;
-  for (const codeobj::Instruction& instruction : first.code) {
-    barrier |= instruction.text.starts_with("s_barrier");
-    loop |= instruction.target && *instruction.target <= instruction.address;
-  }
-  if (!first.code.empty())
-    explanation.evidence.push_back(fmt::format("its code {} loops and {} barriers",
-                                               loop ? "has" : "has no", barrier ? "has" : "no"));
-  explanation.advice.push_back(
-      "A loop that does not end, a barrier that not all work-items reach, or a wait for other "
-      "workgroups that do not fit on the GPU at the same time. A long kernel is none of these: "
-      "ROCHOUND_HANG=120s waits longer.");
   return explanation;
 }
 

@@ -94,6 +94,8 @@ FaultDispatch ReadDispatch(const Json& json, const fs::path& folder, const Saved
   FaultDispatch dispatch;
   dispatch.packet = json.value("packet", uint64_t{0});
   dispatch.started = json.value("fetched", true);
+  if (json.contains("completion_signal"))
+    dispatch.completion_signal = Address(json.at("completion_signal"));
   if (json.contains("load_delta")) dispatch.load_delta = Address(json.at("load_delta"));
   dispatch.no_code = "its code object was not kept";
   dispatch.kernel = json.at("kernel").get<std::string>();
@@ -105,7 +107,8 @@ FaultDispatch ReadDispatch(const Json& json, const fs::path& folder, const Saved
   dispatch.private_bytes = json.at("private_bytes").get<uint64_t>();
   const std::string file = json.at("code_object").get<std::string>();
   // Names are ours; nothing else is opened.
-  if ((!file.starts_with("fault-code-") && !file.starts_with("hang-code-")) ||
+  if ((!file.starts_with("fault-code-") && !file.starts_with("hang-code-") &&
+       !file.starts_with("now-code-")) ||
       file.find('/') != std::string::npos)
     return dispatch;
   const auto bytes = base::ReadFile(folder / file);
@@ -148,12 +151,33 @@ FaultMemory ReadMemory(const Json& json) {
   memory.thread = json.value("thread", 0u);
   memory.freed_by = json.value("freed_by", 0u);
   memory.freed_ns = json.value("freed_ns", uint64_t{0});
+  for (const auto& [name, stack] :
+       {std::pair("stack", &memory.stack), std::pair("freed_stack", &memory.freed_stack)})
+    if (json.contains(name))
+      for (const Json& address : json.at(name)) stack->push_back(Address(address));
   return memory;
 }
 
-void ReadSavedMemory(const Json& json, const fs::path& folder, SavedMemory* saved) {
+FaultPacket ReadPacket(const Json& json) {
+  FaultPacket packet;
+  packet.packet = json.at("packet").get<uint64_t>();
+  packet.type = json.at("type").get<std::string>();
+  packet.completion_signal = Address(json.at("completion_signal"));
+  if (!json.contains("waits")) return packet;
+  for (const Json& one : json.at("waits")) {
+    SignalWait& wait = packet.waits.emplace_back();
+    wait.signal = Address(one.at("signal"));
+    if (!one.at("value").is_null()) wait.value = one.at("value").get<int64_t>();
+    wait.wanted = one.at("wanted").get<int64_t>();
+    wait.mask = one.at("mask").get<int64_t>();
+    wait.condition = one.at("condition").get<std::string>();
+  }
+  return packet;
+}
+
+void ReadSavedMemory(const Json& json, const fs::path& file, SavedMemory* saved) {
   if (!json.contains("saved_memory")) return;
-  const auto bytes = base::ReadFile(folder / "fault-memory");
+  const auto bytes = base::ReadFile(file);
   if (!bytes.ok()) return;
   const std::string_view all = bytes.value();
   size_t at = 0;
@@ -165,7 +189,8 @@ void ReadSavedMemory(const Json& json, const fs::path& folder, SavedMemory* save
   }
 }
 
-FaultRecord Read(const Json& json, const fs::path& folder) {
+// `name`: what the names of the files beside it begin with.
+FaultRecord Read(const Json& json, const fs::path& folder, const std::string& name) {
   FaultRecord record;
   record.kind = json.at("kind").get<std::string>();
   record.agent = json.value("agent", -1);
@@ -182,7 +207,10 @@ FaultRecord Read(const Json& json, const fs::path& folder) {
                              agent.value("product", std::string()),
                              version == 0 ? "" : TargetOfVersion(version)});
   }
-  ReadSavedMemory(json, folder, &record.saved);
+  ReadSavedMemory(json, folder / (name + "-memory"), &record.saved);
+  if (json.contains("copy_signals"))
+    for (const Json& signal : json.at("copy_signals"))
+      record.copy_signals.push_back(Address(signal));
   for (const Json& queue : json.at("queues")) {
     FaultQueue& added = record.queues.emplace_back();
     added.index = queue.value("index", 0u);
@@ -192,6 +220,14 @@ FaultRecord Read(const Json& json, const fs::path& folder) {
       added.under_way.push_back(ReadDispatch(dispatch, folder, record.saved));
     // The GPU tells late how far it has read: the oldest one may run all the same.
     if (!added.under_way.empty()) added.under_way.front().started = true;
+    added.front_seconds = static_cast<double>(queue.value("front_ns", uint64_t{0})) * 1e-9;
+    if (!queue.contains("in_ring")) continue;
+    for (const Json& packet : queue.at("in_ring")) added.packets.push_back(ReadPacket(packet));
+    // Nothing starts before a barrier that still waits.
+    for (const FaultPacket& packet : added.packets)
+      if (packet.Waits())
+        for (FaultDispatch& dispatch : added.under_way)
+          dispatch.started &= dispatch.packet < packet.packet;
   }
   for (const Json& memory : json.at("memory").at("live")) record.live.push_back(ReadMemory(memory));
   for (const Json& memory : json.at("memory").at("freed"))
@@ -213,12 +249,27 @@ bool SavedMemory::Read(uint64_t address, void* to, size_t bytes) const {
   return true;
 }
 
+bool SignalWait::Holds() const {
+  if (!value) return false;
+  const int64_t seen = *value & mask;
+  if (condition == "==") return seen == wanted;
+  if (condition == "!=") return seen != wanted;
+  return condition == "<" ? seen < wanted : seen >= wanted;
+}
+
+bool FaultPacket::Waits() const {
+  const auto holds = [](const SignalWait& wait) { return wait.Holds(); };
+  if (waits.empty()) return false;
+  return type == "barrier_or" ? std::none_of(waits.begin(), waits.end(), holds)
+                              : !std::all_of(waits.begin(), waits.end(), holds);
+}
+
 Result<FaultRecord> ReadFaultRecord(const fs::path& file) {
   ROCHOUND_TRY(const std::string text, base::ReadFile(file));
   try {
-    FaultRecord record = Read(Json::parse(text), file.parent_path());
-    const std::string maps_name = file.stem().string() + "-maps";
-    if (const auto maps = base::ReadFile(file.parent_path() / maps_name); maps.ok())
+    const std::string name = file.stem().string();
+    FaultRecord record = Read(Json::parse(text), file.parent_path(), name);
+    if (const auto maps = base::ReadFile(file.parent_path() / (name + "-maps")); maps.ok())
       record.maps = maps.value();
     return record;
   } catch (const Json::exception& problem) {

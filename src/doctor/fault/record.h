@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct FaultMemory {
   uint32_t thread = 0;    // that allocated it
   uint32_t freed_by = 0;  // 0: it is still there
   uint64_t freed_ns = 0;
+  // Return addresses, innermost first; empty without --stacks.
+  std::vector<uint64_t> stack;
+  std::vector<uint64_t> freed_stack;
 
   uint64_t end() const { return base + size; }
   bool Has(uint64_t address) const { return address - base < size; }
@@ -48,6 +52,7 @@ struct FaultDispatch {
   // The GPU may have started it: it is the oldest of its queue, or the GPU has taken its packet.
   bool started = true;
   uint64_t kernarg = 0;
+  uint64_t completion_signal = 0;
   std::string kernarg_bytes;
   uint64_t load_delta = 0;  // loaded address - address in the code object
   std::array<uint64_t, 3> grid{};
@@ -64,10 +69,33 @@ struct FaultDispatch {
   std::string no_code;  // why there is no code
 };
 
+// What a packet waits for: (value & mask) condition wanted.
+struct SignalWait {
+  uint64_t signal = 0;
+  std::optional<int64_t> value;  // nothing: it could not be read
+  int64_t wanted = 0;
+  int64_t mask = -1;
+  std::string condition;  // ==, !=, < or >=
+
+  bool Holds() const;
+};
+
+// A packet that was not over.
+struct FaultPacket {
+  uint64_t packet = 0;
+  std::string type;  // dispatch, barrier_and, barrier_or, barrier_value, other
+  uint64_t completion_signal = 0;
+  std::vector<SignalWait> waits;
+
+  bool Waits() const;
+};
+
 struct FaultQueue {
   uint32_t index = 0;
   int agent = -1;
   bool failed = false;
+  double front_seconds = 0;              // since when what is first is first; 0: nothing is
+  std::vector<FaultPacket> packets;      // in order
   std::vector<FaultDispatch> under_way;  // the oldest first
 };
 
@@ -100,9 +128,10 @@ struct FaultRecord {
   std::map<std::string, std::string> environment;
   std::vector<FaultAgent> agents;
   std::vector<FaultQueue> queues;
-  std::vector<FaultMemory> live;   // by base
-  std::vector<FaultMemory> freed;  // the latest first
-  std::string maps;                // /proc/self/maps
+  std::vector<uint64_t> copy_signals;  // that copies in flight complete
+  std::vector<FaultMemory> live;       // by base
+  std::vector<FaultMemory> freed;      // the latest first
+  std::string maps;                    // /proc/self/maps
   SavedMemory saved;
 };
 

@@ -77,6 +77,7 @@ TRUTH = {
     "host_memory": guilty("GuiltyFill", "host_memory", 0),
     "host_stack": guilty("GuiltyFill", "host_memory", 0),
     "host_file": guilty("GuiltyFill", "host_memory", 0),
+    "read_only": guilty("GuiltyFill", "no_access", 0),
     "one_past_end": guilty("GuiltyFill", "out_of_bounds", 0),
     "off_by_one": guilty("GuiltyOffByOne", "out_of_bounds", 0),
     # Several GPUs and processes.
@@ -93,9 +94,10 @@ TRUTH = {
     "call_nowhere": guilty("GuiltyCall", "bad_call", 1),
     "call_data": guilty("GuiltyCall", "bad_call", 1),
     "own_handler": guilty("GuiltyAt", "out_of_bounds", 0),
-    "forever": guilty("GuiltyForever", "hang", silent=True),
+    "forever": guilty("GuiltyForever", "hang", 0, silent=True),
     "slow_then_fault": guilty("GuiltyAt", "out_of_bounds", 0),
     # Nothing is wrong with the GPU.
+    "reads_read_only": NOBODY,
     "slow": NOBODY,
     "fails_by_itself": NOBODY,
     "fails_while_busy": NOBODY,

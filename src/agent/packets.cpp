@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "agent/packets.h"
+
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "agent/own_memory.h"
+#include "base/hash.h"
+
+namespace rochound::agent {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostPackets = 64;
+
+uint16_t TypeOf(const Queue& queue, uint64_t at) {
+  return __atomic_load_n(&queue.Packet(at)->header, __ATOMIC_ACQUIRE) >> HSA_PACKET_HEADER_TYPE &
+         0xff;
+}
+
+// null: it is not there any more.
+Json SignalValue(uint64_t signal) {
+  int64_t value = 0;
+  if (!ReadOwnMemory(signal + offsetof(amd_signal_t, value), &value, sizeof value)) return nullptr;
+  return value;
+}
+
+const char* ConditionName(uint32_t condition) {
+  switch (condition) {
+    case HSA_SIGNAL_CONDITION_EQ:
+      return "==";
+    case HSA_SIGNAL_CONDITION_NE:
+      return "!=";
+    case HSA_SIGNAL_CONDITION_LT:
+      return "<";
+    default:
+      return ">=";
+  }
+}
+
+Json DescribeBarrier(const hsa_barrier_and_packet_t& packet) {
+  Json waits = Json::array();
+  for (const hsa_signal_t& signal : packet.dep_signal)
+    if (signal.handle != 0)
+      waits.push_back({{"signal", AddressText(signal.handle)},
+                       {"value", SignalValue(signal.handle)},
+                       {"wanted", 0},
+                       {"mask", -1},
+                       {"condition", "=="}});
+  return waits;
+}
+
+Json DescribeBarrierValue(const hsa_amd_barrier_value_packet_t& packet) {
+  if (packet.signal.handle == 0) return Json::array();
+  return {{{"signal", AddressText(packet.signal.handle)},
+           {"value", SignalValue(packet.signal.handle)},
+           {"wanted", packet.value},
+           {"mask", packet.mask},
+           {"condition", ConditionName(packet.cond)}}};
+}
+
+}  // namespace
+
+std::string AddressText(uint64_t address) { return "0x" + base::Hex64(address); }
+
+bool IsValidPacket(const Queue& queue, uint64_t at) {
+  return TypeOf(queue, at) != HSA_PACKET_TYPE_INVALID;
+}
+
+Json DescribePackets(const Queue& queue, uint64_t first, uint64_t end) {
+  Json packets = Json::array();
+  for (uint64_t at = first; at < end && packets.size() < kMostPackets; ++at) {
+    const uint16_t type = TypeOf(queue, at);
+    if (type == HSA_PACKET_TYPE_INVALID) continue;
+    // All packets have their completion signal in the same place.
+    hsa_barrier_and_packet_t barrier;
+    std::memcpy(&barrier, queue.Packet(at), sizeof barrier);
+    Json packet = {{"packet", at},
+                   {"type", "other"},
+                   {"completion_signal", AddressText(barrier.completion_signal.handle)}};
+    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) packet["type"] = "dispatch";
+    if (type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR) {
+      packet["type"] = type == HSA_PACKET_TYPE_BARRIER_AND ? "barrier_and" : "barrier_or";
+      packet["waits"] = DescribeBarrier(barrier);
+    }
+    hsa_amd_barrier_value_packet_t value;
+    std::memcpy(&value, &barrier, sizeof value);
+    if (type == HSA_PACKET_TYPE_VENDOR_SPECIFIC &&
+        value.header.AmdFormat == HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
+      packet["type"] = "barrier_value";
+      packet["waits"] = DescribeBarrierValue(value);
+    }
+    packets.push_back(std::move(packet));
+  }
+  return packets;
+}
+
+}  // namespace rochound::agent

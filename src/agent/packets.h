@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// What stands in a queue and is not over: kernels, barriers and the signals that they wait for. For
+// the records of faults and hangs, and for whoever asks what a program waits for. Any thread; reads
+// the queue's ring, which the program and the GPU go on changing, and signals, which may be gone.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "agent/queue.h"
+
+namespace rochound::agent {
+
+std::string AddressText(uint64_t address);
+
+// A packet that is there, by its type; false: it is over, or was not written yet.
+bool IsValidPacket(const Queue& queue, uint64_t at);
+
+// The packets from `first` to before `end`, some dozens at most: type, completion signal, and what
+// barriers wait for. Each: {"packet", "type", "completion_signal", "waits": [{"signal", "value",
+// "wanted", "mask", "condition"}]}
+nlohmann::ordered_json DescribePackets(const Queue& queue, uint64_t first, uint64_t end);
+
+}  // namespace rochound::agent

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+//
+// Programs whose GPU work does not end, one way each, and programs that are only slow:
+// `hangs NAME`. Prints its process id once the work is submitted. Programs that hang wait until
+// they are killed; slow ones end with 0 and print how long the kernel took. hangs.py knows what
+// each of them waits for.
+
+#include <hip/hip_runtime.h>
+#include <hsa/hsa.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace {
+
+void Check(hipError_t error, const char* call, int line) {
+  if (error == hipSuccess) return;
+  printf("line %d: %s gave %s\n", line, call, hipGetErrorName(error));
+  fflush(stdout);
+  _exit(4);
+}
+#define HIP(...) Check((__VA_ARGS__), #__VA_ARGS__, __LINE__)
+
+void CheckHsa(hsa_status_t status, const char* call, int line) {
+  if (status == HSA_STATUS_SUCCESS) return;
+  printf("line %d: %s gave %#x\n", line, call, static_cast<unsigned>(status));
+  fflush(stdout);
+  _exit(4);
+}
+#define HSA(...) CheckHsa((__VA_ARGS__), #__VA_ARGS__, __LINE__)
+
+}  // namespace
+
+__global__ void Endless() {
+  for (;;) __builtin_amdgcn_s_sleep(10);
+}
+
+__global__ void EndlessWork(volatile int* data) {
+  for (;;) data[threadIdx.x] = data[threadIdx.x] * 3 + 1;
+}
+
+__global__ void WaitForFlag(int* data, volatile int* flag) {
+  while (*flag == 0) __builtin_amdgcn_s_sleep(10);
+  data[threadIdx.x] = 1;
+}
+
+__global__ void TakeLock(int* lock, int* data) {
+  while (atomicCAS(lock, 0, 1) != 0) __builtin_amdgcn_s_sleep(10);
+  *data = 1;
+}
+
+__global__ void SetFlag(volatile int* flag) { *flag = 1; }
+
+__global__ void Count(int* data, long rounds) {
+  int value = data[threadIdx.x];
+  for (long i = 0; i < rounds; ++i) {
+    asm volatile("" : "+v"(value));
+    value = value * 3 + 1;
+  }
+  data[threadIdx.x] = value;
+}
+
+__global__ void UntilTime(int* data, long long ticks) {
+  const long long start = wall_clock64();
+  while (wall_clock64() - start < ticks) __builtin_amdgcn_s_sleep(10);
+  data[threadIdx.x] = 1;
+}
+
+__global__ void Quick(int* data) { data[threadIdx.x] = 1; }
+
+namespace {
+
+template <typename T>
+T* Device(size_t count) {
+  T* memory = nullptr;
+  HIP(hipMalloc(&memory, count * sizeof(T)));
+  HIP(hipMemset(memory, 0, count * sizeof(T)));
+  HIP(hipDeviceSynchronize());
+  return memory;
+}
+
+hipStream_t Stream() {
+  hipStream_t stream = nullptr;
+  HIP(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+  return stream;
+}
+
+// What the program prints when all is submitted.
+void Submitted() {
+  printf("pid=%d\n", static_cast<int>(getpid()));
+  fflush(stdout);
+}
+
+void WaitForEver() {
+  Submitted();
+  HIP(hipDeviceSynchronize());
+  printf("it ended\n");
+}
+
+// --- a packet that waits, in queues of the program's own
+
+hsa_status_t FirstGpu(hsa_agent_t agent, void* data) {
+  hsa_device_type_t type{};
+  HSA(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
+  if (type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_SUCCESS;
+  *static_cast<hsa_agent_t*>(data) = agent;
+  return HSA_STATUS_INFO_BREAK;
+}
+
+hsa_queue_t* NewQueue() {
+  hsa_agent_t gpu{};
+  hsa_iterate_agents(FirstGpu, &gpu);
+  hsa_queue_t* queue = nullptr;
+  HSA(hsa_queue_create(gpu, 128, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX,
+                       &queue));
+  return queue;
+}
+
+hsa_signal_t NewSignal() {
+  hsa_signal_t signal{};
+  HSA(hsa_signal_create(1, 0, nullptr, &signal));
+  return signal;
+}
+
+void SubmitBarrier(hsa_queue_t* queue, hsa_signal_t after, hsa_signal_t done) {
+  const uint64_t index = hsa_queue_add_write_index_screlease(queue, 1);
+  auto* const packet =
+      static_cast<hsa_barrier_and_packet_t*>(queue->base_address) + index % queue->size;
+  for (hsa_signal_t& signal : packet->dep_signal) signal.handle = 0;
+  packet->dep_signal[1] = after;
+  packet->completion_signal = done;
+  const uint16_t header = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE |
+                          1 << HSA_PACKET_HEADER_BARRIER |
+                          HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+  __atomic_store_n(&packet->header, header, __ATOMIC_RELEASE);
+  hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+}
+
+void AwaitSignal(hsa_signal_t done) {
+  Submitted();
+  while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                   HSA_WAIT_STATE_BLOCKED) > 0) {
+  }
+}
+
+// --- hangs
+
+void RunEndless() {
+  Endless<<<1, 64>>>();
+  WaitForEver();
+}
+
+void RunEndlessWork() {
+  EndlessWork<<<1, 64>>>(Device<int>(64));
+  WaitForEver();
+}
+
+void Flag() {
+  int* const data = Device<int>(64);
+  WaitForFlag<<<1, 64>>>(data, Device<int>(1));
+  Quick<<<1, 64>>>(data);
+  WaitForEver();
+}
+
+// The hung kernel stands beside a stream that works all the time.
+void FlagBeside() {
+  int* const data = Device<int>(64);
+  WaitForFlag<<<1, 64, 0, Stream()>>>(data, Device<int>(1));
+  const hipStream_t busy = Stream();
+  Submitted();
+  for (;;) {
+    Quick<<<1, 64, 0, busy>>>(data);
+    HIP(hipStreamSynchronize(busy));
+    usleep(20000);
+  }
+}
+
+void Lock() {
+  int* const lock = Device<int>(1);
+  const int taken = 1;
+  HIP(hipMemcpy(lock, &taken, sizeof taken, hipMemcpyHostToDevice));
+  TakeLock<<<1, 1>>>(lock, Device<int>(1));
+  WaitForEver();
+}
+
+void Barrier() {
+  HSA(hsa_init());
+  const hsa_signal_t done = NewSignal();
+  SubmitBarrier(NewQueue(), NewSignal(), done);
+  AwaitSignal(done);
+}
+
+void Value() {
+  void* flag = nullptr;
+  HIP(hipExtMallocWithFlags(&flag, 8, hipMallocSignalMemory));
+  const hipStream_t stream = Stream();
+  HIP(hipStreamWriteValue64(stream, flag, 0, 0));
+  int* const data = Device<int>(64);
+  Quick<<<1, 64, 0, stream>>>(data);
+  HIP(hipStreamSynchronize(stream));
+  HIP(hipStreamWaitValue64(stream, flag, 7, hipStreamWaitValueEq, ~0ull));
+  Quick<<<1, 64, 0, stream>>>(data);
+  WaitForEver();
+}
+
+void HostFunction() {
+  const hipStream_t stream = Stream();
+  int* const data = Device<int>(64);
+  Quick<<<1, 64, 0, stream>>>(data);
+  HIP(hipStreamSynchronize(stream));
+  HIP(hipLaunchHostFunc(stream, [](void*) { pause(); }, nullptr));
+  Quick<<<1, 64, 0, stream>>>(data);
+  WaitForEver();
+}
+
+void Deadlock() {
+  int* const data = Device<int>(64);
+  int* const first = Device<int>(1);
+  int* const second = Device<int>(1);
+  const hipStream_t one = Stream();
+  const hipStream_t other = Stream();
+  WaitForFlag<<<1, 64, 0, one>>>(data, first);
+  WaitForFlag<<<1, 64, 0, other>>>(data, second);
+  SetFlag<<<1, 1, 0, one>>>(second);
+  SetFlag<<<1, 1, 0, other>>>(first);
+  WaitForEver();
+}
+
+void DeadlockSignals() {
+  HSA(hsa_init());
+  hsa_queue_t* const one = NewQueue();
+  hsa_queue_t* const other = NewQueue();
+  const hsa_signal_t first = NewSignal();
+  const hsa_signal_t second = NewSignal();
+  SubmitBarrier(one, first, second);
+  SubmitBarrier(other, second, first);
+  AwaitSignal(first);
+}
+
+// --- slow
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+constexpr double kSlow = 8;  // seconds
+
+void SlowCount() {
+  int* const data = Device<int>(64);
+  long rounds = 10000;
+  double took = 0;
+  while (took < 1.5) {  // on a machine that may be busy
+    rounds *= 3;
+    const double start = Seconds();
+    Count<<<1, 64>>>(data, rounds);
+    HIP(hipDeviceSynchronize());
+    took = Seconds() - start;
+  }
+  const double start = Seconds();
+  Count<<<1, 64>>>(data, static_cast<long>(static_cast<double>(rounds) * 2 * kSlow / took));
+  Submitted();
+  HIP(hipDeviceSynchronize());
+  printf("took %.3f s\n", Seconds() - start);
+}
+
+void SlowTime() {
+  int* const data = Device<int>(64);
+  int khz = 0;
+  HIP(hipDeviceGetAttribute(&khz, hipDeviceAttributeWallClockRate, 0));
+  const double start = Seconds();
+  UntilTime<<<1, 64>>>(data, static_cast<long long>(kSlow * khz * 1000));
+  Submitted();
+  HIP(hipDeviceSynchronize());
+  printf("took %.3f s\n", Seconds() - start);
+}
+
+// Every kernel ends at once, and there is always one.
+void Busy() {
+  int* const data = Device<int>(64);
+  Submitted();
+  for (const double start = Seconds(); Seconds() - start < kSlow;) {
+    Quick<<<1, 64>>>(data);
+    HIP(hipDeviceSynchronize());
+  }
+}
+
+void Idle() {
+  int* const data = Device<int>(64);
+  Quick<<<1, 64>>>(data);
+  HIP(hipDeviceSynchronize());
+  Submitted();
+  sleep(static_cast<unsigned>(kSlow));
+}
+
+const std::map<std::string, std::function<void()>> kPrograms = {
+    {"endless", RunEndless},
+    {"endless_work", RunEndlessWork},
+    {"flag", Flag},
+    {"flag_beside", FlagBeside},
+    {"lock", Lock},
+    {"barrier", Barrier},
+    {"value", Value},
+    {"host_function", HostFunction},
+    {"deadlock", Deadlock},
+    {"deadlock_signals", DeadlockSignals},
+    {"slow_count", SlowCount},
+    {"slow_time", SlowTime},
+    {"busy", Busy},
+    {"idle", Idle},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto program = kPrograms.find(argc > 1 ? argv[1] : "");
+  if (program == kPrograms.end()) {
+    for (const auto& [name, run] : kPrograms) printf("%s\n", name.c_str());
+    return 2;
+  }
+  alarm(120);  // in case that nobody kills it
+  program->second();
+  return 0;
+}
