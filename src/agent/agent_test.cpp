@@ -71,6 +71,8 @@ class AgentTest : public testing::Test {
     setenv("ROCHOUND_CONTROL_DIR", (folder_->path() / "control").c_str(), 1);
   }
 
+  void TearDown() override { OnUnload(); }  // a runtime says so before its queues go
+
   void Load() { ASSERT_TRUE(OnLoad(runtime_.table(), 0, 0, nullptr)); }
 
   // Everything the process has recorded, after a flush.

@@ -228,6 +228,7 @@ FakeRuntime::FakeRuntime() {
   core_.hsa_queue_create_fn = QueueCreate;
   core_.hsa_queue_destroy_fn = QueueDestroy;
   core_.hsa_queue_load_write_index_relaxed_fn = WriteIndex;
+  core_.hsa_queue_load_write_index_scacquire_fn = WriteIndex;
   core_.hsa_queue_load_read_index_scacquire_fn = ReadIndex;
   core_.hsa_signal_create_fn = SignalCreate;
   core_.hsa_signal_destroy_fn = SignalDestroy;
