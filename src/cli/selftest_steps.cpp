@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include "base/result.h"
+#include "capture/replay/verdict.h"
 #include "cli/limited_run.h"
 #include "cli/run_environment.h"
 #include "store/database.h"
@@ -30,6 +32,8 @@ const char* WhyNotReplayed(const std::string& program) {
     return "another queue's kernel runs until this launch has, so it is never alone";
   return nullptr;
 }
+
+constexpr int64_t kMostCaptures = 4;
 
 class Steps {
  public:
@@ -137,27 +141,35 @@ class Steps {
     return std::string();
   }
 
-  // One launch of the program's first kernel, captured and run again.
+  // One launch of the program's first kernel, captured and run again: the first one whose result
+  // can be told from what was there before.
   bool Replayed() {
     const Counts launched = Launched();
     if (launched.empty() || launched.count("Thrust") != 0) return true;
     if (const char* why = WhyNotReplayed(program_.filename().string()))
       return Add("replayed", Outcome::kNotPossible, why);
     settings_.progress("replayed");
+    const auto& [kernel, launches] = *launched.begin();
     const fs::path bundle = settings_.scratch / "launch.bundle";
     std::error_code ignored;
-    fs::remove_all(bundle, ignored);
-    auto command =
-        Ours({"capture", "-q", "--kernel", launched.begin()->first, "-o", bundle.string()});
-    command.insert(command.end(), {"--", program_.string()});
-    const auto captured = Start(command);
-    if (!captured.ok()) return Add("replayed", Outcome::kDifferent, captured.error().message);
-    if (!captured.value().ok()) return Add("replayed", Outcome::kDifferent, Tail(captured.value()));
-    const auto replayed = Start(Ours({"replay", "run", bundle.string()}));
-    fs::remove_all(bundle, ignored);
-    if (!replayed.ok()) return Add("replayed", Outcome::kDifferent, replayed.error().message);
-    if (!replayed.value().ok()) return Add("replayed", Outcome::kDifferent, Tail(replayed.value()));
-    return Add("replayed", Outcome::kSame);
+    for (int64_t nth = 1; nth <= std::min<int64_t>(launches, kMostCaptures); ++nth) {
+      fs::remove_all(bundle, ignored);
+      auto command = Ours({"capture", "-q", "--kernel", kernel, "--nth", std::to_string(nth), "-o",
+                           bundle.string()});
+      command.insert(command.end(), {"--", program_.string()});
+      const auto captured = Start(command);
+      if (!captured.ok()) return Add("replayed", Outcome::kDifferent, captured.error().message);
+      if (!captured.value().ok())
+        return Add("replayed", Outcome::kDifferent, Tail(captured.value()));
+      const auto replayed = Start(Ours({"replay", "run", bundle.string()}));
+      fs::remove_all(bundle, ignored);
+      if (!replayed.ok()) return Add("replayed", Outcome::kDifferent, replayed.error().message);
+      if (replayed.value().ok()) return Add("replayed", Outcome::kSame);
+      if (replayed.value().exit_code != ExitCode(capture::replay::Verdict::kNotVerified))
+        return Add("replayed", Outcome::kDifferent, Tail(replayed.value()));
+    }
+    return Add("replayed", Outcome::kNotPossible,
+               "its launches write nothing that can be verified");
   }
 
   const fs::path& program_;
