@@ -21,4 +21,7 @@ bool HookLoadedLibraries();
 // The text of the functions file.
 std::string FunctionsText();
 
+// Writes the functions file anew if it has changed.
+void NoteNewFunctions();
+
 }  // namespace rochound::agent

@@ -52,6 +52,7 @@ struct Queue {
   uint32_t packets = 0;
   uint32_t index = 0;
   uint16_t agent = 0;
+  bool shown = false;  // the runtime shows us each packet, so the doorbell need not be watched
 
   SpinLock submitting;            // guards what the hook changes, down to `wanted`
   std::atomic<uint64_t> next{0};  // first packet that has not been looked at

@@ -86,29 +86,6 @@ bool IsDoorbell(hsa_signal_t signal) {
                                       FindQueue(signal.handle) != nullptr);
 }
 
-void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
-  Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(handle, 1);
-  auto queue = std::make_unique<Queue>();
-  queue->queue = handle;
-  queue->hsa_id = handle->id;
-  queue->packets = handle->size;
-  queue->doorbell = handle->doorbell_signal.handle;
-  queue->agent = AgentIndex(agent);
-  if (!IsDoorbellByKind(handle->doorbell_signal)) has_plain_doorbells.store(true);
-  queue->next = Real().core.hsa_queue_load_write_index_relaxed_fn(handle);
-  queue->rung = queue->wanted = queue->next;
-  const uint64_t room = 2ull * handle->size;  // sizes are powers of two
-  queue->pending = std::make_unique<Pending[]>(room);
-  queue->pending_mask = room - 1;
-  PrepareSignals();
-  const std::lock_guard lock(changing);
-  if (AllQueues().size() == trace::kMostQueues) return;
-  queue->index = static_cast<uint32_t>(AllQueues().size() + 1);
-  AllQueues().push_back(queue.get());
-  NoteQueue(*queue);
-  Enter(queue.release());
-}
-
 // A place for one more dispatch; null: none, and that is counted. With the queue's lock held.
 Pending* NextPending(Queue& queue) {
   const uint64_t tail = queue.pending_tail.load(std::memory_order_relaxed);
@@ -174,6 +151,55 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
   queue.pending_tail.fetch_add(1, std::memory_order_release);
 }
 
+// A queue through which another profiler sees the packets: ROCr takes packets from it as soon as they
+// are there, whether they were rung for or not, and shows each to us first.
+void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
+                hsa_amd_queue_intercept_packet_writer writer) {
+  Queue& queue = *static_cast<Queue*>(data);
+  ThreadState* const thread = Recording() && settings().kernels ? CurrentThread() : nullptr;
+  if (thread == nullptr) return writer(packets, count);
+  const auto* const first = static_cast<const hsa_kernel_dispatch_packet_t*>(packets);
+  for (uint64_t i = 0; i < count; ++i) {
+    alignas(64) hsa_kernel_dispatch_packet_t packet = first[i];
+    if ((packet.header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+      const std::lock_guard lock(queue.submitting);
+      NoteDispatch(queue, thread, &packet, packet.header, index + i, Tsc());
+    }
+    writer(&packet, 1);
+  }
+}
+
+// A launch that is captured alone has to be held at the doorbell.
+void WatchToo(Queue& queue) {
+  const auto watch = Real().amd.hsa_amd_queue_intercept_register_fn;
+  queue.shown = !CaptureAsked() && watch != nullptr &&
+                watch(queue.queue, SeePackets, &queue) == HSA_STATUS_SUCCESS;
+  if (!queue.shown) has_plain_doorbells.store(true);
+}
+
+void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
+  Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(handle, 1);
+  auto queue = std::make_unique<Queue>();
+  queue->queue = handle;
+  queue->hsa_id = handle->id;
+  queue->packets = handle->size;
+  queue->doorbell = handle->doorbell_signal.handle;
+  queue->agent = AgentIndex(agent);
+  queue->next = Real().core.hsa_queue_load_write_index_relaxed_fn(handle);
+  queue->rung = queue->wanted = queue->next;
+  const uint64_t room = 2ull * handle->size;  // sizes are powers of two
+  queue->pending = std::make_unique<Pending[]>(room);
+  queue->pending_mask = room - 1;
+  PrepareSignals();
+  const std::lock_guard lock(changing);
+  if (AllQueues().size() == trace::kMostQueues) return;
+  queue->index = static_cast<uint32_t>(AllQueues().size() + 1);
+  AllQueues().push_back(queue.get());
+  NoteQueue(*queue);
+  if (!IsDoorbellByKind(handle->doorbell_signal)) WatchToo(*queue);
+  Enter(queue.release());
+}
+
 void RingFor(Queue& queue, uint64_t count, hsa_signal_t doorbell, StoreFunction store) {
   if (count <= queue.rung) return;
   queue.rung = count;
@@ -237,6 +263,7 @@ void RingForAllWanted(Queue& queue, hsa_signal_t doorbell, StoreFunction store) 
 void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) {
   Queue* queue = FindQueue(doorbell.handle);
   if (queue == nullptr) return store(doorbell, value);
+  if (queue->shown) return store(doorbell, value);
   const uint64_t limit = static_cast<uint64_t>(value) + 1;
   const std::lock_guard lock(queue->submitting);
   if (queue->doorbell != doorbell.handle) return store(doorbell, value);  // destroyed meanwhile

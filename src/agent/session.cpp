@@ -360,6 +360,7 @@ void Flush() {
     // The drain thread may not have looked since the last kernel ended.
     WatchProgress(base::ClockNs(CLOCK_MONOTONIC));
     NoteAnchors();
+    NoteNewFunctions();
     NoteLastProcessFacts();
     if (const auto maps = base::ReadFile("/proc/self/maps"); maps.ok() && settings().stacks)
       Log()->WriteText("maps", maps.value());

@@ -39,6 +39,7 @@ const char* const kNames[] = {
 };
 
 constinit std::atomic<uint64_t> calls[kFunctions] = {};
+constinit std::atomic<uint64_t> nested{0};  // calls that HIP, or somebody in it, makes inside another
 constinit std::atomic<uint64_t> dispatches{0};
 constinit std::atomic<uint32_t> queues{0};
 constinit std::atomic<uint32_t> tables_taken{0};
@@ -56,7 +57,7 @@ template <typename Table, typename R, typename... A, R (*Table::*kMember)(A...),
 struct Counter<kMember, kFunction> {
   inline static constinit R (*next)(A...) = nullptr;
   static R Enter(A... arguments) {
-    if (depth == 0) calls[kFunction].fetch_add(1, std::memory_order_relaxed);
+    (depth == 0 ? calls[kFunction] : nested).fetch_add(1, std::memory_order_relaxed);
     const Depth inside;
     return next(arguments...);
   }
@@ -124,8 +125,9 @@ void WriteCounts() {
   if (start == nullptr) return;
   FILE* const file = fopen((std::string(start) + "." + std::to_string(getpid())).c_str(), "we");
   if (file == nullptr) return;
-  fprintf(file, "counts process=neighbour tables=%u queues=%u dispatches=%llu\n",
-          tables_taken.load(), queues.load(), static_cast<unsigned long long>(dispatches.load()));
+  fprintf(file, "counts process=neighbour tables=%u queues=%u dispatches=%llu nested=%llu\n",
+          tables_taken.load(), queues.load(), static_cast<unsigned long long>(dispatches.load()),
+          static_cast<unsigned long long>(nested.load()));
   fprintf(file, "counts-calls process=neighbour");
   for (int i = 0; i < kFunctions; ++i)
     if (const uint64_t count = calls[i].load())

@@ -22,6 +22,10 @@ def neighbours_counts(place, start):
     return (*parse_counts("\n".join(texts))[:2], len(texts))
 
 
+def program_starts_hsa(command):
+    return any(word.endswith("/hsa_init_cycles") for word in command)
+
+
 def beside(place, command, environment, in_it=True, whole=True):
     """in_it: whether the neighbour gets into the program; whole: from the program's first call on."""
     found = []
@@ -40,6 +44,14 @@ def beside(place, command, environment, in_it=True, whole=True):
         found.append("the neighbour was not in the program: this shows nothing")
     if not in_it and (alone[2] or together[2]):
         found.append("the neighbour was in the program, but should not have been")
+    # We ask HIP for the names of the functions that are called in the first moments.
+    asked = together[0]["nested"] - alone[0]["nested"]
+    if not 0 <= asked <= 40 * max(1, together[2]):
+        found.append(f"the neighbour sees {asked} calls of ours inside the program's")
+    alone[0]["nested"] = together[0]["nested"]
+    if program_starts_hsa(command):
+        alone[0]["tables"] = together[0]["tables"]
+        alone[1]["hipApiName"] = min(together[1]["hipApiName"], 1)
     for what, one, other in zip(("", "call "), alone[:2], together[:2]):
         found += [f"the neighbour's {what}{name}: alone {one[name]}, beside us {other[name]}"
                   for name in sorted(set(one) | set(other)) if one[name] != other[name] and name != "queues"]
@@ -47,6 +59,9 @@ def beside(place, command, environment, in_it=True, whole=True):
         calls = parse_counts(run.out)[1]
         for name in exact.NOT_COUNTED:
             together[1].pop(name, None)
+        # A program that starts HSA by itself has not used HIP yet: one call of ours makes HIP fill in its table.
+        if program_starts_hsa(command) and together[1]["hipApiName"] == 1:
+            del together[1]["hipApiName"]
         found += exact.differences("the neighbour's call", calls, together[1])
     return found + ([f"{run}"] if found else [])
 

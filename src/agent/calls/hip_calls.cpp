@@ -39,6 +39,7 @@ const char* Describe(bool tables, TracerKind tracer) {
 struct FirstHip {
   Library library;
   void* handle = nullptr;
+  bool has_profiler = false;  // another one's functions stood in its table before ours
 };
 FirstHip* first_hip = nullptr;
 
@@ -92,6 +93,7 @@ void TakeTables(const std::vector<Library>& loaded) {
     MakeRuntimeTable(first_hip->handle);
     found = FindHipTables(first_hip->library, loaded);
   }
+  first_hip->has_profiler = found.has_profiler;
   Take(found);
 }
 
@@ -135,7 +137,9 @@ bool AttachHip(const std::vector<Library>& libraries) {
     // HIP has room for one tracer. Where the program's own profiler may want it, we do without: the
     // call that is under way now is then not recorded.
     const TracerKind tracer =
-        tables && HasRoctracer(libraries) ? TracerKind::kNone : AttachHipTracer(handle);
+        tables && HasRoctracer(libraries)
+            ? TracerKind::kNone
+            : AttachHipTracer(handle, /*quietly=*/first_hip->has_profiler);
     if (tables && tracer != TracerKind::kNone)
       tracer_ends_ns = base::ClockNs(CLOCK_MONOTONIC) + kTracerLivesNs;
     if (!tables && !(tracer == TracerKind::kFull && CorrectsTracedAnswers()))
@@ -174,6 +178,8 @@ void SettleHip() {
   tracer_ends_ns = 0;
   DetachHipTracers();
 }
+
+bool HasNewHipFunctions() { return MetTracedFunctions(); }
 
 void AppendHipFunctions(std::string* text) {
   AppendHipTableFunctions(text);

@@ -25,6 +25,9 @@ void TakeHipTable(HipTable kind, uint64_t version, void* table);
 // Now and then: ends what is only for the beginning.
 void SettleHip();
 
+// Whether the functions file has changed since this was last asked.
+bool HasNewHipFunctions();
+
 // Lines of the functions file.
 void AppendHipFunctions(std::string* text);
 

@@ -36,6 +36,7 @@ FoundHipTables FindHipTables(const Library& library, const std::vector<Library>&
   const FoundTable compiler = FindTable(library, loaded, {kCompilerEntries, kCompilerEntries});
   found.runtime = runtime.in_use ? runtime.table : nullptr;
   found.compiler = compiler.in_use ? compiler.table : nullptr;
+  found.has_profiler = runtime.foreign;
   found.being_handed_over = !runtime.in_use;
   return found;
 }

@@ -22,6 +22,7 @@ std::vector<const HipTableEntry*> CheckedEntries(const Library& library, void* h
 struct FoundHipTables {
   void* runtime = nullptr;
   void* compiler = nullptr;
+  bool has_profiler = false;       // another profiler's functions stand in the runtime's
   bool being_handed_over = false;  // the runtime's is there, but HIP's set-up is under way
 };
 

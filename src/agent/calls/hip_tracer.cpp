@@ -105,8 +105,26 @@ void NoteGraphFunctions(NameOf name) {
   }
 }
 
+// Names of functions that were met, where asking for all names would show in somebody's profile.
+constinit std::atomic<bool> ask_when_met{false};
+constinit std::atomic<bool> met_another{false};
+constinit std::atomic<const char*> met[kMostIds] = {};
+
+void Meet(uint32_t id) {
+  if (id >= kMostIds || met[id].load(std::memory_order_relaxed) != nullptr) return;
+  ThreadState* const thread = CurrentThread();
+  if (thread == nullptr || thread->inside) return;
+  const Inside inside(thread);
+  const char* const name = name_of.load()(id);
+  if (!IsFunctionName(name)) return;
+  if (std::strncmp(name, "hipGraph", 8) == 0) is_graph_function[id].store(true);
+  met[id].store(name, std::memory_order_release);
+  met_another.store(true);
+}
+
 // HIP runs, or may soon run, a graph.
 bool IsGraphFunction(uint32_t id) {
+  if (ask_when_met.load(std::memory_order_relaxed)) Meet(id);
   return id < kMostIds && is_graph_function[id].load(std::memory_order_relaxed);
 }
 
@@ -204,13 +222,16 @@ bool SameFunctions(NameOf name) {
 
 }  // namespace
 
-TracerKind AttachHipTracer(void* handle) {
+TracerKind AttachHipTracer(void* handle, bool quietly) {
   const auto name = reinterpret_cast<NameOf>(dlsym(handle, "hipApiName"));
   if (name == nullptr) return TracerKind::kNone;
   NameOf none = nullptr;
   name_of.compare_exchange_strong(none, name);
-  NoteGraphFunctions(name);
-  const bool same = SameFunctions(name);
+  if (quietly)
+    ask_when_met.store(true);
+  else
+    NoteGraphFunctions(name);
+  const bool same = !quietly && SameFunctions(name);
   if (kResultIsLastError && same)
     peek_at_last_error.store(
         reinterpret_cast<hipError_t (*)()>(dlsym(handle, "hipPeekAtLastError")));
@@ -231,9 +252,18 @@ void DetachHipTracers() {
     if (const Register take = tracer.exchange(nullptr)) take(nullptr);
 }
 
+bool MetTracedFunctions() { return met_another.exchange(false); }
+
 void AppendTracedFunctions(std::string* text) {
   const NameOf name = name_of.load();
   const char* result = kResultIsLastError ? "enum" : "-";
+  if (ask_when_met.load()) {
+    for (uint32_t id = 1; id < kMostIds; ++id)
+      if (const char* const known = met[id].load(std::memory_order_acquire))
+        AppendRow(text, {static_cast<uint16_t>(kFirstTracedFunction + id), "hip", known, "", nullptr,
+                         0, internal::Named(result, ""), false});
+    return;
+  }
   const bool same = name == nullptr || SameFunctions(name);
   for (uint32_t id = 1; id <= kLastTracedId || !same; ++id) {
     FunctionRow row{static_cast<uint16_t>(kFirstTracedFunction + id),

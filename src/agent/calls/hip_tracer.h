@@ -31,7 +31,12 @@ enum class TracerKind : uint8_t {
 };
 
 // Makes this HIP report to us. `handle`: the library's, for dlsym. Once per library; set-up only.
-TracerKind AttachHipTracer(void* handle);
+// quietly: another profiler sees the calls that we make. HIP is then asked for the names of those
+// functions only that are met, and we take no more than which function begins.
+TracerKind AttachHipTracer(void* handle, bool quietly);
+
+// Whether functions were met whose lines are not in the functions file yet. Tells it once.
+bool MetTracedFunctions();
 
 // No longer. What has begun is still recorded to its end. Any thread, any number of times.
 void DetachHipTracers();

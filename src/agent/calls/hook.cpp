@@ -31,6 +31,11 @@ std::string FunctionsText() {
   return text;
 }
 
+void NoteNewFunctions() {
+  if (!HasNewHipFunctions()) return;
+  if (trace::Writer* log = Log()) log->WriteText("functions", FunctionsText());
+}
+
 bool HookLoadedLibraries() {
   static std::mutex* const mutex = new std::mutex;  // outlives static destructors
   static bool first = true;
@@ -43,6 +48,7 @@ bool HookLoadedLibraries() {
   if (first && settings().roctx) OpenRoctx();
   first = false;
   SettleHip();
+  NoteNewFunctions();
   const uint64_t count = LibraryCount();
   if (count == seen) return false;
   seen = count;

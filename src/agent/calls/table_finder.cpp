@@ -71,6 +71,7 @@ FoundTable FindTable(const Library& library, const std::vector<Library>& loaded,
                        [&](const Library& one) { return one.HasCode(address); });
   });
   if (found.table == nullptr) return found;
+  found.foreign = true;
   const auto place = reinterpret_cast<uintptr_t>(found.table);
   found.in_use =
       std::find(words.first, words.first + words.count, place) != words.first + words.count;

@@ -27,6 +27,8 @@ struct FoundTable {
   // False: somebody else's functions stand in it, and the library does not use it yet. It is just
   // being handed to a profiler, so calling the library now would be a call within its own set-up.
   bool in_use = true;
+  // Somebody else's functions stand in it.
+  bool foreign = false;
 };
 
 // The only place where a table of that size starts. loaded: the libraries that are loaded.
