@@ -151,8 +151,8 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
   queue.pending_tail.fetch_add(1, std::memory_order_release);
 }
 
-// A queue through which another profiler sees the packets: ROCr takes packets from it as soon as they
-// are there, whether they were rung for or not, and shows each to us first.
+// A queue through which another profiler sees the packets: ROCr takes packets from it as soon as
+// they are there, whether they were rung for or not, and shows each to us first.
 void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
                 hsa_amd_queue_intercept_packet_writer writer) {
   Queue& queue = *static_cast<Queue*>(data);

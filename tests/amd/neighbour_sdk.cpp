@@ -13,11 +13,10 @@
 
 // First, for the types that the next one uses without including them.
 #include <hip/amd_detail/hip_prof_str.h>
-#include <hsa/hsa.h>
-#include <hsa/hsa_api_trace.h>
-#include <hsa/hsa_ext_amd.h>
 
 #include <hip/amd_detail/hip_api_trace.hpp>
+
+#include "../recorder/watched_queues.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -39,9 +38,8 @@ const char* const kNames[] = {
 };
 
 constinit std::atomic<uint64_t> calls[kFunctions] = {};
-constinit std::atomic<uint64_t> nested{0};  // calls that HIP, or somebody in it, makes inside another
-constinit std::atomic<uint64_t> dispatches{0};
-constinit std::atomic<uint32_t> queues{0};
+constinit std::atomic<uint64_t> nested{
+    0};  // calls that HIP, or somebody in it, makes inside another
 constinit std::atomic<uint32_t> tables_taken{0};
 thread_local int depth = 0;
 
@@ -80,42 +78,10 @@ void TakeHip(Table* table) {
 #undef ROCHOUND_HIP_FUNCTION
 }
 
-// --- HSA: queues through which every packet is seen
-
-constinit CoreApiTable core = {};
-constinit AmdExtTable amd = {};
-
-void SeePackets(const void* packets, uint64_t count, uint64_t, void*,
-                hsa_amd_queue_intercept_packet_writer writer) {
-  const auto* const first = static_cast<const hsa_kernel_dispatch_packet_t*>(packets);
-  for (uint64_t i = 0; i < count; ++i)
-    if ((first[i].header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH)
-      dispatches.fetch_add(1, std::memory_order_relaxed);
-  writer(packets, count);
-}
-
-hsa_status_t QueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-                         void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
-                         uint32_t private_size, uint32_t group_size, hsa_queue_t** queue) {
-  const hsa_status_t status = amd.hsa_amd_queue_intercept_create_fn(
-      agent, size, type, callback, data, private_size, group_size, queue);
-  if (status != HSA_STATUS_SUCCESS) return status;
-  amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
-  queues.fetch_add(1);
-  return amd.hsa_amd_queue_intercept_register_fn(*queue, SeePackets, nullptr);
-}
-
-template <typename Table>
-void Copy(Table* to, const Table* from) {
-  memcpy(static_cast<void*>(to), from,
-         from->version.minor_id < sizeof(Table) ? from->version.minor_id : sizeof(Table));
-}
+// --- HSA
 
 void TakeHsa(HsaApiTable* table) {
-  Copy(&core, table->core_);
-  Copy(&amd, table->amd_ext_);
-  const char* const plain = getenv("NEIGHBOUR_PLAIN_QUEUES");
-  if (plain == nullptr) table->core_->hsa_queue_create_fn = QueueCreate;
+  if (getenv("NEIGHBOUR_PLAIN_QUEUES") == nullptr) watched_queues::Take(table);
 }
 
 // --- its life
@@ -126,7 +92,8 @@ void WriteCounts() {
   FILE* const file = fopen((std::string(start) + "." + std::to_string(getpid())).c_str(), "we");
   if (file == nullptr) return;
   fprintf(file, "counts process=neighbour tables=%u queues=%u dispatches=%llu nested=%llu\n",
-          tables_taken.load(), queues.load(), static_cast<unsigned long long>(dispatches.load()),
+          tables_taken.load(), watched_queues::queues.load(),
+          static_cast<unsigned long long>(watched_queues::dispatches.load()),
           static_cast<unsigned long long>(nested.load()));
   fprintf(file, "counts-calls process=neighbour");
   for (int i = 0; i < kFunctions; ++i)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Records a program and compares the trace with what the program counted itself.
 
-usage: exact.py --name NAME [--runs N] [--rochound PATH] --gpu GPU -- PROGRAM...
+usage: exact.py --name NAME [--runs N] [--says REGEX] [--rochound PATH] --gpu GPU -- PROGRAM...
 
 Equal must be: kernels by name, copies, fills and HIP calls by function. Every kernel has a time. Nothing is reported lost.
 """
@@ -10,6 +10,7 @@ Equal must be: kernels by name, copies, fills and HIP calls by function. Every k
 import argparse
 import collections
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -53,6 +54,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--rochound", default="rochound")
     parser.add_argument("--gpu", required=True)
+    parser.add_argument("--says", help="what somebody must say on stderr, a regular expression")
     parser.add_argument("--processes", type=int, help="so many processes the trace must have")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
@@ -72,6 +74,8 @@ def main():
             found = compare(outcome.out, trace)
             if options.processes and trace.one("select count(*) from rochound_process") != options.processes:
                 found.append(f"{trace.rows('select pid, ppid, command from rochound_process')} instead of {options.processes} processes")
+            if options.says and not re.search(options.says, outcome.err):
+                found.append(f"nobody said '{options.says}'")
             if found:
                 print(f"FAIL {options.name}, run {run} of {options.runs}:")
                 print("\n".join("  " + line for line in found[:30]))

@@ -136,10 +136,9 @@ bool AttachHip(const std::vector<Library>& libraries) {
     const bool tables = handle == first_hip->handle && HasHipTable(HipTable::kRuntime);
     // HIP has room for one tracer. Where the program's own profiler may want it, we do without: the
     // call that is under way now is then not recorded.
-    const TracerKind tracer =
-        tables && HasRoctracer(libraries)
-            ? TracerKind::kNone
-            : AttachHipTracer(handle, /*quietly=*/first_hip->has_profiler);
+    const TracerKind tracer = tables && HasRoctracer(libraries)
+                                  ? TracerKind::kNone
+                                  : AttachHipTracer(handle, /*quietly=*/first_hip->has_profiler);
     if (tables && tracer != TracerKind::kNone)
       tracer_ends_ns = base::ClockNs(CLOCK_MONOTONIC) + kTracerLivesNs;
     if (!tables && !(tracer == TracerKind::kFull && CorrectsTracedAnswers()))

@@ -260,8 +260,8 @@ void AppendTracedFunctions(std::string* text) {
   if (ask_when_met.load()) {
     for (uint32_t id = 1; id < kMostIds; ++id)
       if (const char* const known = met[id].load(std::memory_order_acquire))
-        AppendRow(text, {static_cast<uint16_t>(kFirstTracedFunction + id), "hip", known, "", nullptr,
-                         0, internal::Named(result, ""), false});
+        AppendRow(text, {static_cast<uint16_t>(kFirstTracedFunction + id), "hip", known, "",
+                         nullptr, 0, internal::Named(result, ""), false});
     return;
   }
   const bool same = name == nullptr || SameFunctions(name);

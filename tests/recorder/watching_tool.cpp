@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// A tool of HSA_TOOLS_LIB that watches all queues, and says at the end on stderr what it saw.
+#include <cstdio>
+
+#include "watched_queues.h"
+
+extern "C" {
+
+__attribute__((visibility("default"))) bool OnLoad(void* table, uint64_t, uint64_t,
+                                                   const char* const*) {
+  watched_queues::Take(static_cast<HsaApiTable*>(table));
+  return true;
+}
+
+__attribute__((visibility("default"))) void OnUnload() {
+  fprintf(stderr, "watched %u queues, %llu dispatches\n", watched_queues::queues.load(),
+          static_cast<unsigned long long>(watched_queues::dispatches.load()));
+}
+}
