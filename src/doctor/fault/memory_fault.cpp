@@ -468,8 +468,11 @@ class MemoryJudge {
         static_cast<size_t>(std::find_if(stack.begin(), stack.end(), of_program) - stack.begin());
     store::Symbolizer symbolizer(record_.maps);
     std::vector<std::string> names;
-    for (size_t i = first; i < stack.size() && names.size() < kMost; ++i)
+    for (size_t i = first; i < stack.size() && names.size() < kMost; ++i) {
       names.push_back(symbolizer.Name(stack[i]));
+      if (names.back() == "main" || names.back().starts_with("main ("))
+        break;  // then the C library
+    }
     return names;
   }
 
