@@ -35,6 +35,7 @@ using Json = nlohmann::ordered_json;
 
 constinit std::atomic<bool> written{false};
 constinit std::atomic<bool> hang_written{false};
+constinit std::atomic<bool> stopped_watching{false};
 
 constexpr uint64_t kCopyPatienceNs = 2'000'000'000;  // for one copy by a GPU that has failed
 constexpr uint64_t kShortPatienceNs = 300'000'000;   // and by one that is asked about
@@ -412,7 +413,7 @@ uint64_t LookAtQueues(uint64_t now_ns) {
     // A queue that is being written to is looked at next time. One that is destroyed has no
     // doorbell once the lock is free.
     if (!queue.submitting.try_lock()) return;
-    if (queue.doorbell == 0) {
+    if (queue.doorbell == 0 || stopped_watching) {
       queue.front_since_ns = 0;
     } else {
       const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
@@ -423,7 +424,7 @@ uint64_t LookAtQueues(uint64_t now_ns) {
         queue.front_since_ns = 0;
       else if (since == 0 || read != queue.seen_read || head != queue.seen_head)
         queue.front_since_ns = now_ns;
-      else
+      else if (now_ns > since)  // another thread may have looked later
         longest = std::max(longest, now_ns - since);
       queue.seen_read = read;
       queue.seen_head = head;
@@ -497,7 +498,7 @@ void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* data) {
 }
 
 void WatchProgress(uint64_t now_ns) {
-  if (!RuntimeAlive()) return;
+  if (!RuntimeAlive() || stopped_watching) return;
   const uint64_t stuck_ns = LookAtQueues(now_ns);
   const uint64_t patience = settings().hang_ns;
   if (patience == 0 || stuck_ns < patience)
@@ -506,14 +507,21 @@ void WatchProgress(uint64_t now_ns) {
     NoteHang(stuck_ns);
 }
 
+void StopWatchingProgress() {
+  stopped_watching = true;
+  ForEachQueue([](Queue& queue) {
+    if (queue.submitting.lock_soon()) queue.submitting.unlock();  // who looked has finished
+  });
+}
+
 std::vector<InFlightWork> WorkInFlightFor(uint64_t least_ns) {
   std::vector<InFlightWork> found;
-  if (!RuntimeAlive()) return found;
+  if (!RuntimeAlive() || stopped_watching) return found;
   const uint64_t now_ns = rochound::base::ClockNs(CLOCK_MONOTONIC);
   ForEachQueue([&](Queue& queue) {
     const uint64_t since_ns = queue.front_since_ns;
     const WhileItLives lives(queue);
-    if (queue.doorbell == 0 || since_ns == 0 || now_ns - since_ns < least_ns) return;
+    if (queue.doorbell == 0 || since_ns == 0 || now_ns < since_ns + least_ns) return;
     uint16_t gpu = 0;
     for (uint16_t agent = 0; agent < queue.agent; ++agent) gpu += IsGpu(agent) ? 1 : 0;
     found.push_back({gpu, queue.index, now_ns - since_ns, FrontKernel(queue)});
@@ -522,7 +530,7 @@ std::vector<InFlightWork> WorkInFlightFor(uint64_t least_ns) {
 }
 
 bool DescribeInFlight() {
-  if (!RuntimeAlive() || Log() == nullptr) return false;
+  if (!RuntimeAlive() || stopped_watching || Log() == nullptr) return false;
   bool done = false;
   Guarded("no memory to describe what is in flight", [&] {
     Write(HangRecord(LookAtQueues(rochound::base::ClockNs(CLOCK_MONOTONIC))), nullptr, "now",

@@ -33,6 +33,10 @@ void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* listener);
 // work was only slow. The drain thread, and any thread at the end.
 void WatchProgress(uint64_t now_ns);
 
+// The process ends, and the runtime's memory may go without a word: queues are not looked at any
+// more. Once it returns nobody does.
+void StopWatchingProgress();
+
 // What has stood first in its queue for at least so long. The control thread.
 struct InFlightWork {
   uint16_t gpu;  // among the GPUs of this process

@@ -55,6 +55,7 @@ std::string& Info() {  // with info_lock held
 // How often the drain thread looks: soon again while GPU work is under way, seldom otherwise.
 constexpr uint64_t kBusyNs = 500'000;
 constexpr uint64_t kIdleNs = 20'000'000;
+constexpr uint64_t kWatchEveryNs = 10'000'000;
 // Clock anchors are dense at first, so that a short program has enough of them however it ends.
 constexpr uint64_t kFirstAnchorNs = 10'000'000;
 constexpr uint64_t kAnchorEveryNs = 500'000'000;
@@ -132,6 +133,7 @@ void RepeatDescriptions(uint64_t now_ns) {
 // What the drain thread remembers from one turn to the next.
 struct Drain {
   bool libraries_found = false;
+  uint64_t watched_ns = 0;
   uint64_t anchored_ns = 0;
   uint64_t anchor_every_ns = kFirstAnchorNs;
 };
@@ -142,7 +144,10 @@ uint64_t DrainTurn(Drain* drain) {
   const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
   size_t under_way = 0;
   DrainOnce(&under_way);
-  WatchProgress(now_ns);
+  if (now_ns - drain->watched_ns >= kWatchEveryNs) {
+    drain->watched_ns = now_ns;
+    WatchProgress(now_ns);
+  }
   ObeyTimetable(now_ns);
   if (!drain->libraries_found) drain->libraries_found = HookLoadedLibraries();
   if (now_ns - drain->anchored_ns >= drain->anchor_every_ns &&
@@ -226,6 +231,7 @@ void AtExit() {
   if (getpid() != set_up_in.load()) return;
   LeaveControl();
   Flush();
+  Guarded("no memory at exit", StopWatchingProgress);
   Guarded("no memory at exit", ExplainMissingCapture);
   if (RuntimeAlive()) Guarded("no memory at exit", GiveBackSignals);
 }
