@@ -24,7 +24,8 @@ constexpr size_t kRepeats = 3;
 constexpr size_t kSamples = 10;
 constexpr const char* kVaries = "it does not give the same result each time";
 
-// Finding memory that is not read: pieces are numbered from 1, 0 is all of them.
+// Finding memory that is not read: pieces are numbered from 1, 0 is all of them. After the last
+// one, they come again: what the kernel writes of them.
 constexpr size_t kAllPieces = 0;
 constexpr size_t kMostRanges = 4000;   // as many as fit into one argument of a process
 constexpr double kSearchSeconds = 30;  // no further piece is tried after that
@@ -242,7 +243,8 @@ void FindPoison(const Options& options, const std::vector<std::string>& argument
   const auto start = Clock::now();
   std::vector<Range> found;
   // Whether it is not read; then what shows a write is kept.
-  const auto try_out = [&](size_t number, std::span<const PoisonPiece> tried) {
+  const auto try_out = [&](size_t number, std::span<const PoisonPiece> tried,
+                           std::vector<Range>* touched) {
     if (std::find(read.begin(), read.end(), number) != read.end()) return false;
     if (std::chrono::duration<double>(Clock::now() - start).count() > kSearchSeconds) return false;
     answer.json()["read"] = read;
@@ -255,7 +257,7 @@ void FindPoison(const Options& options, const std::vector<std::string>& argument
         if (piece.output) outputs.insert(range.base);
       }
     }
-    if (!session.LearnPoison(ranges)) {
+    if (!session.LearnPoison(ranges, touched)) {
       read.push_back(number);
       return false;
     }
@@ -266,8 +268,14 @@ void FindPoison(const Options& options, const std::vector<std::string>& argument
     return true;
   };
   // Most kernels do not read what is not const, or only what they change: all at once, then each.
-  if (!try_out(kAllPieces, pieces))
-    for (size_t i = 0; i < pieces.size(); ++i) try_out(kAllPieces + 1 + i, {&pieces[i], 1});
+  if (!try_out(kAllPieces, pieces, nullptr)) {
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      PoisonPiece written;  // inputs and outputs may be in one piece
+      if (try_out(1 + i, {&pieces[i], 1}, &written.ranges)) continue;
+      if (written.ranges.empty() || written.ranges.size() > kMostRanges) continue;
+      try_out(1 + pieces.size() + i, {&written, 1}, nullptr);
+    }
+  }
   if (found.size() > kMostRanges) found.resize(kMostRanges);
   answer.json()["ranges"] = RangesText(found);
   answer.End(Verdict::kEqual);

@@ -154,6 +154,25 @@ uint64_t Poison::written_bytes() const {
   return std::accumulate(written_.begin(), written_.end(), uint64_t{0});
 }
 
+std::vector<Range> Poison::Touched() const {
+  std::vector<Range> touched;
+  for (const Range& range : ranges_) {
+    for (uint64_t at = range.base; at < range.base + range.size; at += kWord) {
+      const auto known = kept_.find(at / kPageBytes);
+      if (known != kept_.end() && !known->second) {
+        at = (at / kPageBytes + 1) * kPageBytes - kWord;
+        continue;
+      }
+      if (CapturedKept(at, kWord)) continue;
+      if (!touched.empty() && touched.back().base + touched.back().size == at)
+        touched.back().size += kWord;
+      else
+        touched.push_back({at, kWord});
+    }
+  }
+  return touched;
+}
+
 bool Poison::Covers(uint64_t address) const {
   const auto above =
       std::upper_bound(ranges_.begin(), ranges_.end(), address,

@@ -12,7 +12,9 @@
 //
 // Whether a piece is read by the captured code is found out by poisoning it: if anything but the
 // piece itself comes out differently, it is an input and stays as it is. A piece that it does not
-// touch at all stays as it is, too: another build may read it. Plain values, one thread.
+// touch at all stays as it is, too: another build may read it. Of a piece that is read, what is
+// written may still be something else than what is read: that is tried next. Plain values, one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -64,6 +66,9 @@ class Poison {
   // Proven to be written by the captured code, of one of ranges() and of all.
   uint64_t written_bytes(size_t range) const { return written_[range]; }
   uint64_t written_bytes() const;
+  // What did not keep the pattern, in words: where the captured code writes, also if it computes
+  // something else there because it read the pattern.
+  std::vector<Range> Touched() const;
 
   // Turns what the captured launch left into what it leaves of poisoned memory.
   void Expect(uint64_t address, std::span<std::byte> after) const;

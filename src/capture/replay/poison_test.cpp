@@ -60,6 +60,10 @@ TEST(Poison, OtherBuildsHaveToLeaveTheSame) {
   Bytes expected = after;
   poison.Expect(kBase, expected);
   EXPECT_EQ(expected, got);
+  const std::vector<Range> touched = poison.Touched();  // in words of 8 bytes
+  ASSERT_EQ(touched.size(), 1U);
+  EXPECT_EQ(touched[0].base, kBase + 96);
+  EXPECT_EQ(touched[0].size, 5000U - 96);
   EXPECT_TRUE(poison.CapturedKept(kBase + 96, 4));
   EXPECT_FALSE(poison.CapturedKept(kBase + 98, 4));
   EXPECT_TRUE(poison.CapturedKept(kBase + 9000, 8));

@@ -535,7 +535,7 @@ std::vector<PoisonPiece> Session::PlanPoison() {
   return std::move(pieces).value();
 }
 
-bool Session::LearnPoison(std::vector<Range> ranges) {
+bool Session::LearnPoison(std::vector<Range> ranges, std::vector<Range>* touched) {
   std::erase_if(ranges, [&](const Range& range) {
     const int32_t region = RegionAt(manifest().regions, range.base);
     return region < 0 || !manifest().regions[region].taken || range.size == 0 ||
@@ -550,6 +550,7 @@ bool Session::LearnPoison(std::vector<Range> ranges) {
   const bool clean = Verify(captured, true).fingerprint() == 0;
   Must(memory_->RemovePoison());
   Restore(captured);
+  if (!clean && touched != nullptr) *touched = poison->Touched();
   if (!clean) return false;
   written_bytes_ = poison->written_bytes();
   uint64_t bytes = 0;

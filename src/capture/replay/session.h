@@ -89,7 +89,8 @@ class Session {
   std::vector<PoisonPiece> PlanPoison();
   // Runs the captured code from memory that is poisoned there. Whether it comes out as captured,
   // but for the pattern where it writes nothing; then later runs are compared with that.
-  bool LearnPoison(std::vector<Range> ranges);
+  // touched, if not: where it seems to write.
+  bool LearnPoison(std::vector<Range> ranges, std::vector<Range>* touched = nullptr);
   // Launches from that memory and compares. Afterwards memory has to be restored.
   Differences RunPoisoned(Candidate& candidate);
   const Poison* poison() const { return poison_.get(); }  // none: nothing was learned

@@ -127,6 +127,14 @@ __global__ void Gather(int* out, int* in, long* index, int count) {
 #endif
 }
 
+// Input and output behind one pointer.
+__global__ void Halves(int* data, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+#if VARIANT != EMPTY
+  if (i < count) data[count + i] = data[i] * 3 + 1;
+#endif
+}
+
 // Reads what it writes, and does not change it the second time.
 __global__ void Clamp(int* data, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

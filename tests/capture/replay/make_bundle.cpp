@@ -362,6 +362,17 @@ void GatherAgain(const std::string& object, const std::string& path) {
   maker.Launch((kCount + 63) / 64, 64, 0, path);
 }
 
+void HalvesAgain(const std::string& object, const std::string& path) {
+  Maker maker(object, "Halves");
+  constexpr int kCount = 500;
+  std::vector<int> data(2 * kCount);
+  for (int i = 0; i < kCount; ++i) data[i] = i * 13 - 70;
+  maker.Argument(0, maker.Buffer(data));
+  maker.Argument(1, kCount);
+  maker.LaunchTwice();
+  maker.Launch((kCount + 63) / 64, 64, 0, path);
+}
+
 void ClampAgain(const std::string& object, const std::string& path) {
   Maker maker(object, "Clamp");
   std::vector<int> data(1024);  // to the end of its page, so that nothing is left untouched
@@ -407,6 +418,7 @@ int main(int argc, char** argv) {
       {"chase", Chase},
       {"dynamic_lds", DynamicLds},
       {"gather_again", GatherAgain},
+      {"halves_again", HalvesAgain},
       {"clamp_again", ClampAgain},
       {"integers", Integers},
       {"clock", Clock},

@@ -239,13 +239,14 @@ def case_writes(bench):
 
 def case_inputs(bench):
     """What the captured code reads is left as it is, also where another value of it makes the kernel fault."""
-    bundle = bench.bundle("gather_again")
-    answer = bench.replay(EQUAL, "run", bundle)
-    require(answer["poison"]["written"] == 2000, str(answer["poison"]))
+    for scenario in ("halves_again", "gather_again"):
+        bundle = bench.bundle(scenario)
+        answer = bench.replay(EQUAL, "run", bundle)
+        require(answer["poison"]["written"] == 2000, f"{scenario}: {answer['poison']}")
+        bench.replay(DIFFERENT, "run", bundle, "--hsaco", bench.build("empty"))
+        bench.replay(EQUAL, "run", bundle, "--hsaco", bench.build("same"))
     text = bench.plain_replay("run", bundle)
     require(text.startswith("equal") and "fault" not in text, f"a fault on the way is shown:\n{text}")
-    bench.replay(DIFFERENT, "run", bundle, "--hsaco", bench.build("empty"))
-    bench.replay(EQUAL, "run", bundle, "--hsaco", bench.build("same"))
     # In place: what the launch changed is the proof, and what is around it is poisoned.
     bundle = bench.bundle("scale")
     answer = bench.replay(EQUAL, "run", bundle, "--hsaco", bench.build("same"))
