@@ -83,7 +83,8 @@ base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::str
   // guessed, with links in it.
   const char* temporary = getenv("TMPDIR");
   if (!spill_) {
-    auto spill = base::TempDir::Create(temporary != nullptr ? temporary : "/tmp", "rochound-spill-");
+    auto spill =
+        base::TempDir::Create(temporary != nullptr ? temporary : "/tmp", "rochound-spill-");
     if (spill.ok()) spill_.emplace(std::move(spill).value());
   }
   if (spill_) options.limits.spill_directory = spill_->path();

@@ -100,7 +100,8 @@ std::string CsvValue(const Value& value) {
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{}", *real);
   if (const auto* text = std::get_if<std::string>(&value)) {
     // A spreadsheet would take it for a formula.
-    const bool formula = !text->empty() && std::string_view("=+-@\t").find(text->front()) != std::string_view::npos;
+    const bool formula =
+        !text->empty() && std::string_view("=+-@\t").find(text->front()) != std::string_view::npos;
     return CsvField(formula ? "'" + *text : *text);
   }
   return {};

@@ -544,6 +544,27 @@ TEST_F(Conversion, NumbersGpusAcrossProcesses) {
   EXPECT_EQ(Ask("SELECT value FROM rocpd_metadata WHERE tag = 'session_count'"), Rows{"2"});
 }
 
+TEST_F(Conversion, SaysWhichFunctionsWereNewerThanTheRecorder) {
+  TestLog log(run());
+  log.writer()->WriteText("info", "host=h\nhip_new_calls=hipNewOne:3,hipNewer:0,hipNewest:12\n");
+  log.Finish();
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT what, count, note FROM rochound_lost WHERE what = 'calls' ORDER BY count"),
+            (Rows{"calls|3|hipNewOne is newer than this rochound",
+                  "calls|12|hipNewest is newer than this rochound"}));
+}
+
+TEST_F(Conversion, SaysWhichProcessesWereNotRecorded) {
+  ConversionOptions options;
+  options.rpd = rpd();
+  options.unrecorded = {{77, "process 77 used a GPU"}};
+  ASSERT_TRUE(ConvertNothing("nobody loaded the agent", options).ok());
+  EXPECT_EQ(Ask("SELECT pid, what, note FROM rochound_lost ORDER BY pid"),
+            (Rows{"0|everything|nobody loaded the agent",
+                  "77|unrecorded process|process 77 used a GPU"}));
+}
+
 TEST_F(Conversion, WritesJsonLines) {
   TestLog log(run());
   log.Queue(1, 2);

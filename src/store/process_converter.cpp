@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -879,6 +880,16 @@ void ProcessConverter::Finish() {
     Lost("copy times", untimed_copies_, "shown at the time they were submitted at" + forgotten);
   if (doubtful_times_ > 0)
     Lost("true times", doubtful_times_, "the GPU's clock could not be related to the host's");
+  // name:count,name:count
+  const std::string newer(log_.Info("hip_new_calls"));
+  for (size_t at = 0; at < newer.size();) {
+    const size_t colon = newer.find(':', at), end = std::min(newer.find(',', at), newer.size());
+    if (colon >= end) break;
+    const uint64_t count = strtoull(newer.c_str() + colon + 1, nullptr, 10);
+    if (count > 0)
+      Lost("calls", count, newer.substr(at, colon - at) + " is newer than this rochound");
+    at = end + 1;
+  }
   if (filtered_kernels_ > 0)
     Lost("kernels", filtered_kernels_,
          "left out by --kernel '" + outputs_.filter->kernels() +

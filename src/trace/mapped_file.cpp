@@ -2,8 +2,8 @@
 #include "trace/mapped_file.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

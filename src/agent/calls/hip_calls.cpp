@@ -51,18 +51,17 @@ void MakeRuntimeTable(void* handle) {
   if (const auto name = reinterpret_cast<NameOf>(dlsym(handle, "hipApiName"))) name(1);
 }
 
-using Entries = std::vector<const HipTableEntry*>;
-
 bool HasEntry(const char* function, const void* context) {
-  for (const HipTableEntry* entry : *static_cast<const Entries*>(context))
-    if (strcmp(entry->function, function) == 0) return true;
+  for (const HipEntryAt& at : static_cast<const HipTableLayout*>(context)->known)
+    if (at.moved == 0 && strcmp(at.entry->function, function) == 0) return true;
   return false;
 }
 
-void Install(const Entries& entries, HipTable kind, void* table) {
+void Install(const HipTableLayout& layout, HipTable kind, void* table) {
   // Underneath the recorders, so that the trace shows what the program gets.
-  if (kind == HipTable::kRuntime) OverrideHipTable(table, HasEntry, &entries);
-  for (const HipTableEntry* entry : entries) entry->install(table);
+  if (kind == HipTable::kRuntime) OverrideHipTable(table, HasEntry, &layout);
+  for (const HipEntryAt& at : layout.known) at.entry->install(static_cast<char*>(table) + at.moved);
+  CountNewHipFunctions(table, layout.unknown);
 }
 
 size_t SizeOf(const void* table) { return *static_cast<const size_t*>(table); }
@@ -73,9 +72,9 @@ void Take(const FoundHipTables& found) {
   for (const HipTable kind : {HipTable::kRuntime, HipTable::kCompiler}) {
     void* table = kind == HipTable::kRuntime ? found.runtime : found.compiler;
     if (table == nullptr || HasHipTable(kind)) continue;
-    const std::vector<const HipTableEntry*> entries =
-        CheckedEntries(first_hip->library, first_hip->handle, kind, SizeOf(table));
-    if (!entries.empty() && ClaimHipTable(kind)) Install(entries, kind, table);
+    const HipTableLayout layout =
+        ReadHipTable(first_hip->library, first_hip->handle, kind, SizeOf(table));
+    if (!layout.known.empty() && ClaimHipTable(kind)) Install(layout, kind, table);
   }
 }
 
@@ -152,20 +151,18 @@ bool AttachHip(const std::vector<Library>& libraries) {
 
 void TakeHipTable(HipTable kind, uint64_t version, void* table) {
   if (HasHipTable(kind)) return;
-  std::vector<const HipTableEntry*> entries;
-  if (version / 10000 == HIP_VERSION_MAJOR) {
-    for (const HipTableEntry& entry : KnownHipEntries())
-      if (entry.table == kind && entry.offset + sizeof(void*) <= SizeOf(table))
-        entries.push_back(&entry);
-  } else {
-    // The contract says that entries are only ever added; another major version may break it.
-    Dl_info owner;
-    if (dladdr(static_cast<void**>(table)[1], &owner) == 0) return;
+  HipTableLayout layout;
+  Dl_info owner;
+  if (dladdr(static_cast<void**>(table)[1], &owner) != 0)
     for (const Library& library : LoadedLibraries())
       if (library.base == reinterpret_cast<uintptr_t>(owner.dli_fbase))
-        entries = CheckedEntries(library, HandleOf(library), kind, SizeOf(table));
-  }
-  if (!entries.empty() && ClaimHipTable(kind)) Install(entries, kind, table);
+        layout = ReadHipTable(library, HandleOf(library), kind, SizeOf(table));
+  // The contract says that entries are only ever added; another major version may break it.
+  if (!layout.readable && version / 10000 == HIP_VERSION_MAJOR)
+    for (const HipTableEntry& entry : KnownHipEntries())
+      if (entry.table == kind && entry.offset + sizeof(void*) <= SizeOf(table))
+        layout.known.push_back({&entry, 0});
+  if (!layout.known.empty() && ClaimHipTable(kind)) Install(layout, kind, table);
 }
 
 void SettleHip() {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "agent/calls/hip_table_finder.h"
 
+#include <map>
+#include <set>
+#include <string_view>
+
 #include "agent/calls/table_finder.h"
 
 namespace rochound::agent {
@@ -27,6 +31,71 @@ std::vector<const HipTableEntry*> CheckedEntries(const Library& library, void* h
   // Another order than our headers': what agreed then agreed by chance.
   if (differ * 50 > checked.size()) checked.clear();
   return checked;
+}
+
+namespace {
+
+struct Place {
+  const HipTableEntry* entry;  // null: a new function
+  const char* name;
+  size_t offset;
+};
+
+// Functions that look the same offset up are none of them certain.
+std::vector<Place> Unambiguous(const std::vector<Place>& places) {
+  std::map<size_t, size_t> users;
+  for (const Place& place : places) ++users[place.offset];
+  std::vector<Place> kept;
+  for (const Place& place : places)
+    if (users[place.offset] == 1) kept.push_back(place);
+  return kept;
+}
+
+}  // namespace
+
+HipTableLayout ReadHipTable(const Library& library, void* handle, HipTable kind, size_t size) {
+  HipTableLayout layout;
+  std::map<std::string_view, const HipTableEntry*> known;
+  std::set<std::string_view> names;
+  for (const HipTableEntry& entry : KnownHipEntries()) {
+    names.insert(entry.function);
+    if (entry.table == kind) known[entry.function] = &entry;
+  }
+  std::vector<Place> places, fresh;
+  size_t exported = 0;
+  for (const ExportedFunction& function : ExportedFunctions(handle)) {
+    const std::string_view name(function.name);
+    const auto found = known.find(name);
+    exported += found != known.end();
+    if (found == known.end() && (names.count(name) != 0 || !name.starts_with("hip"))) continue;
+    const size_t offset = LookedUpOffset(function.code, function.bytes, size);
+    if (offset == 0) continue;
+    if (found != known.end())
+      places.push_back({found->second, function.name, offset});
+    else
+      fresh.push_back({nullptr, function.name, offset});
+  }
+  layout.readable = exported != 0;
+  std::set<size_t> taken;
+  const std::vector<const HipTableEntry*> unmoved = CheckedEntries(library, handle, kind, size);
+  for (const HipTableEntry* entry : unmoved) layout.known.push_back({entry, 0});
+  // A few stand there under another name.
+  for (const auto& [name, entry] : known)
+    if (!unmoved.empty()) taken.insert(entry->offset);
+  // Another order than our headers': what each function's own code says, if nearly all say it.
+  if (unmoved.empty()) {
+    const std::vector<Place> clear = Unambiguous(places);
+    if (clear.size() * 10 < exported * 9) return layout;
+    for (const Place& place : clear) {
+      layout.known.push_back({place.entry, static_cast<ptrdiff_t>(place.offset) -
+                                               static_cast<ptrdiff_t>(place.entry->offset)});
+      taken.insert(place.offset);
+    }
+  }
+  if (kind != HipTable::kRuntime || layout.known.empty()) return layout;
+  for (const Place& place : Unambiguous(fresh))
+    if (taken.count(place.offset) == 0) layout.unknown.push_back({place.name, place.offset});
+  return layout;
 }
 
 FoundHipTables FindHipTables(const Library& library, const std::vector<Library>& loaded) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "agent/calls/hip_new_functions.h"
 #include "agent/calls/hip_tables.h"
 #include "agent/calls/libraries.h"
 
@@ -18,6 +19,23 @@ namespace rochound::agent {
 // when so many differ that the others agree by chance. `handle`: the library's, for dlsym.
 std::vector<const HipTableEntry*> CheckedEntries(const Library& library, void* handle,
                                                  HipTable kind, size_t size);
+
+// An entry, and by how many bytes it stands behind where our headers have it.
+struct HipEntryAt {
+  const HipTableEntry* entry;
+  ptrdiff_t moved;
+};
+
+// What stands where in a table: of another release, entries may have moved, and there may be new
+// functions between them and behind them.
+struct HipTableLayout {
+  std::vector<HipEntryAt> known;
+  std::vector<NewHipFunction> unknown;  // of the runtime's table
+  bool readable = false;                // the library exports functions that we know
+};
+
+// Read from the code of the functions that the library exports. What is not clear is left out.
+HipTableLayout ReadHipTable(const Library& library, void* handle, HipTable kind, size_t size);
 
 struct FoundHipTables {
   void* runtime = nullptr;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -65,6 +66,61 @@ TEST_F(RealHip, EntriesThatStandElsewhereAreRefused) {
   EXPECT_TRUE(CheckedEntries(other, handle_, HipTable::kCompiler, 0).empty());
   void* libc = dlopen("libc.so.6", RTLD_LAZY);
   EXPECT_TRUE(CheckedEntries(other, libc, HipTable::kRuntime, SIZE_MAX).empty());
+}
+
+TEST_F(RealHip, NothingHasMovedInTheReleaseOfOurHeaders) {
+  const void* const table = FindHipTables(library_, LoadedLibraries()).runtime;
+  ASSERT_NE(table, nullptr);
+  const size_t size = *static_cast<const size_t*>(table);
+  const HipTableLayout layout = ReadHipTable(library_, handle_, HipTable::kRuntime, size);
+  EXPECT_TRUE(layout.readable);
+  EXPECT_GE(layout.known.size(), 400u);
+  for (const HipEntryAt& at : layout.known) EXPECT_EQ(at.moved, 0) << at.entry->function;
+  for (const NewHipFunction& one : layout.unknown) ADD_FAILURE() << one.name << " is no news";
+}
+
+// A HIP of another release than our headers: entries have moved, and there are new functions.
+TEST(ReorderedHip, EntriesAreFoundWhereTheyAreAndNewFunctionsAreCounted) {
+  if (KnownHipEntries().count == 0) GTEST_SKIP() << "this release's HIP has no tables";
+  void* const handle = dlopen(REORDERED_HIP, RTLD_LAZY);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  Library library;
+  for (const Library& one : LoadedLibraries())
+    if (one.path == REORDERED_HIP) library = one;
+  auto* const table = reinterpret_cast<char* (*)()>(dlsym(handle, "TheTable"))();
+  const size_t size = *reinterpret_cast<const size_t*>(table);
+  const HipTableLayout layout = ReadHipTable(library, handle, HipTable::kRuntime, size);
+  EXPECT_TRUE(layout.readable);
+  std::map<std::string, size_t> places;
+  for (const HipEntryAt& at : layout.known)
+    places[at.entry->function] = at.entry->offset + static_cast<size_t>(at.moved);
+  EXPECT_EQ(places, (std::map<std::string, size_t>{{"hipFree", 8},
+                                                   {"hipGetDevice", 24},
+                                                   {"hipDeviceSynchronize", 32},
+                                                   {"hipMalloc", 40 + 320},
+                                                   {"hipStreamSynchronize", 48 + 320},
+                                                   {"hipSetDevice", 56 + 320}}));
+  std::map<std::string, size_t> news;
+  for (const NewHipFunction& one : layout.unknown) news[one.name] = one.offset;
+  EXPECT_EQ(news, (std::map<std::string, size_t>{{"hipNewOne", 16}, {"hipNewer", 64 + 320}}));
+
+  for (const HipEntryAt& at : layout.known) at.entry->install(table + at.moved);
+  CountNewHipFunctions(table, layout.unknown);
+  const auto entry = [&](size_t offset) { return *reinterpret_cast<void**>(table + offset); };
+  for (const auto& [name, offset] : places)
+    EXPECT_FALSE(library.HasCode(reinterpret_cast<uintptr_t>(entry(offset)))) << name;
+  // Everything does what it did, with all its arguments.
+  int device = 0;
+  EXPECT_EQ(reinterpret_cast<int (*)(int*)>(dlsym(handle, "hipGetDevice"))(&device), 0);
+  EXPECT_EQ(device, 6);
+  EXPECT_EQ(reinterpret_cast<int (*)(int)>(dlsym(handle, "hipSetDevice"))(9), 9);
+  using NewOne = int (*)(int, double, const char*, int64_t, int64_t, int64_t, int64_t, int64_t);
+  const auto new_one = reinterpret_cast<NewOne>(dlsym(handle, "hipNewOne"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(new_one(1, 20.0, "", 0, 0, 0, 0, 300), 321);
+  EXPECT_EQ(reinterpret_cast<int (*)()>(dlsym(handle, "hipNewer"))(), 11);
+  const std::string text = "," + NewHipFunctionsText() + ",";
+  EXPECT_NE(text.find(",hipNewOne:3,"), std::string::npos) << text;
+  EXPECT_NE(text.find(",hipNewer:1,"), std::string::npos) << text;
 }
 
 class FakeLibrary : public testing::Test {

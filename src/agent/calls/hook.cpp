@@ -8,6 +8,7 @@
 #include "agent/calls/call.h"
 #include "agent/calls/functions.h"
 #include "agent/calls/hip_calls.h"
+#include "agent/calls/hip_new_functions.h"
 #include "agent/calls/hsa_calls.h"
 #include "agent/calls/libraries.h"
 #include "agent/calls/rccl_calls.h"
@@ -31,7 +32,21 @@ std::string FunctionsText() {
   return text;
 }
 
+// Calls of functions that are newer than we: for the info file, when there were more of them.
+void NoteNewHipCalls() {
+  static auto* const said = new std::string;  // outlives static destructors
+  static std::mutex* const mutex = new std::mutex;
+  const std::lock_guard lock(*mutex);
+  std::string text = NewHipFunctionsText();
+  if (text == *said) return;
+  *said = std::move(text);
+  DropInfo("hip_new_calls");
+  AddInfo("hip_new_calls", *said);
+  WriteInfo();
+}
+
 void NoteNewFunctions() {
+  NoteNewHipCalls();
   if (!HasNewHipFunctions()) return;
   if (trace::Writer* log = Log()) log->WriteText("functions", FunctionsText());
 }

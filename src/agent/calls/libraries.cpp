@@ -71,4 +71,37 @@ void* HandleOf(const Library& library) {
   return dlopen(library.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
 }
 
+std::vector<ExportedFunction> ExportedFunctions(void* handle) {
+  link_map* map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_ld == nullptr)
+    return {};
+  const ElfW(Sym)* symbols = nullptr;
+  const char* names = nullptr;
+  const uint32_t* hash = nullptr;
+  for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_GNU_HASH) hash = reinterpret_cast<const uint32_t*>(entry->d_un.d_ptr);
+  }
+  if (symbols == nullptr || names == nullptr || hash == nullptr) return {};
+  // The table's own words: buckets, first symbol, words of the Bloom filter. A bucket holds the
+  // first symbol of a chain, whose last one has an odd hash.
+  const uint32_t buckets = hash[0], first = hash[1], filter = hash[2];
+  const uint32_t* const bucket = hash + 4 + filter * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+  const uint32_t* const chain = bucket + buckets;
+  std::vector<ExportedFunction> all;
+  for (uint32_t i = 0; i < buckets; ++i) {
+    if (bucket[i] < first) continue;
+    for (uint32_t at = bucket[i];; ++at) {
+      const ElfW(Sym) & symbol = symbols[at];
+      if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
+        all.push_back({names + symbol.st_name,
+                       reinterpret_cast<const void*>(map->l_addr + symbol.st_value),
+                       symbol.st_size});
+      if ((chain[at - first] & 1) != 0) break;
+    }
+  }
+  return all;
+}
+
 }  // namespace rochound::agent

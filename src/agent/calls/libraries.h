@@ -33,4 +33,13 @@ std::vector<Library> LoadedLibraries();
 // good. Null when it is gone.
 void* HandleOf(const Library& library);
 
+struct ExportedFunction {
+  const char* name;  // in the library
+  const void* code;
+  size_t bytes;
+};
+
+// The functions that a library exports, by its own symbol table. `handle`: the library's.
+std::vector<ExportedFunction> ExportedFunctions(void* handle);
+
 }  // namespace rochound::agent

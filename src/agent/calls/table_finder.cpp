@@ -34,6 +34,29 @@ bool LooksLikeTable(const uintptr_t* words, size_t available, TableSize wanted, 
   return empty * 20 <= entries && words[1] != 0;
 }
 
+// visit(base register, displacement) for whatever looks like a load, call or jump through
+// [register + displacement].
+template <typename Visit>
+void EachDisplacement(const void* function, size_t code_bytes, Visit visit) {
+  const size_t bytes = std::min(code_bytes, kMostCodeBytes);
+  const auto* code = static_cast<const uint8_t*>(function);
+  for (size_t i = 1; i < bytes; ++i) {
+    // opcode ff /4 (jump), ff /2 (call), 8b (load); then the ModRM byte tells the displacement's
+    // size.
+    const uint8_t modrm = code[i];
+    const bool opcode = code[i - 1] == 0x8b ||
+                        (code[i - 1] == 0xff && ((modrm >> 3 & 7) == 4 || (modrm >> 3 & 7) == 2));
+    if (!opcode || (modrm & 7) == 4) continue;
+    if (modrm >> 6 == 1 && i + 1 < bytes) {
+      visit(modrm & 7, static_cast<int8_t>(code[i + 1]));
+    } else if (modrm >> 6 == 2 && i + 4 < bytes) {
+      int32_t displacement = 0;
+      std::memcpy(&displacement, code + i + 1, sizeof(displacement));
+      visit(modrm & 7, displacement);
+    }
+  }
+}
+
 // A library's zeroed memory as words.
 struct Words {
   uintptr_t* first = nullptr;
@@ -89,25 +112,25 @@ EntryCheck CheckTableEntry(const Library& library, void* handle, const char* fun
               RTLD_DL_SYMENT) == 0 ||
       symbol == nullptr || info.dli_saddr != address)
     return EntryCheck::kNotExported;
-  const size_t bytes = std::min<size_t>(symbol->st_size, kMostCodeBytes);
-  const auto* code = static_cast<const uint8_t*>(address);
-  for (size_t i = 1; i < bytes; ++i) {
-    // opcode ff /4 (jump), ff /2 (call), 8b (load); then the ModRM byte tells the displacement's
-    // size.
-    const uint8_t modrm = code[i];
-    const bool opcode = code[i - 1] == 0x8b ||
-                        (code[i - 1] == 0xff && ((modrm >> 3 & 7) == 4 || (modrm >> 3 & 7) == 2));
-    if (!opcode || (modrm & 7) == 4) continue;
-    if (modrm >> 6 == 1 && i + 1 < bytes) {
-      if (static_cast<int8_t>(code[i + 1]) == static_cast<int64_t>(offset))
-        return EntryCheck::kAgrees;
-    } else if (modrm >> 6 == 2 && i + 4 < bytes) {
-      int32_t displacement = 0;
-      std::memcpy(&displacement, code + i + 1, sizeof(displacement));
-      if (displacement == static_cast<int64_t>(offset)) return EntryCheck::kAgrees;
-    }
-  }
-  return EntryCheck::kDiffers;
+  bool agrees = false;
+  EachDisplacement(address, symbol->st_size, [&](uint8_t, int64_t displacement) {
+    agrees = agrees || displacement == static_cast<int64_t>(offset);
+  });
+  return agrees ? EntryCheck::kAgrees : EntryCheck::kDiffers;
+}
+
+size_t LookedUpOffset(const void* function, size_t code_bytes, size_t table_bytes) {
+  constexpr uint8_t kReturned = 0;  // rax
+  size_t found = 0;
+  bool several = false;
+  EachDisplacement(function, code_bytes, [&](uint8_t base, int64_t displacement) {
+    if (base != kReturned || displacement <= 0 || displacement % sizeof(void*) != 0) return;
+    const auto offset = static_cast<size_t>(displacement);
+    if (offset + sizeof(void*) > table_bytes || offset == found) return;
+    several = several || found != 0;
+    found = offset;
+  });
+  return several ? 0 : found;
 }
 
 }  // namespace rochound::agent

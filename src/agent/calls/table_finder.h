@@ -40,4 +40,9 @@ enum class EntryCheck { kAgrees, kDiffers, kNotExported };
 EntryCheck CheckTableEntry(const Library& library, void* handle, const char* function,
                            size_t offset);
 
+// The offset at which a function finds its entry in a table of that many bytes: the only one that
+// it loads, calls or jumps to by way of the register in which functions return pointers. 0: none,
+// or more than one.
+size_t LookedUpOffset(const void* function, size_t code_bytes, size_t table_bytes);
+
 }  // namespace rochound::agent
