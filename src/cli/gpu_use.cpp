@@ -36,18 +36,30 @@ bool HasDriverOpen(pid_t process) {
   return false;
 }
 
-std::vector<std::string> MappedFiles(pid_t process) {
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+struct Maps {
+  std::vector<std::string> files;
+  // Where its HSA runtime starts. Only a process and those that it forked have it at one place.
+  std::string runtime_start;
+};
+
+Maps ReadMaps(pid_t process) {
+  Maps maps;
   std::set<std::string> files;
   const auto text = base::ReadFile(Proc(process) / "maps");
-  if (!text.ok()) return {};
+  if (!text.ok()) return maps;
   std::istringstream lines(text.value());
-  for (std::string line; std::getline(lines, line);)
-    if (const size_t path = line.find('/'); path != std::string::npos)
-      files.insert(line.substr(path));
-  return {files.begin(), files.end()};
+  for (std::string line; std::getline(lines, line);) {
+    const size_t path = line.find('/');
+    if (path == std::string::npos) continue;
+    files.insert(line.substr(path));
+    if (maps.runtime_start.empty() && FileName(line).starts_with("libhsa-runtime64.so"))
+      maps.runtime_start = line.substr(0, line.find('-'));
+  }
+  maps.files = {files.begin(), files.end()};
+  return maps;
 }
-
-std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // The first of the files whose name starts like this; empty: none.
 std::string Find(const std::vector<std::string>& files, std::string_view start) {
@@ -82,11 +94,19 @@ bool GpuUse::LeftLog(pid_t process) const {
   return false;
 }
 
+bool GpuUse::IsForked(pid_t process, const std::string& runtime_start) {
+  if (runtime_start.empty()) return false;
+  return first_with_.emplace(runtime_start, process).first->second != process;
+}
+
 void GpuUse::LookAt(pid_t process) {
   if (!HasDriverOpen(process)) return;
   User user;
+  Maps maps = ReadMaps(process);
+  // What a process inherits from the one that forked it is no use of a GPU.
+  if (IsForked(process, maps.runtime_start)) return;
   user.command = ProcessCommand(process);
-  user.libraries = MappedFiles(process);
+  user.libraries = std::move(maps.files);
   user.tools = ProcessVariable(process, "HSA_TOOLS_LIB");
   user.v1_tools = ProcessVariable(process, "HSA_TOOLS_ROCPROFILER_V1_TOOLS");
   user.registering = ProcessVariable(process, "ROCPROFILER_REGISTER_LIBRARY");
@@ -101,8 +121,13 @@ void GpuUse::LookAt(pid_t process) {
 
 milliseconds GpuUse::Look(pid_t root) {
   const auto begin = steady_clock::now();
-  for (const pid_t process : ProcessTree(root))
-    if (!LeftLog(process)) LookAt(process);
+  for (const pid_t process : ProcessTree(root)) {
+    if (!LeftLog(process)) {
+      LookAt(process);
+    } else if (recorded_.insert(process).second) {
+      IsForked(process, ReadMaps(process).runtime_start);
+    }
+  }
   // Close together at first, and never more than a fiftieth of one processor.
   const auto now = steady_clock::now();
   const auto age = now - start_;

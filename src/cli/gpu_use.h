@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,12 +50,16 @@ class GpuUse {
 
   bool LeftLog(pid_t process) const;
   void LookAt(pid_t process);
+  // Whether another process was seen before with its HSA runtime at this very place.
+  bool IsForked(pid_t process, const std::string& runtime_start);
   std::string Reason(const User& user) const;
 
   std::filesystem::path agent_;
   std::filesystem::path log_directory_;
   std::chrono::steady_clock::time_point start_;
   std::map<pid_t, User> users_;
+  std::set<pid_t> recorded_;                 // of these the place of the HSA runtime is known
+  std::map<std::string, pid_t> first_with_;  // by that place
 };
 
 // The unrecorded ones in one sentence each.
