@@ -5,10 +5,11 @@
 #include <cstdint>
 
 extern "C" {
-// By the assembler below.
+// By the assembler below. NOLINTBEGIN(readability-identifier-naming)
 __attribute__((visibility("hidden"))) uint64_t rochound_new_hip_calls[256] = {};
 __attribute__((visibility("hidden"))) void* rochound_new_hip_next[256] = {};
 __attribute__((visibility("hidden"))) extern const char rochound_new_hip_counters[];
+// NOLINTEND(readability-identifier-naming)
 }
 
 // One every 32 bytes.

@@ -73,7 +73,8 @@ void* HandleOf(const Library& library) {
 
 std::vector<ExportedFunction> ExportedFunctions(void* handle) {
   link_map* map = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_ld == nullptr)
+  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr ||
+      map->l_ld == nullptr)
     return {};
   const ElfW(Sym)* symbols = nullptr;
   const char* names = nullptr;
