@@ -98,7 +98,10 @@ constexpr Column kAllocate[] = {{"id"},
                                 {"end"},
                                 {"address", kInt, "NULL"},
                                 {"size"}};
-constexpr Column kPmcEvent[] = {{"event_id"}, {"pmc_id"}, {"value", Column::kReal, "NULL"}};
+// Since 3.0.3 with a sample: a value of a streaming counter (SPM) at a time, not of a dispatch.
+constexpr Column kPmcEvent[] = {
+    {"event_id"}, {"pmc_id"}, {"value", Column::kReal, "NULL"}, {"sample_id", kInt, "NULL"}};
+constexpr Column kProgramCounter[] = {{"id"}};  // since 3.0.4
 
 struct Raw {
   const char* name;  // without rocpd_
@@ -119,7 +122,8 @@ constexpr Raw kBig[] = {{"event", kEvent},
                         {"kernel_dispatch", kDispatch},
                         {"memory_copy", kCopy},
                         {"memory_allocate", kAllocate},
-                        {"pmc_event", kPmcEvent}};
+                        {"pmc_event", kPmcEvent},
+                        {"gpu_pc_sample", kProgramCounter}};
 
 // In SQL, {0} is the schema that is being filled and {1} the one with what was found in the file.
 // There every table has a column `part`: which of the file's processes it is of.
@@ -172,7 +176,8 @@ constexpr const char* kCalls = R"(
     JOIN {1}.track t ON t.part = s.part AND t.id = s.track_id
     JOIN {1}.process p ON p.part = s.part AND p.id = t.pid
     LEFT JOIN {1}.info_thread h ON h.part = s.part AND h.id = t.tid
-    LEFT JOIN {1}.event e ON e.part = s.part AND e.id = s.event_id;
+    LEFT JOIN {1}.event e ON e.part = s.part AND e.id = s.event_id
+    ANTI JOIN {1}.pmc_event v ON v.part = s.part AND v.sample_id = s.id;
 )";
 
 constexpr const char* kFillCalls = R"(
@@ -274,7 +279,8 @@ constexpr const char* kFillOperations = R"(
     SELECT (d.session << 32) + row_number() OVER (), coalesce(v.value, 0), d.op_id, n.string_id
     FROM {1}.pmc_event v
     JOIN {1}.dispatch d ON d.part = v.part AND d.event_id = v.event_id
-    JOIN {1}.pmc_string n ON n.part = v.part AND n.id = v.pmc_id;
+    JOIN {1}.pmc_string n ON n.part = v.part AND n.id = v.pmc_id
+    WHERE v.sample_id IS NULL;
 )";
 
 // Memory is given back by the next release of its address.
@@ -320,7 +326,8 @@ constexpr Loss kLosses[] = {
      "r.pid",
      "of a process that the file does not describe"},
     {"calls",
-     "SELECT (SELECT count(*) FROM {1}.sample) - "
+     "SELECT (SELECT count(*) FROM {1}.sample s ANTI JOIN {1}.pmc_event v ON v.part = s.part AND "
+     "v.sample_id = s.id) - "
      "(SELECT count(*) FROM {1}.call WHERE name_id IS NULL AND start = \"end\")",
      "samples on a track that the file does not describe"},
     {"kernels",
@@ -334,8 +341,12 @@ constexpr Loss kLosses[] = {
      "SELECT count(*) FROM {1}.memory_allocate WHERE level = 'SCRATCH' OR type = 'RECLAIM'",
      "scratch memory is not read"},
     {"counter values",
-     "SELECT (SELECT count(*) FROM {1}.pmc_event) - (SELECT count(*) FROM {0}.rocpd_counter)",
+     "SELECT (SELECT count(*) FROM {1}.pmc_event WHERE sample_id IS NULL) - (SELECT count(*) FROM "
+     "{0}.rocpd_counter)",
      "of events that are no dispatches"},
+    {"counter values", "SELECT count(*) FROM {1}.pmc_event WHERE sample_id IS NOT NULL",
+     "streaming counters (SPM) are not read"},
+    {"program counter samples", "SELECT count(*) FROM {1}.gpu_pc_sample", "are not read"},
     {"call stacks",
      "SELECT count(*) FROM {1}.event WHERE coalesce(call_stack, '') NOT IN ('', '{{}}', '[]', "
      "'null')",

@@ -241,6 +241,25 @@ def rocpd(path, parts=1):
     db.close()
 
 
+def to_rocpd_3_0_4(db):
+    """The columns and tables that schemas 3.0.2 to 3.0.4 added, with something in each."""
+    u = UUID
+    for table in ("kernel_dispatch", "memory_copy"):
+        db.execute(f'ALTER TABLE "rocpd_{table}_{u}" ADD COLUMN graph_exec_id INTEGER NOT NULL DEFAULT 0')
+        db.execute(f'ALTER TABLE "rocpd_{table}_{u}" ADD COLUMN graph_node_id INTEGER NOT NULL DEFAULT 0')
+    db.execute(f'UPDATE "rocpd_kernel_dispatch_{u}" SET graph_exec_id = 3, graph_node_id = 1')
+    for column in ("sample_id", "xcc", "shader_engine", "instance"):
+        db.execute(f'ALTER TABLE "rocpd_pmc_event_{u}" ADD COLUMN {column} INTEGER')
+    # Streaming counters: values at times, of a dispatch's event.
+    for i in range(3):
+        db.execute(f'INSERT INTO "rocpd_sample_{u}" (id, track_id, timestamp) VALUES (?, 1, ?)', (900 + i, 10_000 + i))
+        db.execute(f'INSERT INTO "rocpd_pmc_event_{u}" (id, event_id, pmc_id, value, sample_id) VALUES (?, 2, 11, 1.0, ?)',
+                   (900 + i, 900 + i))
+    db.execute(f'ALTER TABLE "rocpd_event_{u}" ADD COLUMN parent_id INTEGER')
+    db.execute(f'CREATE TABLE "rocpd_gpu_pc_sample_{u}" (id INTEGER PRIMARY KEY, timestamp BIGINT)')
+    db.execute(f'INSERT INTO "rocpd_gpu_pc_sample_{u}" (timestamp) VALUES (1), (2)')
+
+
 KINETO_BASE = 1_700_000_000_000_000_000
 
 

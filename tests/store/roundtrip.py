@@ -183,6 +183,19 @@ class Readers(Case):
                          2 * [(4096, 64, "scale(float*)", "_Z5scalePf.kd")])
         self.assertEqual(self.lost(out), [("memory events", 2)])
 
+    def test_rocpd_of_later_schemas(self):
+        """3.0.2 knows graphs, 3.0.3 streaming counters, 3.0.4 program counters: what we read stays the same."""
+        inputs.rocpd(self.path / "old.db")
+        inputs.rocpd(self.path / "new.db")
+        with self.changing("new.db") as db:
+            inputs.to_rocpd_3_0_4(db)
+        old = self.convert(self.path / "old.db", to="old.rpd")
+        new = self.convert(self.path / "new.db", to="new.rpd")
+        for table in ("rocpd_api", "rocpd_op", "rocpd_counter", "rochound_dispatch", "rochound_copy"):
+            self.assertEqual(self.rows(old, f"SELECT * FROM {table}"), self.rows(new, f"SELECT * FROM {table}"))
+        self.assertEqual(sorted(set(self.lost(new)) - set(self.lost(old))),
+                         [("counter values", 3), ("program counter samples", 2)])
+
     def test_rocpd_tells_what_it_lacks(self):
         inputs.rocpd(self.path / "in.db")
         with self.changing("in.db") as db:
