@@ -47,7 +47,7 @@ TEST_F(ExportTest, HoldsTheLaunch) {
   const std::string header = Content("launch.h");
   EXPECT_NE(header.find("kKernelSymbol = \"plain.kd\""), std::string::npos) << header;
   EXPECT_NE(header.find("kGrid[3] = {1024, 1, 1}"), std::string::npos);
-  EXPECT_NE(header.find("{0x7f0000200000, 16384},  // pool, kernarg+0"), std::string::npos);
+  EXPECT_NE(header.find("{0x7f0000200000, 16384, true},  // pool, kernarg+0"), std::string::npos);
   EXPECT_EQ(header.find("0x7f0000100000"), std::string::npos);  // was not taken
   EXPECT_EQ(Content("kernarg.bin").size(), 24u);
   EXPECT_EQ(Content("kernel.hsaco").size(), launch_.code_object.size());
