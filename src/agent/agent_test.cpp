@@ -463,7 +463,7 @@ TEST_F(AgentTest, KernelsAreNamedByWhoAsksForTheirObject) {
   ASSERT_TRUE(run.ok());
   std::vector<std::string> names;
   for (const auto& [id, kernel] : run.value().processes()[0]->kernels())
-    names.emplace_back(*run.value().processes()[0]->String(kernel.name));
+    names.emplace_back(run.value().processes()[0]->String(kernel.name).value_or(""));
   EXPECT_EQ(names, (std::vector<std::string>{"Kernel7", "kernel_object_0xf9c0"}));
 }
 
