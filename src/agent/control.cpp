@@ -352,6 +352,18 @@ int NextDeadline(uint64_t now_ns) {
   return first <= now_ns ? 0 : static_cast<int>((first - now_ns) / 1'000'000 + 1);
 }
 
+// Held by the control thread while it does anything but wait: a forked child closes the connections
+// that are noted, and must not come between a connection and its note.
+constinit pthread_mutex_t handling = PTHREAD_MUTEX_INITIALIZER;
+
+class Handling {
+ public:
+  Handling() { pthread_mutex_lock(&handling); }
+  ~Handling() { pthread_mutex_unlock(&handling); }
+  Handling(const Handling&) = delete;
+  Handling& operator=(const Handling&) = delete;
+};
+
 // Until the program closes our socket or the process ends.
 void Serve() {
   while (!leaving.load()) {
@@ -362,6 +374,7 @@ void Serve() {
     if (poll(ready, 1 + kMostClients, NextDeadline(base::ClockNs(CLOCK_MONOTONIC))) < 0 &&
         errno != EINTR)
       return;
+    const Handling mine;
     if (!listening.StillOurs()) return;
     const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
     for (size_t i = 0; i < kMostClients; ++i) {
@@ -431,7 +444,14 @@ void LeaveControl() {
   });
 }
 
+bool HoldControlForFork(const timespec& deadline) {
+  return pthread_mutex_timedlock(&handling, &deadline) == 0;
+}
+
+void ReleaseControlAfterFork() { pthread_mutex_unlock(&handling); }
+
 void ForgetControlAfterFork() {
+  new (&handling) pthread_mutex_t(PTHREAD_MUTEX_INITIALIZER);
   served_process.store(0);
   leaving.store(false);
   new (&place_lock) std::mutex;

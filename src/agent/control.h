@@ -6,6 +6,8 @@
 // docs/formats/control.md. Failure leaves the recorder running without control, said once.
 #pragma once
 
+#include <ctime>
+
 namespace rochound::agent {
 
 // Starts serving, unless ROCHOUND_CONTROL_DIR is set to nothing.
@@ -13,6 +15,11 @@ void ServeControl();
 
 // The process ends in good order: takes the socket's name away. Of others `rochound ctl list` does.
 void LeaveControl();
+
+// Before a fork: waits, at most until then, for the control thread to be between two requests. True:
+// it is held there, until it is released.
+bool HoldControlForFork(const timespec& deadline);
+void ReleaseControlAfterFork();
 
 // In a forked child: the parent's socket is not ours.
 void ForgetControlAfterFork();

@@ -65,15 +65,18 @@ constexpr uint64_t kAnchorEveryNs = 500'000'000;
 // what is gone. A wait is short: this thread may be waiting for one of theirs.
 constinit pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 constinit bool turn_held_for_fork = false;
+constinit bool control_held_for_fork = false;
 
-bool TakeTurn(uint64_t patience_ns) {
+timespec After(uint64_t nanoseconds) {
   timespec deadline{};
   clock_gettime(CLOCK_REALTIME, &deadline);
-  const uint64_t nanoseconds = static_cast<uint64_t>(deadline.tv_nsec) + patience_ns;
+  nanoseconds += static_cast<uint64_t>(deadline.tv_nsec);
   deadline.tv_sec += static_cast<time_t>(nanoseconds / 1'000'000'000);
   deadline.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
-  return pthread_mutex_timedlock(&turn, &deadline) == 0;
+  return deadline;
 }
+
+bool TakeTurn(const timespec& deadline) { return pthread_mutex_timedlock(&turn, &deadline) == 0; }
 
 class Turn {
  public:
@@ -198,9 +201,14 @@ void* DrainThread(void*) {
 
 constexpr uint64_t kForkPatienceNs = 200'000'000;
 
-void BeforeFork() { turn_held_for_fork = TakeTurn(kForkPatienceNs); }
+void BeforeFork() {
+  const timespec deadline = After(kForkPatienceNs);
+  turn_held_for_fork = TakeTurn(deadline);
+  control_held_for_fork = HoldControlForFork(deadline);
+}
 
 void AfterForkInParent() {
+  if (control_held_for_fork) ReleaseControlAfterFork();
   if (turn_held_for_fork) pthread_mutex_unlock(&turn);
 }
 
@@ -335,7 +343,7 @@ bool SetUp() {
 
 void WithoutDrainThread(const std::function<void()>& function) {
   constexpr uint64_t kPatienceNs = 1'000'000'000;
-  const bool held = TakeTurn(kPatienceNs);
+  const bool held = TakeTurn(After(kPatienceNs));
   function();
   if (held) pthread_mutex_unlock(&turn);
 }

@@ -26,6 +26,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
 import process  # noqa: E402
 
+BARE_RUNS = 40  # that show whether the bare program fails by chance
 FREE_SECONDS = 0.5
 UNRECORDED = 123
 
@@ -111,8 +112,12 @@ def files(options, bare, folder):
     if enough is None:
         return "the bare program needs more than 400 files"
     for limit in (enough, enough + 1, enough + 2, enough + 4, enough + 8):
-        if error := recorded(options, pathlib.Path(folder, f"log{limit}"), files=limit).difference(bare):
+        error = recorded(options, pathlib.Path(folder, f"log{limit}"), files=limit).difference(bare)
+        # A program of several threads that just about has enough may fail by chance, with us or without.
+        if error and not any(Run(options, files=limit).difference(bare) for _ in range(BARE_RUNS)):
             return f"with {limit} files (bare it needs {enough}): {error}"
+        if error:
+            print(f"with {limit} files the bare program fails now and then, too")
     print(f"bare the program needs {enough} files")
     return None
 
