@@ -16,8 +16,8 @@ void ServeControl();
 // The process ends in good order: takes the socket's name away. Of others `rochound ctl list` does.
 void LeaveControl();
 
-// Before a fork: waits, at most until then, for the control thread to be between two requests. True:
-// it is held there, until it is released.
+// Before a fork: waits, at most until then, for the control thread to be between two requests.
+// True: it is held there, until it is released.
 bool HoldControlForFork(const timespec& deadline);
 void ReleaseControlAfterFork();
 
