@@ -443,14 +443,11 @@ size_t HarvestQueue(Queue& queue, Harvest how) {
 
 void ForEachQueue(const std::function<void(Queue&)>& function) {
   std::vector<Queue*> queues;
-  if (!changing.lock_soon()) return;
-  try {
+  {
+    if (!changing.lock_soon()) return;
+    const std::lock_guard lock(changing, std::adopt_lock);
     queues = AllQueues();
-  } catch (...) {
-    changing.unlock();
-    throw;
   }
-  changing.unlock();
   for (Queue* queue : queues) function(*queue);
 }
 

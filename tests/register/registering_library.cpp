@@ -12,6 +12,7 @@
 #include <hip/amd_detail/hip_api_trace.hpp>
 
 #include "agent/fake_runtime.h"
+#include "roctx_tables.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -72,23 +73,7 @@ HipCompilerDispatchTable& Compiler() {
   return *table;
 }
 
-// rocprofiler-sdk's roctx; its header is not everywhere.
-struct RoctxTable {
-  uint64_t size;
-  void (*mark)(const char* message);
-  int (*push)(const char* message);
-  int (*pop)();
-  uint64_t (*start)(const char* message);
-  void (*stop)(uint64_t id);
-  int (*thread)(uint64_t* id);
-};
-
-struct RoctxControlTable {
-  uint64_t size;
-  int (*pause)(uint64_t thread);
-  int (*resume)(uint64_t thread);
-};
-
+// rocprofiler-sdk's roctx.
 RoctxControlTable& RoctxControl() {
   static RoctxControlTable made{sizeof(RoctxControlTable), [](uint64_t) { return 21; },
                                 [](uint64_t) { return 22; }};

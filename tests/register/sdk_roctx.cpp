@@ -4,27 +4,13 @@
 // first call. Hands its tables to nobody. Recognised by its file's name, librocprofiler-sdk-roctx.
 #include <cstdint>
 
+#include "roctx_tables.h"
+
 namespace {
 
-struct Core {
-  uint64_t size;
-  void (*mark)(const char* message);
-  int (*push)(const char* message);
-  int (*pop)();
-  uint64_t (*start)(const char* message);
-  void (*stop)(uint64_t id);
-  int (*thread)(uint64_t* id);
-};
-
-struct Control {
-  uint64_t size;
-  int (*pause)(uint64_t thread);
-  int (*resume)(uint64_t thread);
-};
-
 struct Tables {
-  Core core;
-  Control control;
+  RoctxTable core;
+  RoctxControlTable control;
 };
 
 int depth = 0;
@@ -32,7 +18,7 @@ int depth = 0;
 const Tables* Get() {
   static Tables made;
   static const Tables* const filled = [] {
-    made.core = {sizeof(Core),
+    made.core = {sizeof(RoctxTable),
                  [](const char*) {},
                  [](const char*) { return depth++; },
                  [] { return --depth; },
@@ -42,7 +28,8 @@ const Tables* Get() {
                    *id = 1;
                    return 0;
                  }};
-    made.control = {sizeof(Control), [](uint64_t) { return 21; }, [](uint64_t) { return 22; }};
+    made.control = {sizeof(RoctxControlTable), [](uint64_t) { return 21; },
+                    [](uint64_t) { return 22; }};
     return &made;
   }();
   return filled;
@@ -50,6 +37,8 @@ const Tables* Get() {
 
 }  // namespace
 
+// The functions have the names of the library that they stand for.
+// NOLINTBEGIN(readability-identifier-naming)
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 EXPORTED void roctxMarkA(const char* message) { Get()->core.mark(message); }
 EXPORTED int roctxRangePushA(const char* message) { return Get()->core.push(message); }
@@ -59,3 +48,4 @@ EXPORTED void roctxRangeStop(uint64_t id) { Get()->core.stop(id); }
 EXPORTED int roctxGetThreadId(uint64_t* id) { return Get()->core.thread(id); }
 EXPORTED int roctxProfilerPause(uint64_t thread) { return Get()->control.pause(thread); }
 EXPORTED int roctxProfilerResume(uint64_t thread) { return Get()->control.resume(thread); }
+// NOLINTEND(readability-identifier-naming)
