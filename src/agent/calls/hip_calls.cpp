@@ -133,11 +133,10 @@ bool AttachHip(const std::vector<Library>& libraries) {
       TakeTables(libraries);
     }
     const bool tables = handle == first_hip->handle && HasHipTable(HipTable::kRuntime);
-    // HIP has room for one tracer. Where the program's own profiler may want it, we do without: the
-    // call that is under way now is then not recorded.
-    const TracerKind tracer = tables && HasRoctracer(libraries)
-                                  ? TracerKind::kNone
-                                  : AttachHipTracer(handle, /*quietly=*/first_hip->has_profiler);
+    // HIP has room for one tracer. Where another tool has it, we do without: the call that is under
+    // way now is then not recorded.
+    const TracerKind tracer = AttachHipTracer(handle, /*quietly=*/first_hip->has_profiler,
+                                              /*roctracer=*/HasRoctracer(libraries));
     if (tables && tracer != TracerKind::kNone)
       tracer_ends_ns = base::ClockNs(CLOCK_MONOTONIC) + kTracerLivesNs;
     if (!tables && !(tracer == TracerKind::kFull && CorrectsTracedAnswers()))

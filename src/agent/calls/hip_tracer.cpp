@@ -11,6 +11,7 @@
 #include "agent/calls/functions.h"
 #include "agent/calls/hip_override.h"
 #include "agent/calls/hip_traced_functions.h"
+#include "agent/calls/tracer_slot.h"
 
 namespace rochound::agent {
 
@@ -88,9 +89,29 @@ struct TracerData {
   void (*phase_exit)(uint32_t id, TracerData* data);
 };
 
-using Register = void (*)(int (*)(uint32_t domain, uint32_t id, void* data));
+// What we attached, in the word that a copy of HIP keeps it in.
+struct Attached {
+  std::atomic<bool> claimed;
+  std::atomic<const void*> callback;
+  TracerSlot slot;
+};
 constexpr size_t kMaxTracers = 8;  // copies of HIP in one process
-constinit std::atomic<Register> tracers[kMaxTracers] = {};
+constinit Attached tracers[kMaxTracers] = {};
+
+// False: another tool's tracer is there, or it is not known how to see whether one is.
+bool AttachTracer(const void* store, const void* callback) {
+  const TracerSlot slot(store);
+  for (Attached& tracer : tracers) {
+    if (!slot.found() || tracer.claimed.exchange(true)) continue;
+    tracer.slot = slot;
+    tracer.callback.store(callback, std::memory_order_release);
+    if (slot.Take(callback)) return true;
+    tracer.callback.store(nullptr);
+    tracer.claimed.store(false);
+    return false;
+  }
+  return false;
+}
 
 // The functions about graphs, by HIP's own names; noted at set-up, when calling HIP is not
 // recorded.
@@ -222,7 +243,7 @@ bool SameFunctions(NameOf name) {
 
 }  // namespace
 
-TracerKind AttachHipTracer(void* handle, bool quietly) {
+TracerKind AttachHipTracer(void* handle, bool quietly, bool roctracer) {
   const auto name = reinterpret_cast<NameOf>(dlsym(handle, "hipApiName"));
   if (name == nullptr) return TracerKind::kNone;
   NameOf none = nullptr;
@@ -235,21 +256,21 @@ TracerKind AttachHipTracer(void* handle, bool quietly) {
   if (kResultIsLastError && same)
     peek_at_last_error.store(
         reinterpret_cast<hipError_t (*)()>(dlsym(handle, "hipPeekAtLastError")));
-  if (auto* take = reinterpret_cast<Register>(dlsym(handle, "hipRegisterTracerCallback"))) {
-    for (std::atomic<Register>& tracer : tracers) {
-      Register free = nullptr;
-      if (!tracer.compare_exchange_strong(free, take)) continue;
-      take(same ? &Report : &ReportBegin);
-      return same ? TracerKind::kFull : TracerKind::kBeginsOnly;
-    }
-    return TracerKind::kNone;
+  if (const void* store = dlsym(handle, "hipRegisterTracerCallback")) {
+    if (!AttachTracer(store, reinterpret_cast<const void*>(same ? &Report : &ReportBegin)))
+      return TracerKind::kNone;
+    return same ? TracerKind::kFull : TracerKind::kBeginsOnly;
   }
-  return same && AttachOldTracer(handle) ? TracerKind::kFull : TracerKind::kNone;
+  return same && !roctracer && AttachOldTracer(handle) ? TracerKind::kFull : TracerKind::kNone;
 }
 
 void DetachHipTracers() {
-  for (std::atomic<Register>& tracer : tracers)
-    if (const Register take = tracer.exchange(nullptr)) take(nullptr);
+  for (Attached& tracer : tracers) {
+    const void* const callback = tracer.callback.exchange(nullptr, std::memory_order_acquire);
+    if (callback == nullptr) continue;
+    tracer.slot.Release(callback);
+    tracer.claimed.store(false);
+  }
 }
 
 bool MetTracedFunctions() { return met_another.exchange(false); }

@@ -25,7 +25,7 @@
 namespace rochound::agent {
 
 enum class TracerKind : uint8_t {
-  kNone,        // HIP offers none
+  kNone,        // HIP offers none, or another tool has it
   kFull,        // calls with arguments and end
   kBeginsOnly,  // another HIP than our headers': names, no arguments, no end
 };
@@ -33,12 +33,15 @@ enum class TracerKind : uint8_t {
 // Makes this HIP report to us. `handle`: the library's, for dlsym. Once per library; set-up only.
 // quietly: another profiler sees the calls that we make. HIP is then asked for the names of those
 // functions only that are met, and we take no more than which function begins.
-TracerKind AttachHipTracer(void* handle, bool quietly);
+// A tracer that is there is not replaced. HIP before 5.3 does not show whether one is: there it is
+// left to roctracer, if `roctracer` says that it is loaded.
+TracerKind AttachHipTracer(void* handle, bool quietly, bool roctracer);
 
 // Whether functions were met whose lines are not in the functions file yet. Tells it once.
 bool MetTracedFunctions();
 
-// No longer. What has begun is still recorded to its end. Any thread, any number of times.
+// No longer, where the tracer is still ours. What has begun is still recorded to its end. Any
+// thread, any number of times.
 void DetachHipTracers();
 
 // Lines of the functions file, with the names of the first HIP that was attached.

@@ -10,6 +10,7 @@
 #include "agent/calls/ranges.h"
 #include "agent/calls/registered.h"
 #include "agent/calls/table_finder.h"
+#include "agent/calls/tracer_slot.h"
 #include "agent/state.h"
 
 namespace rochound::agent {
@@ -53,10 +54,10 @@ int Report(uint32_t domain, uint32_t operation, void* data) {
   return 0;
 }
 
+// Unless another tool listens already: libroctx64 has room for one.
 void Attach(void* handle) {
-  using Register = void (*)(int (*)(uint32_t domain, uint32_t operation, void* data));
-  if (auto* take = reinterpret_cast<Register>(dlsym(handle, "roctxRegisterTracerCallback")))
-    take(&Report);
+  TracerSlot(dlsym(handle, "roctxRegisterTracerCallback"))
+      .Take(reinterpret_cast<const void*>(&Report));
 }
 
 // --- rocprofiler-sdk's roctx
