@@ -8,6 +8,7 @@ In every case: the trace equals what the program counted itself; the neighbour's
 recorder, and its HIP calls are the program's; the program's output and exit code are those of the bare program.
 """
 
+import os
 import sys
 
 import amd_case
@@ -100,7 +101,6 @@ for each in PROGRAMS:
 def tool_library(place):
     """ROCP_TOOL_LIBRARIES: rocprofiler-register looks for the SDK by its name."""
     (place.folder / "librocprofiler-sdk.so").symlink_to(place.sdk)
-    import os
     return beside(place, [place.program("vector_add")],
                   {"ROCP_TOOL_LIBRARIES": place.tool,
                    "LD_LIBRARY_PATH": f"{place.folder}:{os.environ.get('LD_LIBRARY_PATH', '')}"})
@@ -127,43 +127,37 @@ for each, gets_in in (("global", False), ("local", False), ("force", True)):
     add_middle(each, gets_in)
 
 
-# --- two ways into the program for us
+# --- other ways into the program for us
+def by_other_ways(place, programs, way_in):
+    """way_in: words before the command that change how we are loaded."""
+    found = []
+    for program in programs:
+        bare = place.run([place.program(program)])
+        run, trace = place.record([*way_in, place.program(program)])
+        problems = same(run, bare) + (exact.compare(run.out, trace) if trace else [f"no trace: {run}"])
+        found += [f"{program}: {problem}" for problem in problems]
+    return found
+
+
 @case("two_ways")
 def two_ways(place):
     """We are loaded by HSA_TOOLS_LIB and by rocprofiler-register: one recorder, nothing twice."""
-    found = []
-    for program in ("vector_add", "copy_async", "hsa_init_cycles"):
-        bare = place.run([place.program(program)])
-        run, trace = place.record(["/usr/bin/env", f"ROCPROFILER_REGISTER_LIBRARY={place.options.agent}", place.program(program)])
-        problems = same(run, bare) + exact.compare(run.out, trace)
-        found += [f"{program}: {problem}" for problem in problems]
-    return found
+    return by_other_ways(place, ("vector_add", "copy_async", "hsa_init_cycles"),
+                         ["/usr/bin/env", f"ROCPROFILER_REGISTER_LIBRARY={place.options.agent}"])
 
 
 @case("registered_only")
 def registered_only(place):
     """rocprofiler-register is the only way in: what a user can do who may not set HSA_TOOLS_LIB."""
-    found = []
-    for program in ("vector_add", "copy_async", "memset_kinds", "hsa_init_cycles"):
-        bare = place.run([place.program(program)])
-        run, trace = place.record(["/usr/bin/env", "-u", "HSA_TOOLS_LIB", f"ROCPROFILER_REGISTER_LIBRARY={place.options.agent}",
-                                   place.program(program)])
-        problems = same(run, bare) + exact.compare(run.out, trace)
-        found += [f"{program}: {problem}" for problem in problems]
-    return found
+    return by_other_ways(place, ("vector_add", "copy_async", "memset_kinds", "hsa_init_cycles"),
+                         ["/usr/bin/env", "-u", "HSA_TOOLS_LIB", f"ROCPROFILER_REGISTER_LIBRARY={place.options.agent}"])
 
 
 @case("preloaded_agent")
 def preloaded_agent(place):
     """ROCr finds a tool that is already loaded."""
-    found = []
-    for program in ("vector_add", "copy_async", "hsa_init_cycles"):
-        bare = place.run([place.program(program)])
-        run, trace = place.record(["/usr/bin/env", "-u", "HSA_TOOLS_LIB", *place.with_preload(place.options.agent),
-                                   place.program(program)])
-        problems = same(run, bare) + exact.compare(run.out, trace)
-        found += [f"{program}: {problem}" for problem in problems]
-    return found
+    return by_other_ways(place, ("vector_add", "copy_async", "hsa_init_cycles"),
+                         ["/usr/bin/env", "-u", "HSA_TOOLS_LIB", *place.with_preload(place.options.agent)])
 
 
 if __name__ == "__main__":
