@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -162,47 +162,51 @@ class CodeObjectParser {
     return {};
   }
 
-  // The note's description, or nothing.
-  std::optional<std::string_view> FindMetadata(std::string_view notes, uint64_t align) const {
+  // Adds the descriptions of all metadata notes in a part of the file.
+  static void FindMetadata(std::string_view notes, uint64_t align,
+                           std::vector<std::string_view>* found) {
     const size_t unit = align == 8 ? 8 : 4;
     const auto padded = [&](size_t size) { return (size + unit - 1) / unit * unit; };
     while (notes.size() >= sizeof(Elf64_Nhdr)) {
       const auto head = ReadAt<Elf64_Nhdr>(notes, 0);
       notes.remove_prefix(sizeof head);
-      if (padded(head.n_namesz) > notes.size()) return std::nullopt;
+      if (padded(head.n_namesz) > notes.size()) return;
       const std::string_view name = TextAt(notes.substr(0, head.n_namesz), 0);
       notes.remove_prefix(padded(head.n_namesz));
-      if (head.n_descsz > notes.size()) return std::nullopt;
-      if (head.n_type == kNoteMetadata && name == "AMDGPU") return notes.substr(0, head.n_descsz);
+      if (head.n_descsz > notes.size()) return;
+      if (head.n_type == kNoteMetadata && name == "AMDGPU")
+        found->push_back(notes.substr(0, head.n_descsz));
       notes.remove_prefix(std::min(padded(head.n_descsz), notes.size()));
     }
-    return std::nullopt;
   }
 
-  std::optional<std::string_view> FindMetadata() const {
+  // A device link (-fgpu-rdc) leaves one note for each partition that it compiled.
+  std::vector<std::string_view> FindMetadata() const {
+    std::vector<std::string_view> found;
     for (const Elf64_Phdr& segment : elf_.segments()) {
       if (segment.p_type != PT_NOTE) continue;
       const auto notes = elf_.Part(segment.p_offset, segment.p_filesz);
-      if (!notes) continue;
-      if (const auto found = FindMetadata(*notes, segment.p_align)) return found;
+      if (notes) FindMetadata(*notes, segment.p_align, &found);
     }
+    if (!found.empty()) return found;
     for (const ElfView::Section& section : elf_.sections()) {
       if (section.header.sh_type != SHT_NOTE) continue;
       const auto notes = elf_.Content(section);
-      if (!notes) continue;
-      if (const auto found = FindMetadata(*notes, section.header.sh_addralign)) return found;
+      if (notes) FindMetadata(*notes, section.header.sh_addralign, &found);
     }
-    return std::nullopt;
+    return found;
   }
 
   Result<void> ReadKernels() {
     std::unordered_map<uint64_t, uint64_t> code_sizes;
     for (const Symbol& function : object_.functions_)
       code_sizes.emplace(function.address, function.size);
-    if (const auto note = FindMetadata()) {
-      ROCHOUND_TRY(Metadata metadata, ReadMetadata(*note));
+    for (const std::string_view note : FindMetadata()) {
+      ROCHOUND_TRY(Metadata metadata, ReadMetadata(note));
       if (!metadata.target.empty()) ROCHOUND_CHECK(CheckTarget(metadata.target));
-      object_.kernels_ = std::move(metadata.kernels);
+      object_.kernels_.insert(object_.kernels_.end(),
+                              std::make_move_iterator(metadata.kernels.begin()),
+                              std::make_move_iterator(metadata.kernels.end()));
     }
     for (Kernel& kernel : object_.kernels_) {
       const auto found = descriptors_.find(kernel.symbol);

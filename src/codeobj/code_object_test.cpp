@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "codeobj/demangle.h"
+#include "codeobj/fat_binary.h"
 
 namespace rochound::codeobj {
 namespace {
@@ -165,6 +166,25 @@ TEST(CodeObject, ReadsABareDescriptor) {
   EXPECT_GE(kernel->private_segment_fixed_size, 96 * 8u);
   EXPECT_GT(kernel->code_size, 0u);
   EXPECT_FALSE(SameArguments(*kernel, *kernel).ok());
+}
+
+TEST(CodeObject, ReadsEveryNoteOfADeviceLink) {
+  const std::string bytes = Load("rdc.so");
+  const auto objects = FindCodeObjects(bytes);
+  ASSERT_TRUE(objects.ok()) << objects.error().message;
+  ASSERT_EQ(objects.value().size(), 2u);
+  for (const EmbeddedObject& embedded : objects.value()) {
+    const auto object = CodeObject::Parse(embedded.bytes);
+    ASSERT_TRUE(object.ok()) << object.error().message;
+    EXPECT_EQ(object.value().kernels().size(), 7u);
+    for (const Kernel& kernel : object.value().kernels()) {
+      EXPECT_TRUE(kernel.has_metadata) << kernel.name;
+      EXPECT_GT(kernel.vgpr_count, 0u) << kernel.name;
+    }
+    const Kernel* plain = object.value().FindKernel("plain");
+    ASSERT_NE(plain, nullptr);
+    EXPECT_EQ(plain->ExplicitArguments(), 5u);
+  }
 }
 
 TEST(CodeObject, ListsItsKernelsWhenAskedForAnother) {
