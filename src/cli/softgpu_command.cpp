@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <system_error>
 
 #include "base/files.h"
@@ -34,15 +35,25 @@ Result<fs::path> FindShim() {
   return FindBesideExecutable("../lib/librochound_softgpu.so", "the software GPU's library");
 }
 
-// The file starts empty; the processes of the program append to it.
-Result<void> SetCounters(const std::string& file) {
+// The file starts with `head`; the processes of the program append to it.
+Result<void> SetFile(const char* option, const char* variable, const std::string& file,
+                     const char* head) {
   if (file.empty()) return {};
   std::error_code error;
   const fs::path path = fs::absolute(file, error);
-  if (error) return base::Error{fmt::format("--counters {}: {}", file, error.message())};
-  ROCHOUND_CHECK(base::WriteFile(path, ""));
-  setenv("ROCHOUND_SOFTGPU_COUNTERS", path.c_str(), 1);
+  if (error) return base::Error{fmt::format("{} {}: {}", option, file, error.message())};
+  ROCHOUND_CHECK(base::WriteFile(path, head));
+  setenv(variable, path.c_str(), 1);
   return {};
+}
+
+bool IsRegularExpression(const std::string& text) {
+  try {
+    const std::regex expression(text);
+    return true;
+  } catch (const std::regex_error&) {
+    return false;
+  }
 }
 
 // The program's environment, once everything that may fail is known to work.
@@ -52,7 +63,7 @@ Result<void> SetEnvironment(const std::vector<GpuModel>& gpus, unsigned threads,
   ROCHOUND_TRY(const std::string preload, PreloadList(shim, getenv("LD_PRELOAD")));
   ROCHOUND_TRY(const fs::path root,
                StoreDeviceTree(MakeDeviceTree(gpus, ReadHostFacts()), DefaultTreeStore()));
-  ROCHOUND_CHECK(SetCounters(counters));
+  ROCHOUND_CHECK(SetFile("--counters", "ROCHOUND_SOFTGPU_COUNTERS", counters, ""));
   setenv("ROCHOUND_SOFTGPU_ROOT", root.c_str(), 1);
   if (threads != 0) setenv("ROCHOUND_SOFTGPU_THREADS", std::to_string(threads).c_str(), 1);
   SetSanitizerOptions();
@@ -97,7 +108,8 @@ card nor a driver is needed. Everything after -- is the program and its
 arguments; its exit code and signals are passed through. GPUs are numbered in
 the order given. With --counters, kernels run several times slower; every
 process that the program starts appends to the file, each line when its dispatch
-ends. docs/softgpu-counters.md says what the counts mean.
+ends. docs/softgpu-counters.md says what the counts mean. The same holds for
+--accesses, whose lines docs/formats/accesses.md describes.
 
 Exit codes of rochound itself: 2 wrong usage, 125 set-up failed, 126 program
 cannot be started, 127 program not found.
@@ -128,6 +140,20 @@ SoftgpuCommand::SoftgpuCommand(CLI::App& app)
                    "LDS conflicts, divergence, ...), with the cycles of a simple model: one line "
                    "of JSON per dispatch")
       ->type_name("FILE");
+  subcommand_
+      ->add_option("--accesses", accesses_,
+                   "Write down every memory access of every wave, with the addresses of its lanes "
+                   "(docs/formats/accesses.md)")
+      ->type_name("FILE");
+  subcommand_
+      ->add_option("--accesses-kernel", accesses_kernel_,
+                   "With --accesses: only kernels whose symbol or C++ name has a match of this "
+                   "regular expression (ECMAScript)")
+      ->type_name("REGEX");
+  subcommand_
+      ->add_option("--accesses-dispatch", accesses_dispatches_,
+                   "With --accesses: only these dispatches of each process, counted from 0")
+      ->type_name("N[-M][,...]");
   subcommand_->add_flag("--list", list_, "Show the GPUs there are");
   subcommand_->add_flag("--json", json_, "With --list: as JSON");
   subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
@@ -160,6 +186,16 @@ int SoftgpuCommand::List() const {
   return kExitSuccess;
 }
 
+Result<void> SoftgpuCommand::SetAccesses() const {
+  ROCHOUND_CHECK(
+      SetFile("--accesses", "ROCHOUND_SOFTGPU_ACCESSES", accesses_, "rochound accesses 1\n"));
+  if (!accesses_kernel_.empty())
+    setenv("ROCHOUND_SOFTGPU_ACCESSES_KERNEL", accesses_kernel_.c_str(), 1);
+  if (!accesses_dispatches_.empty())
+    setenv("ROCHOUND_SOFTGPU_ACCESSES_DISPATCHES", accesses_dispatches_.c_str(), 1);
+  return {};
+}
+
 int SoftgpuCommand::Run(const std::vector<std::string>& program) {
   if (!stray_.empty()) {
     return Usage(
@@ -171,6 +207,15 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
   }
   if (json_) return Usage("--json goes with --list");
   if (program.empty()) return Usage("no program given; example: rochound softgpu -- rocminfo");
+  if (accesses_.empty() && !(accesses_kernel_.empty() && accesses_dispatches_.empty()))
+    return Usage("--accesses-kernel and --accesses-dispatch go with --accesses FILE");
+  if (!IsRegularExpression(accesses_kernel_))
+    return Usage(fmt::format("--accesses-kernel: '{}' is no regular expression", accesses_kernel_));
+  static const std::regex kRanges("([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?");
+  if (!std::regex_match(accesses_dispatches_, kRanges)) {
+    return Usage(fmt::format("--accesses-dispatch: '{}' is no list of numbers such as 3,7-9",
+                             accesses_dispatches_));
+  }
   if (gpus_.size() > kMaxGpus) {
     return Usage(fmt::format("{} GPUs asked for, at most {} are possible", gpus_.size(), kMaxGpus));
   }
@@ -186,7 +231,9 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
     if (!gpu.ok()) return Usage(gpu.error().message);
     gpus.push_back(std::move(gpu).value());
   }
-  if (const auto ready = SetEnvironment(gpus, threads_, counters_); !ready.ok()) {
+  auto ready = SetEnvironment(gpus, threads_, counters_);
+  if (ready.ok()) ready = SetAccesses();
+  if (!ready.ok()) {
     base::LogError(ready.error().message);
     return kExitSetup;
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/command.h"
 
 namespace rochound::cli {
@@ -26,10 +27,14 @@ class SoftgpuCommand final : public Command {
 
  private:
   int List() const;
+  base::Result<void> SetAccesses() const;
 
   std::vector<std::string> gpus_ = {"mi300x"};
   std::vector<std::string> stray_;
   std::string counters_;
+  std::string accesses_;
+  std::string accesses_kernel_;
+  std::string accesses_dispatches_;
   unsigned threads_ = 0;  // 0: not given
   bool list_ = false;
   bool json_ = false;

@@ -160,6 +160,22 @@ TEST_F(SoftgpuCommand, CountersStartWithAnEmptyFile) {
   EXPECT_PRED_FORMAT2(IsSubstring, "no/such/file", bad.err);
 }
 
+TEST_F(SoftgpuCommand, AccessesAreHandedOn) {
+  const std::string file = (dir_.path() / "accesses.txt").string();
+  const std::string show =
+      "echo $ROCHOUND_SOFTGPU_ACCESSES $ROCHOUND_SOFTGPU_ACCESSES_KERNEL "
+      "$ROCHOUND_SOFTGPU_ACCESSES_DISPATCHES";
+  EXPECT_EQ(RunShell(show).out, "\n");
+  EXPECT_EQ(RunShell(show, {"--accesses", file, "--accesses-kernel", "gemm", "--accesses-dispatch",
+                            "0,3-4"})
+                .out,
+            file + " gemm 0,3-4\n");
+  EXPECT_EQ(base::ReadFile(file).value(), "rochound accesses 1\n");
+  EXPECT_EQ(RunShell("true", {"--accesses-kernel", "gemm"}).code(), 2);
+  EXPECT_EQ(RunShell("true", {"--accesses", file, "--accesses-kernel", "("}).code(), 2);
+  EXPECT_EQ(RunShell("true", {"--accesses", file, "--accesses-dispatch", "3-"}).code(), 2);
+}
+
 TEST_F(SoftgpuCommand, TheTreeHoldsTheGpusAskedFor) {
   const std::string show = "cat $ROCHOUND_SOFTGPU_ROOT/devices/*.conf | grep -E '^(name|node) '";
   EXPECT_EQ(RunShell(show).out, "name mi300x\nnode 1\n");

@@ -5,6 +5,7 @@
 #include <bit>
 #include <span>
 
+#include "softgpu/counters/access_trace.h"
 #include "softgpu/counters/lane_accesses.h"
 #include "softgpu/isa/code_cache.h"
 
@@ -69,9 +70,12 @@ uint64_t WaveTally::Arrivals::WhenAtMost(unsigned left) {
   return when;
 }
 
-void WaveTally::Reset(const TargetRules& rules, Sums* sums) {
+void WaveTally::Reset(const TargetRules& rules, Sums* sums, AccessWriter* accesses,
+                      uint64_t group) {
   rules_ = &rules;
   sums_ = sums;
+  accesses_ = accesses;
+  group_ = group;
   split_ = false;
   clock_ = 0;
   loads_.Clear();
@@ -111,11 +115,11 @@ void WaveTally::Look(const Wave& wave, const Op* op, const OpFacts& facts) {
       add_lds(facts.action, facts.bytes, parts);
     }
   }
+  stored_from_ = trace_.count;
   if (facts.to_lds) {
-    const unsigned before = trace_.count;
     const unsigned bytes = std::max<unsigned>(facts.bytes, 4);
     TraceLoadedToLds(wave, op, facts.form, bytes, &trace_);
-    parts = {trace_.parts.data() + before, trace_.count - before};
+    parts = {trace_.parts.data() + stored_from_, trace_.count - stored_from_};
     add_lds(MemoryAction::kStore, bytes, parts);
     access_.stored_to_lds = static_cast<unsigned>(parts.size()) * bytes;
   }
@@ -171,6 +175,10 @@ void WaveTally::Count(const Wave& wave, const Op* op, const OpFacts& facts, uint
   }
   if (facts.action != MemoryAction::kNone) {
     CountMemory(facts);
+    if (accesses_ != nullptr) [[unlikely]] {
+      accesses_->Add(wave, group_, *op, facts, exec, {trace_.parts.data(), trace_.count},
+                     stored_from_);
+    }
     if (facts.action == MemoryAction::kAtomic) {
       sums_->atomic_lanes += facts.is_vector ? static_cast<unsigned>(std::popcount(exec)) : 1u;
     }

@@ -59,10 +59,12 @@ struct Sums {
   void Add(const Sums& other);
 };
 
+class AccessWriter;
+
 class WaveTally {
  public:
-  // A wave starts.
-  void Reset(const TargetRules& rules, Sums* sums);
+  // A wave of this workgroup starts. `accesses` is nullptr if nobody wants them.
+  void Reset(const TargetRules& rules, Sums* sums, AccessWriter* accesses, uint64_t group);
 
   // Around one instruction that has run: `next` is what follows it, `exec` what EXEC was before.
   void Look(const Wave& wave, const Op* op, const OpFacts& facts);
@@ -104,6 +106,9 @@ class WaveTally {
   Sums* sums_ = nullptr;
   Access access_;
   MemoryTrace trace_;
+  size_t stored_from_ = 0;  // parts of trace_ that a load to LDS stores there
+  AccessWriter* accesses_ = nullptr;
+  uint64_t group_ = 0;
   bool split_ = false;  // the last write of EXEC left some lanes, and not all
 
   uint64_t clock_ = 0;

@@ -295,7 +295,7 @@ void AqlQueue::ReleaseOneTimeScratch() {
   });
 }
 
-std::unique_ptr<DispatchCounters> AqlQueue::BeginCounting(const Kernel& kernel) {
+DispatchIdentity AqlQueue::Identify(const Kernel& kernel) {
   DispatchIdentity identity;
   identity.queue = config_.id;
   identity.gpu_id = device_.gpu_id;
@@ -314,7 +314,7 @@ std::unique_ptr<DispatchCounters> AqlQueue::BeginCounting(const Kernel& kernel) 
   identity.simds_per_compute_unit = device_.simds_per_compute_unit;
   identity.max_waves_per_simd = device_.max_waves_per_simd;
   identity.lds_bytes_per_compute_unit = device_.lds_bytes;
-  return CounterRecorder::Instance().Begin(std::move(identity));
+  return identity;
 }
 
 void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t packet_address) {
@@ -355,13 +355,26 @@ void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t pa
     parameters.scratch_wave_slots = std::max(wave_slots, kernel.waves_per_group);
   }
   std::unique_ptr<DispatchCounters> counters;
-  if (CounterRecorder::Instance().IsOn()) counters = BeginCounting(kernel);
+  std::unique_ptr<DispatchAccesses> accesses;
+  const bool counting = CounterRecorder::Instance().IsOn();
+  const bool tracing = AccessRecorder::Instance().IsOn();
+  if (counting || tracing) [[unlikely]] {
+    DispatchIdentity identity = Identify(kernel);
+    if (tracing) accesses = AccessRecorder::Instance().Begin(identity, kernel.entry);
+    if (counting) {
+      counters = CounterRecorder::Instance().Begin(std::move(identity));
+    } else if (accesses != nullptr) {
+      counters = std::make_unique<DispatchCounters>(std::move(identity));  // only to look
+    }
+  }
   parameters.counters = counters.get();
+  parameters.accesses = accesses.get();
   uint64_t start = GpuClockNow();
   auto dispatch = std::make_shared<Dispatch>(std::move(parameters));
   dispatch->Run(dispatch, memory_);
-  if (counters != nullptr)
-    CounterRecorder::Instance().End(*counters, !dispatch->failure() && !stopping());
+  const bool completed = !dispatch->failure() && !stopping();
+  if (counting) CounterRecorder::Instance().End(*counters, completed);
+  if (accesses != nullptr) AccessRecorder::Instance().End(*accesses, completed);
   instructions_->fetch_add(dispatch->instructions(), std::memory_order_relaxed);
   if (const auto& failure = dispatch->failure()) {
     if (failure->reason == StopReason::kMemoryFault)

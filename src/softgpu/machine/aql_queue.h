@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "softgpu/counters/dispatch_record.h"
 #include "softgpu/isa/code_cache.h"
 #include "softgpu/machine/global_wave_sync.h"
 #include "softgpu/machine/kernel.h"
@@ -35,8 +36,6 @@ class DeviceCode {
   Entry wave64_;
 };
 
-class DispatchCounters;
-
 class AqlQueue : public Queue {
  public:
   AqlQueue(const QueueConfig& config, const DeviceConfig& device, const Architecture& architecture,
@@ -51,7 +50,7 @@ class AqlQueue : public Queue {
   union Packet;
 
   void RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t packet_address);
-  std::unique_ptr<DispatchCounters> BeginCounting(const Kernel& kernel);
+  DispatchIdentity Identify(const Kernel& kernel);
   void RunBarrier(const hsa_barrier_and_packet_t& packet, bool all);
   void RunVendor(const Packet& packet);
   // Sets the kernel's scratch up, asking the runtime for more if need be. False: halted or stopped.

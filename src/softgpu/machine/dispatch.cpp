@@ -168,9 +168,13 @@ void Dispatch::Participate(AddressSpace::Reader& memory, const std::shared_ptr<D
   size_t waiting = 0;  // turns in a row that did not end a workgroup
   Activity::Waiter pause;
   std::optional<Sums> sums;
+  std::optional<AccessWriter> accesses;
   CountInto counting;
-  if (parameters_.counters != nullptr) [[unlikely]]
-    counting = {&parameters_.counters->rules(), &sums.emplace()};
+  if (parameters_.counters != nullptr) [[unlikely]] {
+    counting = {&parameters_.counters->rules(), &sums.emplace(), nullptr};
+    if (parameters_.accesses != nullptr)
+      counting.accesses = &accesses.emplace(*parameters_.accesses);
+  }
   while (!Cancelled()) {
     if ((resident.empty() || waiting >= resident.size()) &&
         Begin(memory, spare.get(), resident.empty(), counting)) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "softgpu/counters/access_trace.h"
 #include "softgpu/counters/dispatch_counters.h"
 #include "softgpu/isa/code_cache.h"
 #include "softgpu/machine/global_wave_sync.h"
@@ -44,7 +45,8 @@ class Dispatch : public WaveEnvironment {
     std::shared_ptr<const Placement> placement;
     const std::atomic<bool>* queue_stopping = nullptr;
     softgpu::GlobalWaveSync* global_wave_sync = nullptr;
-    DispatchCounters* counters = nullptr;  // nullptr: not counted
+    DispatchCounters* counters = nullptr;        // nullptr: not counted
+    const DispatchAccesses* accesses = nullptr;  // with counters only; nullptr: not written
   };
 
   explicit Dispatch(Parameters parameters);

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "softgpu/counters/access_trace.h"
 #include "softgpu/counters/dispatch_counters.h"
 #include "softgpu/isa/disassembler.h"
 #include "softgpu/machine/activity.h"
@@ -84,6 +85,7 @@ class SoftDevice : public Device {
     new (&space_) AddressSpace;
     HelperThreads::Instance().AbandonAfterFork();
     CounterRecorder::Instance().AbandonAfterFork();
+    AccessRecorder::Instance().AbandonAfterFork();
   }
 
  private:

@@ -80,7 +80,7 @@ void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architectu
     wave.tally = nullptr;
     if (counting.sums != nullptr) [[unlikely]] {
       if (slot.tally == nullptr) slot.tally = std::make_unique<WaveTally>();
-      slot.tally->Reset(*counting.rules, counting.sums);
+      slot.tally->Reset(*counting.rules, counting.sums, counting.accesses, linear_id);
       wave.tally = slot.tally.get();
     }
     wave.lds = reinterpret_cast<uint8_t*>(lds_.data());

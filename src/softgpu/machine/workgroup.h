@@ -23,10 +23,12 @@ struct ScratchSlots {
   std::vector<uint32_t> slots;
 };
 
-// Where a thread counts what its waves do; sums is nullptr if it does not.
+// Where a thread counts what its waves do; sums is nullptr if it does not. `accesses` is not
+// nullptr if it also writes down where they go.
 struct CountInto {
   const TargetRules* rules = nullptr;
   Sums* sums = nullptr;
+  AccessWriter* accesses = nullptr;
 };
 
 class Workgroup {
