@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/injected_faults.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "cli/exit_codes.h"
@@ -56,14 +57,28 @@ bool IsRegularExpression(const std::string& text) {
   }
 }
 
+std::string DescribeFaults() {
+  std::string text =
+      "Faults to inject, separated by commas. NAME=N sets how often (one in N), seed=N which "
+      "ones:";
+  for (const base::InjectedFault& fault : base::KnownInjectedFaults()) {
+    text += fmt::format("\n{}: {}", fault.name, fault.what);
+    if (fault.usual > 1) text += fmt::format(" (default: {})", fault.usual);
+  }
+  return text;
+}
+
 // The program's environment, once everything that may fail is known to work.
 Result<void> SetEnvironment(const std::vector<GpuModel>& gpus, unsigned threads,
-                            const std::string& counters) {
+                            const std::string& counters, const std::string& faults,
+                            const std::string& fault_log) {
   ROCHOUND_TRY(const fs::path shim, FindShim());
   ROCHOUND_TRY(const std::string preload, PreloadList(shim, getenv("LD_PRELOAD")));
   ROCHOUND_TRY(const fs::path root,
                StoreDeviceTree(MakeDeviceTree(gpus, ReadHostFacts()), DefaultTreeStore()));
   ROCHOUND_CHECK(SetFile("--counters", "ROCHOUND_SOFTGPU_COUNTERS", counters, ""));
+  ROCHOUND_CHECK(SetFile("--fault-log", "ROCHOUND_SOFTGPU_FAULT_LOG", fault_log, ""));
+  if (!faults.empty()) setenv("ROCHOUND_SOFTGPU_FAULTS", faults.c_str(), 1);
   setenv("ROCHOUND_SOFTGPU_ROOT", root.c_str(), 1);
   if (threads != 0) setenv("ROCHOUND_SOFTGPU_THREADS", std::to_string(threads).c_str(), 1);
   SetSanitizerOptions();
@@ -154,6 +169,15 @@ SoftgpuCommand::SoftgpuCommand(CLI::App& app)
       ->add_option("--accesses-dispatch", accesses_dispatches_,
                    "With --accesses: only these dispatches of each process, counted from 0")
       ->type_name("N[-M][,...]");
+  subcommand_->add_flag("--strict", strict_,
+                        "Be as unkind as a GPU may be: all faults below that a correct program "
+                        "survives (docs/softgpu-strict.md)");
+  subcommand_->add_option("--fault", faults_, DescribeFaults())->type_name("LIST");
+  subcommand_
+      ->add_option("--fault-log", fault_log_,
+                   "One line of JSON per packet that was taken early, lost its completion or was "
+                   "not run")
+      ->type_name("FILE");
   subcommand_->add_flag("--list", list_, "Show the GPUs there are");
   subcommand_->add_flag("--json", json_, "With --list: as JSON");
   subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
@@ -220,6 +244,10 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
     return Usage(fmt::format("{} GPUs asked for, at most {} are possible", gpus_.size(), kMaxGpus));
   }
 
+  if (strict_) faults_ = faults_.empty() ? "strict" : "strict," + faults_;
+  if (const auto faults = base::ParseInjectedFaults(faults_); !faults.ok())
+    return Usage("--fault: " + faults.error().message);
+
   const auto known = LoadKnownGpuModels();
   if (!known.ok()) {
     base::LogError(known.error().message);
@@ -231,7 +259,7 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
     if (!gpu.ok()) return Usage(gpu.error().message);
     gpus.push_back(std::move(gpu).value());
   }
-  auto ready = SetEnvironment(gpus, threads_, counters_);
+  auto ready = SetEnvironment(gpus, threads_, counters_, faults_, fault_log_);
   if (ready.ok()) ready = SetAccesses();
   if (!ready.ok()) {
     base::LogError(ready.error().message);

@@ -35,6 +35,9 @@ class SoftgpuCommand final : public Command {
   std::string accesses_;
   std::string accesses_kernel_;
   std::string accesses_dispatches_;
+  std::string faults_;  // as ParseInjectedFaults reads them; empty: none
+  std::string fault_log_;
+  bool strict_ = false;
   unsigned threads_ = 0;  // 0: not given
   bool list_ = false;
   bool json_ = false;

@@ -61,6 +61,8 @@ class SoftgpuCommand : public testing::Test {
     setenv("XDG_RUNTIME_DIR", Runtime().c_str(), 1);
     unsetenv("ROCHOUND_SOFTGPU_THREADS");
     unsetenv("ROCHOUND_SOFTGPU_COUNTERS");
+    unsetenv("ROCHOUND_SOFTGPU_FAULTS");
+    unsetenv("ROCHOUND_SOFTGPU_FAULT_LOG");
     preload_.empty() ? unsetenv("LD_PRELOAD") : setenv("LD_PRELOAD", preload_.c_str(), 1);
     // In an ASan build, rochound itself would refuse to start behind another library.
     if (!preload_.empty()) setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
@@ -147,6 +149,20 @@ TEST_F(SoftgpuCommand, ThreadsAreHandedOn) {
     EXPECT_EQ(outcome.code(), 2) << bad;
     EXPECT_PRED_FORMAT2(IsSubstring, "--threads", outcome.err);
   }
+}
+
+TEST_F(SoftgpuCommand, FaultsAreHandedOn) {
+  const std::string show = "echo ${ROCHOUND_SOFTGPU_FAULTS-unset}";
+  EXPECT_EQ(RunShell(show).out, "unset\n");
+  EXPECT_EQ(RunShell(show, {"--strict"}).out, "strict\n");
+  EXPECT_EQ(RunShell(show, {"--fault", "early-packets=4,seed=9"}).out, "early-packets=4,seed=9\n");
+  EXPECT_EQ(RunShell(show, {"--strict", "--fault", "seed=9"}).out, "strict,seed=9\n");
+  const std::string file = (dir_.path() / "faults.jsonl").string();
+  EXPECT_EQ(RunShell("echo $ROCHOUND_SOFTGPU_FAULT_LOG", {"--fault-log", file}).out, file + "\n");
+  EXPECT_EQ(base::ReadFile(file).value(), "");
+  const Outcome bad = RunShell("true", {"--fault", "late-packets"});
+  EXPECT_EQ(bad.code(), 2);
+  EXPECT_PRED_FORMAT2(IsSubstring, "there is no fault 'late-packets'; there are strict, ", bad.err);
 }
 
 TEST_F(SoftgpuCommand, CountersStartWithAnEmptyFile) {

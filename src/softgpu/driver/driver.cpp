@@ -46,7 +46,13 @@ Driver* Driver::Open() {
   const char* threads = getenv("ROCHOUND_SOFTGPU_THREADS");
   const uint32_t worker_threads =
       threads == nullptr ? 0 : static_cast<uint32_t>(strtoul(threads, nullptr, 10));
-  auto* driver = new Driver(std::move(facts).value(), worker_threads);
+  const char* list = getenv("ROCHOUND_SOFTGPU_FAULTS");
+  const auto faults = base::ParseInjectedFaults(list == nullptr ? "" : list);
+  if (!faults.ok()) {
+    Say("ROCHOUND_SOFTGPU_FAULTS: " + faults.error().message);
+    return nullptr;
+  }
+  auto* driver = new Driver(std::move(facts).value(), worker_threads, faults.value());
 
   // Handlers are inherited by the child and cannot be taken back: once is enough for all of them.
   static std::atomic<bool> handlers_installed{false};
@@ -56,8 +62,9 @@ Driver* Driver::Open() {
   return driver;
 }
 
-Driver::Driver(std::vector<GpuFacts> facts, uint32_t worker_threads)
-    : worker_threads_(worker_threads) {
+Driver::Driver(std::vector<GpuFacts> facts, uint32_t worker_threads,
+               const base::InjectedFaults& faults)
+    : worker_threads_(worker_threads), faults_(faults) {
   for (GpuFacts& one : facts) {
     auto gpu = std::make_unique<Gpu>();
     gpu->facts = std::move(one);
@@ -192,18 +199,25 @@ int Driver::Map(int fd, void* address, size_t length, int protection, int flags,
   for (const auto& candidate : gpus_) {
     if ((candidate->facts.gpu_id & 0xFFFF) == kfd::GpuOfMmap(place)) gpu = candidate.get();
   }
+  int error = 0;
   switch (place & kfd::kMmapTypeMask) {
     case kfd::kMmapDoorbell:
       if (gpu == nullptr) return -ENODEV;
-      return memory_.MapDoorbells(*gpu, address, length, protection, flags, result);
+      error = memory_.MapDoorbells(*gpu, address, length, protection, flags, result);
+      break;
     case kfd::kMmapMmio:
       if (gpu == nullptr) return -ENODEV;
-      return memory_.MapMmio(*gpu, address, length, protection, flags, result);
+      error = memory_.MapMmio(*gpu, address, length, protection, flags, result);
+      break;
     default:
       SayFormatted("mmap of /dev/kfd at offset 0x%llx is not implemented",
                    static_cast<unsigned long long>(place));
       return -EINVAL;
   }
+  // As in the kernel's driver (VM_DONTCOPY): a forked child must not ring its parent's doorbells.
+  // libhsakmt does the same with the memory that it maps.
+  if (error == 0) madvise(*result, length, MADV_DONTFORK);
+  return error;
 }
 
 int Driver::AcquireVm(Gpu& gpu, int render_fd) {
@@ -224,6 +238,7 @@ int Driver::AcquireVm(Gpu& gpu, int render_fd) {
   config.worker_threads = worker_threads_;
   config.shared_aperture_base = kLdsApertureBase;
   config.private_aperture_base = kScratchApertureBase;
+  config.faults = faults_;
   std::string error;
   auto device = Device::Create(config, this, &error);
   if (device == nullptr) {
@@ -265,6 +280,22 @@ void Driver::OnMemoryFault(uint32_t gpu_id, uint32_t, const MemoryFault& fault,
 void Driver::OnQueueError(uint32_t, uint32_t queue_id, QueueError error, std::string_view what) {
   Say(what);
   queues_.ReportError(queue_id, error);
+}
+
+void Driver::OnInjectedFault(uint32_t gpu_id, uint32_t queue_id, std::string_view fault,
+                             uint64_t packet, std::string_view kernel) {
+  const char* path = getenv("ROCHOUND_SOFTGPU_FAULT_LOG");
+  if (path == nullptr) return;
+  const std::string line = "{\"process\": " + std::to_string(getpid()) +
+                           ", \"gpu_id\": " + std::to_string(gpu_id) +
+                           ", \"queue\": " + std::to_string(queue_id) + ", \"fault\": \"" +
+                           std::string(fault) + "\", \"packet\": " + std::to_string(packet) +
+                           ", \"kernel\": \"" + std::string(kernel) + "\"}\n";
+  // Appending by one write keeps the lines of several processes whole.
+  const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0 || write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    SayFormatted("cannot write %s: %m", path);
+  if (file >= 0) close(file);
 }
 
 }  // namespace rochound::softgpu

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/injected_faults.h"
 #include "softgpu/core_interface.h"
 #include "softgpu/driver/events.h"
 #include "softgpu/driver/gpu.h"
@@ -30,15 +31,15 @@ namespace rochound::softgpu {
 
 class Driver final : public DriverCallbacks {
  public:
-  // The process's driver, made now if there is none; nullptr if the device tree cannot be read,
-  // which is said on stderr.
+  // The process's driver, made now if there is none; nullptr if the device tree or a setting cannot
+  // be read, which is said on stderr.
   static Driver* Open();
   // The process's driver, or nullptr before Open.
   static Driver* Current();
   // What Open and OpenFile tell about new descriptors.
   static void SetTrack(SoftgpuTrack track);
 
-  Driver(std::vector<GpuFacts> facts, uint32_t worker_threads);
+  Driver(std::vector<GpuFacts> facts, uint32_t worker_threads, const base::InjectedFaults& faults);
 
   // Descriptors. -errno for failure.
   int OpenKfd(int flags);
@@ -73,6 +74,9 @@ class Driver final : public DriverCallbacks {
                      std::string_view what) override;
   void OnQueueError(uint32_t gpu_id, uint32_t queue_id, QueueError error,
                     std::string_view what) override;
+  // Appends a line of JSON to the file that ROCHOUND_SOFTGPU_FAULT_LOG names, if there is one.
+  void OnInjectedFault(uint32_t gpu_id, uint32_t queue_id, std::string_view fault, uint64_t packet,
+                       std::string_view kernel) override;
 
  private:
   struct File {
@@ -88,6 +92,7 @@ class Driver final : public DriverCallbacks {
 
   std::vector<std::unique_ptr<Gpu>> gpus_;
   const uint32_t worker_threads_;
+  const base::InjectedFaults faults_;
   EventTable events_;
   MemoryManager memory_{gpus_};
   QueueTable queues_{memory_, events_};

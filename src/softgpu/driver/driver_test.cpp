@@ -284,6 +284,25 @@ TEST_F(QueueErrorTest, IsWrittenToTheInactiveSignal) {
   EXPECT_EQ(runtime.inactive.value, 0x40000000);
 }
 
+TEST_F(DriverTest, InjectedFaultsAreLoggedWhenAskedFor) {
+  auto folder = base::TempDir::Create(std::filesystem::temp_directory_path(), "softgpu-faults");
+  ASSERT_TRUE(folder.ok());
+  const std::string file = folder.value().path() / "log";
+  driver_.OnInjectedFault(50001, 3, "early-packets", 17, "Add");
+  setenv("ROCHOUND_SOFTGPU_FAULT_LOG", file.c_str(), 1);
+  driver_.OnInjectedFault(50001, 3, "drop-completions", 18, "Add");
+  driver_.OnInjectedFault(50001, 4, "early-packets", 0, "");
+  unsetenv("ROCHOUND_SOFTGPU_FAULT_LOG");
+  const std::string process = "{\"process\": " + std::to_string(getpid());
+  EXPECT_EQ(base::ReadFile(file).value(),
+            process +
+                ", \"gpu_id\": 50001, \"queue\": 3, \"fault\": \"drop-completions\", "
+                "\"packet\": 18, \"kernel\": \"Add\"}\n" +
+                process +
+                ", \"gpu_id\": 50001, \"queue\": 4, \"fault\": \"early-packets\", "
+                "\"packet\": 0, \"kernel\": \"\"}\n");
+}
+
 TEST_F(QueueErrorTest, IsAnExceptionBitForARuntimeThatAskedForIt) {
   kfd::RuntimeEnableArgs enable{};
   enable.mode_mask = 1;
@@ -294,6 +313,9 @@ TEST_F(QueueErrorTest, IsAnExceptionBitForARuntimeThatAskedForIt) {
   EXPECT_EQ(Ioctl(kfd::kRuntimeEnable, enable), -EEXIST) << "there is a queue already";
   Fail(runtime, QueueError::kIllegalInstruction);
   EXPECT_EQ(runtime.payload, 8u);
+  runtime.payload = 0;
+  Fail(runtime, QueueError::kInactivated);
+  EXPECT_EQ(runtime.payload, 1u);
   EXPECT_EQ(runtime.inactive.value, 0);
   EXPECT_TRUE(EventSignaled());
   Destroy(runtime);
@@ -312,6 +334,11 @@ TEST_F(QueueErrorTest, DoorbellIsTheProgramsToRing) {
   const uint64_t slot = runtime.doorbell_offset % kfd::kDoorbellPageBytes / 8;
   static_cast<uint64_t*>(page)[slot] = 3;
   EXPECT_EQ(*device_->queues[runtime.id].doorbell, 3u);
+  const pid_t child = fork();
+  if (child == 0) _exit(msync(page, 4096, MS_ASYNC) == -1 && errno == ENOMEM ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "a forked child has its parent's doorbells";
   munmap(page, kfd::kDoorbellPageBytes);
   Destroy(runtime);
 }

@@ -28,6 +28,8 @@ uint64_t InactiveCode(QueueError error) {
       return 0x20;
     case QueueError::kInvalidKernel:
       return 0x8;
+    case QueueError::kInactivated:
+      break;
   }
   return 0x80000000;
 }
@@ -47,6 +49,10 @@ uint64_t ExceptionBits(QueueError error) {
       return kfd::ExceptionMask(kfd::kPacketUnsupported);
     case QueueError::kInvalidKernel:
       return kfd::ExceptionMask(kfd::kPacketDispatchCodeInvalid);
+    // Not a preemption error, which it is: ROCr's number for that is not the driver's, and it ends
+    // the program by an assertion.
+    case QueueError::kInactivated:
+      break;
   }
   return kfd::ExceptionMask(kfd::kWaveAbort);
 }

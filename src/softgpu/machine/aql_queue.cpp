@@ -2,6 +2,7 @@
 #include "softgpu/machine/aql_queue.h"
 
 #include <hsa/amd_hsa_queue.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +18,12 @@
 namespace rochound::softgpu {
 namespace {
 
+using base::InjectedFaults;
+
 constexpr uint64_t kPacketBytes = 64;
+constexpr uint64_t kLongestUnmappedNs = 200'000;
+constexpr uint64_t kLongestLurkNs = 10'000'000;
+constexpr uint64_t kLatestCompletionNs = 300'000;
 
 // AMD's vendor packets (hsa_amd_vendor_packet_header_t, then a format of its own).
 enum VendorFormat : uint8_t { kPm4IndirectBuffer = 1, kBarrierValue = 2 };
@@ -72,6 +78,17 @@ QueueError ErrorOf(StopReason reason) {
   }
 }
 
+// For a few microseconds, so closely that nothing happens between two looks.
+template <typename Condition>
+bool LookOften(Condition condition) {
+  constexpr int kLooks = 500;
+  for (int look = 0; look < kLooks; ++look) {
+    if (condition()) return true;
+    __builtin_ia32_pause();
+  }
+  return false;
+}
+
 // What the queue says through its inactive signal.
 enum InactiveCode : int64_t {
   kNeedsScratchWave64 = 0x1,
@@ -120,14 +137,80 @@ AqlQueue::AqlQueue(const QueueConfig& config, const DeviceConfig& device,
       code_(code),
       global_wave_sync_(global_wave_sync),
       instructions_(instructions),
-      queue_address_(config.read_index_address - offsetof(amd_queue_t, read_dispatch_id)) {}
+      queue_address_(config.read_index_address - offsetof(amd_queue_t, read_dispatch_id)) {
+  if (device.faults.late_completions != 0)
+    late_ = std::make_unique<LateCompletions>(space, device.gpu_id, callbacks);
+  if (device.faults.early_read_index == 0) return;
+  void* page =
+      mmap(nullptr, kGpuPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  packet_copy_ = static_cast<hsa_kernel_dispatch_packet_t*>(page);
+  space.Map(reinterpret_cast<uint64_t>(page), kGpuPageSize, static_cast<uint8_t*>(page), kRead);
+}
+
+AqlQueue::~AqlQueue() {
+  if (packet_copy_ == nullptr) return;
+  space_.Unmap(reinterpret_cast<uint64_t>(packet_copy_), kGpuPageSize);
+  munmap(packet_copy_, kGpuPageSize);
+}
 
 bool AqlQueue::HasWork() {
   // The doorbell holds the index of the last packet submitted; several threads may ring it out of
   // order, so the highest value counts. All ones: never rung.
   uint64_t rung = __atomic_load_n(config_.doorbell, __ATOMIC_ACQUIRE) + 1;
-  if (static_cast<int64_t>(rung - last_submitted_plus_1_) > 0) last_submitted_plus_1_ = rung;
-  return static_cast<int64_t>(last_submitted_plus_1_ - read_index_) > 0 || TakeStranded();
+  const bool more = static_cast<int64_t>(rung - last_submitted_plus_1_) > 0;
+  if (more) last_submitted_plus_1_ = rung;
+  if (device_.faults.early_packets != 0) {
+    if (IsUnmapped(more)) return false;
+    if (mapped_write_index_ > read_index_ && NextIsValid()) return true;
+  }
+  if (static_cast<int64_t>(last_submitted_plus_1_ - read_index_) > 0) return true;
+  return device_.faults.no_rescue == 0 && TakeStranded();
+}
+
+// A queue that the driver had taken off the GPU is not told of doorbells, so when it is mapped
+// again its packets are taken up to the write index in memory. Only a doorbell begins it: a packet
+// that is never rung for stays where it is.
+bool AqlQueue::IsUnmapped(bool rung) {
+  constexpr auto kChance = &InjectedFaults::early_packets;
+  const uint64_t last = last_submitted_plus_1_ - 1;
+  if (rung && unmapped_until_ns_ == 0 && device_.faults.Happens(kChance, config_.id, last))
+    unmapped_until_ns_ = base::MonotonicRawNs() +
+                         device_.faults.Delay(kChance, config_.id, last, kLongestUnmappedNs);
+  if (unmapped_until_ns_ == 0) return false;
+  const uint64_t now = base::MonotonicRawNs();
+  if (now < unmapped_until_ns_) return true;
+  // The worst moment to be mapped is when somebody has reserved a packet and is about to write it;
+  // waits for one, but not for long.
+  const bool idle = static_cast<int64_t>(last_submitted_plus_1_ - read_index_) <= 0;
+  const auto reserved = [&] { return WriteIndex() > read_index_; };
+  if (idle && now < unmapped_until_ns_ + kLongestLurkNs && !LookOften(reserved)) return true;
+  mapped_write_index_ = WriteIndex();
+  if (!idle) return false;
+  unmapped_until_ns_ = 0;
+  if (reserved()) LookOften([&] { return NextIsValid(); });
+  return false;
+}
+
+uint64_t AqlQueue::WriteIndex() {
+  const auto* index =
+      reinterpret_cast<uint64_t*>(memory_.Translate(config_.write_index_address, 8, kRead));
+  return index == nullptr ? 0 : __atomic_load_n(index, __ATOMIC_ACQUIRE);
+}
+
+bool AqlQueue::NextIsValid() {
+  const uint64_t slots = config_.ring_bytes / kPacketBytes;
+  const uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
+  const auto* header = reinterpret_cast<uint16_t*>(memory_.Translate(address, 2, kRead));
+  return header != nullptr &&
+         (__atomic_load_n(header, __ATOMIC_ACQUIRE) & 0xFF) != HSA_PACKET_TYPE_INVALID;
+}
+
+void AqlQueue::ReportInjected(std::string_view fault, uint64_t packet, uint64_t kernel_object) {
+  const std::string kernel = kernel_object == 0 ? "" : KernelName(memory_, kernel_object);
+  memory_.Leave();
+  callbacks_->OnInjectedFault(device_.gpu_id, config_.id, fault, packet, kernel);
+  memory_.Enter();
 }
 
 template <typename T>
@@ -152,6 +235,12 @@ void AqlQueue::FaultAt(uint64_t address, uint8_t access, std::string_view doing)
 }
 
 void AqlQueue::Complete(uint64_t signal, uint64_t start) {
+  constexpr auto kLate = &InjectedFaults::late_completions;
+  if (late_ != nullptr && signal != 0 && Happens(kLate)) {
+    const uint64_t delay =
+        device_.faults.Delay(kLate, config_.id, read_index_, kLatestCompletionNs);
+    return late_->Add(signal, start, GpuClockNow(), delay);
+  }
   uint64_t bad = 0;
   if (!CompleteSignal(memory_, signal, start, GpuClockNow(), device_.gpu_id, callbacks_, &bad))
     FaultAt(bad, kWrite, "completing a signal");
@@ -174,6 +263,14 @@ void AqlQueue::Process() {
   Packet packet;
   std::memcpy(&packet, slot, sizeof(packet));
   packet.first_word = first_word;
+  if (mapped_write_index_ > read_index_ &&
+      static_cast<int64_t>(__atomic_load_n(config_.doorbell, __ATOMIC_ACQUIRE) - read_index_) < 0) {
+    const bool kernel = (first_word & 0xFF) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+    ReportInjected("early-packets", read_index_, kernel ? packet.kernel.kernel_object : 0);
+  }
+  if (late_ != nullptr && (first_word >> HSA_PACKET_HEADER_BARRIER & 1) != 0 &&
+      !WaitUntil([&] { return late_->Empty(); }))
+    return;
   switch (first_word & 0xFF) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH:
       RunKernel(packet.kernel, address);
@@ -318,6 +415,12 @@ DispatchIdentity AqlQueue::Identify(const Kernel& kernel) {
 }
 
 void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t packet_address) {
+  if (Happens(&InjectedFaults::inactive_queues)) {
+    ReportInjected("inactive-queues", read_index_, packet.kernel_object);
+    return HaltWithError(QueueError::kInactivated,
+                         "queue made inactive before " + KernelName(memory_, packet.kernel_object) +
+                             " on " + device_.name + ", as --fault inactive-queues asks");
+  }
   Kernel kernel;
   uint64_t bad = 0;
   std::string why;
@@ -337,6 +440,17 @@ void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t pa
   uint64_t bytes_per_wave = 0;
   uint32_t wave_slots = 0;
   if (!EnsureScratch(kernel, &facts, &bytes_per_wave, &wave_slots)) return;
+  const bool lost =
+      packet.completion_signal.handle != 0 && Happens(&InjectedFaults::drop_completions);
+  const uint64_t index = read_index_;
+  // Not with scratch memory: ROCr takes that back when the read index has passed the kernel.
+  const bool early =
+      packet_copy_ != nullptr && bytes_per_wave == 0 && Happens(&InjectedFaults::early_read_index);
+  if (early) {
+    *packet_copy_ = packet;
+    facts.packet_address = reinterpret_cast<uint64_t>(packet_copy_);
+    if (!FreeSlot()) return;
+  }
   PrepareScalars(packet, facts, device_, architecture_, memory_, &kernel);
 
   Dispatch::Parameters parameters;
@@ -383,7 +497,9 @@ void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t pa
   }
   if (stopping()) return;
   if (bytes_per_wave != 0) ReleaseOneTimeScratch();
-  Finish(packet.completion_signal.handle, start);
+  if (!early && !FreeSlot()) return;
+  if (lost) return ReportInjected("drop-completions", index, packet.kernel_object);
+  Complete(packet.completion_signal.handle, start);
 }
 
 // Two threads that ring for neighbouring packets may store in the wrong order, and the doorbell
@@ -393,17 +509,7 @@ void AqlQueue::RunKernel(const hsa_kernel_dispatch_packet_t& packet, uint64_t pa
 bool AqlQueue::TakeStranded() {
   constexpr uint64_t kPatienceNs = 100'000'000;
   if (last_submitted_plus_1_ == 0) return false;  // never rung
-  auto* write_index =
-      reinterpret_cast<uint64_t*>(memory_.Translate(config_.write_index_address, 8, kRead));
-  if (write_index == nullptr || __atomic_load_n(write_index, __ATOMIC_ACQUIRE) <= read_index_) {
-    stranded_since_ns_ = 0;
-    return false;
-  }
-  uint64_t slots = config_.ring_bytes / kPacketBytes;
-  uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
-  auto* header = reinterpret_cast<uint16_t*>(memory_.Translate(address, 2, kRead));
-  if (header == nullptr ||
-      (__atomic_load_n(header, __ATOMIC_ACQUIRE) & 0xFF) == HSA_PACKET_TYPE_INVALID) {
+  if (WriteIndex() <= read_index_ || !NextIsValid()) {
     stranded_since_ns_ = 0;
     return false;
   }
@@ -418,6 +524,10 @@ bool AqlQueue::TakeStranded() {
 }
 
 void AqlQueue::Finish(uint64_t signal, uint64_t start) {
+  if (FreeSlot()) Complete(signal, start);
+}
+
+bool AqlQueue::FreeSlot() {
   // The slot is free once the read index has passed it: mark it, move on, then tell.
   uint64_t slots = config_.ring_bytes / kPacketBytes;
   uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
@@ -426,9 +536,9 @@ void AqlQueue::Finish(uint64_t signal, uint64_t start) {
   ++read_index_;
   auto* read_index =
       reinterpret_cast<uint64_t*>(memory_.Translate(config_.read_index_address, 8, kWrite));
-  if (read_index == nullptr) return FaultAt(config_.read_index_address, kWrite, "advancing");
+  if (read_index == nullptr) return FaultAt(config_.read_index_address, kWrite, "advancing"), false;
   __atomic_store_n(read_index, read_index_, __ATOMIC_RELEASE);
-  Complete(signal, start);
+  return true;
 }
 
 }  // namespace rochound::softgpu

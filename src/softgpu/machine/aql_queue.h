@@ -12,6 +12,7 @@
 #include "softgpu/isa/code_cache.h"
 #include "softgpu/machine/global_wave_sync.h"
 #include "softgpu/machine/kernel.h"
+#include "softgpu/machine/late_completions.h"
 #include "softgpu/machine/queue.h"
 
 namespace rochound::softgpu {
@@ -41,6 +42,7 @@ class AqlQueue : public Queue {
   AqlQueue(const QueueConfig& config, const DeviceConfig& device, const Architecture& architecture,
            AddressSpace& space, DriverCallbacks* callbacks, DeviceCode* code,
            GlobalWaveSync* global_wave_sync, std::atomic<uint64_t>* instructions);
+  ~AqlQueue() override;
 
  protected:
   bool HasWork() override;
@@ -61,10 +63,22 @@ class AqlQueue : public Queue {
   template <typename Condition>
   bool WaitUntil(Condition condition);
   void Complete(uint64_t signal, uint64_t start);
+  // Whether the next packet has been written.
+  bool NextIsValid();
+  uint64_t WriteIndex();  // 0: not mapped
   // The next packet too, if it is there already: its doorbell may have been overwritten.
   bool TakeStranded();
+  // Whether the queue is unmapped for now, after it was rung up to this packet. What the write
+  // index covers when it is mapped again may be taken.
+  bool IsUnmapped(bool rung);
   // The packet is done: frees its slot and completes its signal.
   void Finish(uint64_t signal, uint64_t start);
+  // Frees its slot. False: halted.
+  bool FreeSlot();
+  bool Happens(uint32_t base::InjectedFaults::* fault) const {
+    return device_.faults.Happens(fault, config_.id, read_index_);
+  }
+  void ReportInjected(std::string_view fault, uint64_t packet, uint64_t kernel_object);
   void FaultAt(uint64_t address, uint8_t access, std::string_view doing);
   template <typename T>
   T* QueueField(size_t offset);
@@ -78,6 +92,11 @@ class AqlQueue : public Queue {
   uint64_t last_submitted_plus_1_ = 0;  // highest doorbell value seen, plus one
   uint64_t stranded_index_ = 0;         // a valid packet that no doorbell covers, seen
   uint64_t stranded_since_ns_ = 0;      // since then; 0: none
+  uint64_t unmapped_until_ns_ = 0;      // 0: mapped
+  uint64_t mapped_write_index_ = 0;     // the write index when the queue was last mapped
+  // For kernels, which read their packet, when the program may overwrite it: a page, or nullptr.
+  hsa_kernel_dispatch_packet_t* packet_copy_ = nullptr;
+  std::unique_ptr<LateCompletions> late_;  // nullptr: none comes late
 };
 
 }  // namespace rochound::softgpu

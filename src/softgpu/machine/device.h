@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/injected_faults.h"
 #include "softgpu/machine/address_space.h"
 #include "softgpu/machine/gpu_clock.h"
 
@@ -33,6 +34,7 @@ struct DeviceConfig {
   // Where local (LDS) and private (scratch) memory appear in flat addresses: bits 63:48 only.
   uint64_t shared_aperture_base = 0;
   uint64_t private_aperture_base = 0;
+  base::InjectedFaults faults;  // that the device injects itself
 };
 
 enum class QueueKind { kAql, kSdma };
@@ -64,6 +66,7 @@ enum class QueueError {
   kTrap,                // s_trap 2: abort or assert in a kernel
   kInvalidPacket,       // packet type or field that AQL does not allow
   kInvalidKernel,       // kernel object that is no kernel descriptor, or does not fit the device
+  kInactivated,         // nothing is wrong: an injected fault
 };
 
 class DriverCallbacks {
@@ -78,6 +81,10 @@ class DriverCallbacks {
                              std::string_view what) = 0;
   virtual void OnQueueError(uint32_t gpu_id, uint32_t queue_id, QueueError error,
                             std::string_view what) = 0;
+  // An injected fault that takes something away from whoever looks on: which packet it was and, of
+  // a kernel's, the name.
+  virtual void OnInjectedFault(uint32_t, uint32_t, std::string_view /*fault*/, uint64_t /*packet*/,
+                               std::string_view /*kernel*/) {}
 };
 
 class Device {

@@ -180,15 +180,22 @@ uint64_t LocalMachine::Enqueue(const Launch& launch) {
   packet.private_segment_size = launch.private_bytes;
   packet.kernel_object = launch.kernel_object;
   packet.kernarg_address = const_cast<void*>(launch.kernarg);
-  packet.completion_signal.handle = reinterpret_cast<uint64_t>(&queue_->signal);
+  packet.completion_signal.handle =
+      launch.signal != 0 ? launch.signal : reinterpret_cast<uint64_t>(&queue_->signal);
   hsa_kernel_dispatch_packet_t* slot = &queue_->ring[write_index_ % kSlots];
   packet.header = HSA_PACKET_TYPE_INVALID;
   *slot = packet;
-  __atomic_fetch_add(&queue_->signal.value, 1, __ATOMIC_ACQ_REL);
+  if (launch.signal == 0) __atomic_fetch_add(&queue_->signal.value, 1, __ATOMIC_ACQ_REL);
   __atomic_store_n(&queue_->queue.write_dispatch_id, write_index_ + 1, __ATOMIC_RELEASE);
-  uint32_t first = HSA_PACKET_TYPE_KERNEL_DISPATCH | uint32_t{packet.setup} << 16;
+  uint32_t first = HSA_PACKET_TYPE_KERNEL_DISPATCH |
+                   uint32_t{launch.barrier} << HSA_PACKET_HEADER_BARRIER |
+                   uint32_t{packet.setup} << 16;
   __atomic_store_n(reinterpret_cast<uint32_t*>(slot), first, __ATOMIC_RELEASE);
   return write_index_++;
+}
+
+uint64_t LocalMachine::ReadIndex() const {
+  return __atomic_load_n(&queue_->queue.read_dispatch_id, __ATOMIC_ACQUIRE);
 }
 
 bool LocalMachine::Wait() {
@@ -204,6 +211,17 @@ bool LocalMachine::Wait() {
 std::string LocalMachine::error() const {
   std::lock_guard lock(mutex_);
   return error_;
+}
+
+std::vector<LocalMachine::Injected> LocalMachine::injected() const {
+  std::lock_guard lock(mutex_);
+  return injected_;
+}
+
+void LocalMachine::OnInjectedFault(uint32_t, uint32_t, std::string_view fault, uint64_t packet,
+                                   std::string_view) {
+  std::lock_guard lock(mutex_);
+  injected_.push_back({std::string(fault), packet});
 }
 
 void LocalMachine::OnMemoryFault(uint32_t, uint32_t, const MemoryFault&, std::string_view what) {

@@ -50,24 +50,36 @@ class LocalMachine : private DriverCallbacks {
     uint32_t grid_y = 1;
     uint16_t group_y = 1;
     uint32_t private_bytes = 0;  // per lane, at most what GiveScratch gave
+    uint64_t signal = 0;         // the GPU's address of one of the caller's; 0: the shared one
+    bool barrier = false;
   };
   // Scratch memory for this many waves at once. Before the first kernel that uses it.
   void GiveScratch(uint32_t bytes_per_lane, uint32_t waves);
 
-  // Submits, without waiting. Every launch completes one shared signal.
+  // Submits, without waiting. Every launch without a signal of its own completes one shared signal.
   void Submit(const Launch& launch);
   // The same in two steps: the packet, then the doorbell.
   uint64_t Enqueue(const Launch& launch);  // the packet's index
   void Ring(uint64_t index);
-  // Waits for all that was submitted. False if the queue was halted: error() says why.
+  uint64_t ReadIndex() const;
+  // Waits for all that completes the shared signal. False if the queue was halted: error() says
+  // why.
   bool Wait();
   std::string error() const;
+
+  struct Injected {
+    std::string fault;
+    uint64_t packet = 0;
+  };
+  std::vector<Injected> injected() const;
 
  private:
   struct QueueMemory;
   void OnInterrupt(uint32_t, uint32_t) override {}
   void OnMemoryFault(uint32_t, uint32_t, const MemoryFault&, std::string_view what) override;
   void OnQueueError(uint32_t, uint32_t, QueueError, std::string_view what) override;
+  void OnInjectedFault(uint32_t, uint32_t, std::string_view fault, uint64_t packet,
+                       std::string_view kernel) override;
 
   std::unique_ptr<Device> device_;
   QueueMemory* queue_ = nullptr;
@@ -76,6 +88,7 @@ class LocalMachine : private DriverCallbacks {
   std::vector<std::pair<std::string, uint64_t>> kernels_;
   mutable std::mutex mutex_;
   std::string error_;
+  std::vector<Injected> injected_;
 };
 
 }  // namespace rochound::softgpu

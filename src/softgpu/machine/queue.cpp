@@ -4,15 +4,13 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <utility>
+
 #include "softgpu/machine/lost_pages.h"
 
 namespace rochound::softgpu {
 
-Queue::Queue(const QueueConfig& config, const DeviceConfig& device, AddressSpace& space,
-             DriverCallbacks* callbacks)
-    : config_(config), device_(device), space_(space), callbacks_(callbacks), memory_(space) {}
-
-void Queue::Start() {
+std::thread StartDeviceThread(std::function<void()> body) {
   InstallLostPageHandler();
   // The program's signals are for the program's threads.
   sigset_t all;
@@ -20,11 +18,20 @@ void Queue::Start() {
   sigfillset(&all);
   sigdelset(&all, SIGSEGV);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  thread_ = std::thread([this] {
+  std::thread thread([body = std::move(body)] {
     pthread_setname_np(pthread_self(), "softgpu");
-    Main();
+    body();
   });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+Queue::Queue(const QueueConfig& config, const DeviceConfig& device, AddressSpace& space,
+             DriverCallbacks* callbacks)
+    : config_(config), device_(device), space_(space), callbacks_(callbacks), memory_(space) {}
+
+void Queue::Start() {
+  thread_ = StartDeviceThread([this] { Main(); });
 }
 
 void Queue::Stop() {

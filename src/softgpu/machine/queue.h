@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -17,6 +18,9 @@
 #include "softgpu/machine/placement.h"
 
 namespace rochound::softgpu {
+
+// A thread of a device: none of the program's signals reach it.
+std::thread StartDeviceThread(std::function<void()> body);
 
 class Queue {
  public:

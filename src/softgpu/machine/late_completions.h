@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// Completions of one queue that come later than they could, in any order: a GPU owes nobody an
+// order between kernels without a barrier. A thread of its own delivers them, because the queue's
+// thread may be running a kernel that waits for one. Filled by the queue's thread; what is left at
+// the end is delivered then.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "softgpu/machine/device.h"
+
+namespace rochound::softgpu {
+
+class LateCompletions {
+ public:
+  LateCompletions(AddressSpace& space, uint32_t gpu_id, DriverCallbacks* callbacks);
+  ~LateCompletions();
+  LateCompletions(const LateCompletions&) = delete;
+  LateCompletions& operator=(const LateCompletions&) = delete;
+
+  // Completes the signal after so many nanoseconds; `start` and `end` are the kernel's.
+  void Add(uint64_t signal, uint64_t start, uint64_t end, uint64_t delay_ns);
+  // Nothing is left to deliver.
+  bool Empty();
+
+ private:
+  struct Completion {
+    uint64_t signal = 0;
+    uint64_t start = 0;
+    uint64_t end = 0;
+  };
+  void Main();
+
+  AddressSpace& space_;
+  const uint32_t gpu_id_;
+  DriverCallbacks* const callbacks_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::multimap<uint64_t, Completion> due_;  // by base::MonotonicRawNs
+  bool delivering_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace rochound::softgpu
