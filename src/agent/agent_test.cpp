@@ -318,6 +318,102 @@ TEST_F(AgentTest, ASignalThatIsAddedToLosesNoTimes) {
   EXPECT_EQ(Read().Timed(), 400u);
 }
 
+// A program that counts its work: both kernels are under way when it has added for the second.
+TEST_F(AgentTest, ASignalThatIsAddedToWhileItCountsIsFollowed) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const hsa_signal_t signal = runtime_.CreateSignal(0);
+  for (uint64_t round = 0; round < 50; ++round) {
+    fake.Hold();
+    for (int i = 0; i < 2; ++i) {
+      runtime_.core().hsa_signal_add_screlease_fn(signal, 1);
+      Launch(queue, signal);
+    }
+    fake.Go();
+    ASSERT_TRUE(fake.WaitUntilConsumed(round * 2 + 2));
+    auto* memory = reinterpret_cast<amd_signal_t*>(signal.handle);
+    while (__atomic_load_n(&memory->value, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+  }
+  const Seen seen = Read();
+  EXPECT_EQ(seen.times.size(), 100u) << "none waits for a value that never comes";
+  EXPECT_GE(seen.Timed(), 50u) << "each second one left its times in the signal";
+  runtime_.core().hsa_signal_destroy_fn(signal);
+}
+
+// The program gives up on a kernel whose completion was lost, and uses the signal for the next.
+TEST_F(AgentTest, ALostCompletionDoesNotGiveTheNextKernelsTimesToTheLast) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const hsa_signal_t signal = runtime_.CreateSignal(1);
+  constexpr uint64_t kRounds = 60;
+  uint64_t lost = 0;
+  for (uint64_t i = 0; i < kRounds; ++i) {
+    const bool loses = i % 5 == 2;
+    lost += loses;
+    if (loses) fake.LoseCompletionOf(i);
+    Launch(queue, signal);
+    ASSERT_TRUE(fake.WaitUntilConsumed(i + 1));
+    auto* memory = reinterpret_cast<amd_signal_t*>(signal.handle);
+    while (!loses && __atomic_load_n(&memory->value, __ATOMIC_ACQUIRE) != 0)
+      std::this_thread::yield();
+    runtime_.core().hsa_signal_store_screlease_fn(signal, 1);
+  }
+  const Seen seen = Read();
+  EXPECT_EQ(seen.times.size(), kRounds);
+  EXPECT_EQ(seen.Timed(), kRounds - lost);
+  for (const auto& [dispatch, time] : seen.times)
+    EXPECT_EQ(time.end_ticks == 0, trace::PacketOf(dispatch) % 5 == 2) << dispatch;
+  runtime_.core().hsa_signal_destroy_fn(signal);
+}
+
+// A barrier packet of the program's is evidence too: no kernel may come after the lost completion.
+TEST_F(AgentTest, ABarrierPacketEndsKernelsWhoseCompletionsWereLost) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.LoseCompletionOf(0);
+  Launch(queue);
+  const uint64_t barrier = fake.Reserve();
+  fake.Packet(barrier)->completion_signal = {0};
+  __atomic_store_n(&fake.Packet(barrier)->header,
+                   uint16_t{HSA_PACKET_TYPE_BARRIER_AND | 1 << HSA_PACKET_HEADER_BARRIER},
+                   __ATOMIC_RELEASE);
+  runtime_.Ring(queue, barrier);
+  ASSERT_TRUE(fake.WaitUntilConsumed(2));
+  const Seen seen = Read();
+  EXPECT_EQ(seen.times.size(), 1u);
+  EXPECT_EQ(seen.Timed(), 0u);
+}
+
+TEST_F(AgentTest, APacketThatIsTakenBeforeItsDoorbellIsRecordedWithoutATime) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  uint64_t kernel = 0;
+  runtime_.core().hsa_executable_symbol_get_info_fn({1}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                                    &kernel);
+  for (uint64_t i = 0; i < 20; ++i) {
+    const uint64_t index = fake.Reserve();
+    fake.Write(index, kernel, {0});
+    if (i % 2 == 0) {
+      fake.doorbell = index + 1;
+      ASSERT_TRUE(fake.WaitUntilConsumed(index + 1));
+    }
+    runtime_.Ring(queue, index);
+    ASSERT_TRUE(fake.WaitUntilConsumed(index + 1));
+  }
+  const uint64_t barrier = fake.Reserve();
+  fake.Write(barrier, kernel, {0}, true);
+  runtime_.Ring(queue, barrier);
+  ASSERT_TRUE(fake.WaitUntilConsumed(barrier + 1));
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 21u);
+  EXPECT_EQ(seen.times.size(), 21u);
+  EXPECT_EQ(seen.Timed(), 11u);
+}
+
 TEST_F(AgentTest, AQueueWithoutACallbackGetsNone) {
   Load();
   runtime_.CreateQueue(64);

@@ -108,7 +108,7 @@ std::vector<Late>& LateLaunches() {  // with late_lock held
 
 // The program's signal gets what the GPU would have given it.
 void Complete(const Late& launch) {
-  BeforeSignalChanges(launch.ours, true);
+  BeforeSignalChanges(launch.ours);
   if (launch.theirs.handle != 0) {
     const auto* from = reinterpret_cast<const amd_signal_t*>(launch.ours.handle);
     auto* to = reinterpret_cast<amd_signal_t*>(launch.theirs.handle);
@@ -173,17 +173,24 @@ hsa_kernel_dispatch_packet_t HeldPacket::Contents() const {
 }
 
 void HeldPacket::HandOver() {
-  if (held() && !over_) __atomic_store_n(&packet_->header, header_, __ATOMIC_RELEASE);
+  if (over_) return;
+  if (held()) __atomic_store_n(&packet_->header, header_, __ATOMIC_RELEASE);
   _mm_sfence();  // a ring in the GPU's memory is write-combined
   over_ = true;
 }
 
 LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signal_t doorbell,
                           StoreFunction store, const LaunchWatch& watch) {
-  if (!held.held() || ReadIndex(queue) > at) return {true, "the GPU had already begun it"};
+  const auto taken = [&] {
+    if (ReadIndex(queue) <= at) return false;
+    held.Forget();
+    return true;
+  };
+  if (!held.held() || taken()) return {true, "the GPU had already begun it"};
   // First without the others' locks: what this queue waits for may come from them.
   if (!WaitUntil(Now() + kDrainPatience, [&] { return Drained(queue, at); }))
     return {.problem = "earlier work on its queue did not finish within 10 s"};
+  if (taken()) return {true, "the GPU had already begun it"};
   OtherQueues others(queue);
   LaunchOutcome outcome;
   if (!Look(others, watch, &outcome.problem)) return outcome;

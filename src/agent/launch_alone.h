@@ -56,6 +56,8 @@ class HeldPacket {
   hsa_kernel_dispatch_packet_t Contents() const;
   hsa_kernel_dispatch_packet_t* packet() const { return packet_; }
   void HandOver();
+  // The GPU has it, or had: its slot is no longer ours to write to.
+  void Forget() { over_ = true; }
 
  private:
   hsa_kernel_dispatch_packet_t* packet_;

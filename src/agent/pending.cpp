@@ -23,7 +23,8 @@ Bucket& BucketOf(uint64_t signal) {
   return buckets[(signal * 0x9e3779b97f4a7c15ull >> 32) % kBuckets];
 }
 
-// Held for a few loads and one record; never around a call into the runtime's locks.
+// Held for a few loads, one record, and at most an atomic addition of the runtime's; never around a
+// call into the runtime's locks.
 class Locked {
  public:
   explicit Locked(Bucket& bucket) : bucket_(bucket) {
@@ -136,7 +137,7 @@ void WaitOnProgramSignal(Pending* pending) {
 bool TakeIfFinished(Pending* pending) {
   if (pending->phase.load(std::memory_order_acquire) != Pending::kWaiting) return true;
   if (pending->ours) {
-    if (Value(pending->signal) > pending->done_at) return false;
+    if (pending->signal == 0 || Value(pending->signal) > pending->done_at) return false;
     WriteTimes(*pending, true);
     pending->phase.store(Pending::kTaken, std::memory_order_release);
     return true;
@@ -149,17 +150,28 @@ bool TakeIfFinished(Pending* pending) {
   return pending->phase.load(std::memory_order_relaxed) != Pending::kWaiting;
 }
 
-void BeforeSignalChanges(hsa_signal_t signal, bool destroyed) {
+void AddToSignal(hsa_signal_t signal, int64_t added, const std::function<void()>& add) {
+  Bucket& bucket = BucketOf(signal.handle);
+  // Around the call: whoever comes before or after finds value and entries in agreement.
+  Locked locked(bucket);
+  TakeFinishedOn(bucket, signal.handle);
+  add();
+  for (Pending* one = bucket.first; one != nullptr; one = one->next_same_bucket)
+    if (one->signal == signal.handle) one->done_at += added;
+}
+
+void BeforeSignalChanges(hsa_signal_t signal) {
   Bucket& bucket = BucketOf(signal.handle);
   // Acquires what the last taker did: it has read the signal, which may go away now.
   if (bucket.waiting.load(std::memory_order_acquire) == 0) return;
   Locked locked(bucket);
   TakeFinishedOn(bucket, signal.handle);
-  if (!destroyed) return;
   Pending* next = nullptr;
   for (Pending* pending = bucket.first; pending != nullptr; pending = next) {
     next = pending->next_same_bucket;
-    if (pending->signal == signal.handle) End(bucket, pending, false);
+    if (pending->signal != signal.handle) continue;
+    pending->given_up = true;
+    End(bucket, pending, false);
   }
 }
 

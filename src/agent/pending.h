@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 namespace rochound::agent {
 
@@ -21,13 +22,13 @@ struct Pending {
 
   std::atomic<uint8_t> phase{kFree};
   Work work = Work::kKernel;
-  bool ours = false;     // the signal is from our pool
+  bool ours = false;     // the signal is from our pool, or there is none
   bool barrier = false;  // a kernel that began when all before it on its queue had ended
   bool given_up = false;
   uint16_t agent = 0;
   uint32_t queue = 0;
   uint64_t id = 0;         // dispatch or copy number
-  uint64_t signal = 0;     // handle
+  uint64_t signal = 0;     // handle; 0: none, and its end is seen by that of later work
   int64_t done_at = 0;     // finished when the signal's value is at most this
   uint64_t end_ticks = 0;  // of a kernel that was taken; 0: not known
   Pending* next_same_bucket = nullptr;
@@ -40,9 +41,13 @@ void WaitOnProgramSignal(Pending* pending);
 // Our signals: the signal is reset and may be lent again afterwards.
 bool TakeIfFinished(Pending* pending);
 
-// The program is about to store to, or destroy, its signal: takes what has finished, gives up on
-// the rest if the signal goes away. Cheap when nothing waits on it.
-void BeforeSignalChanges(hsa_signal_t signal, bool destroyed);
+// The program is about to give its signal another value, or to destroy it: takes what has finished,
+// and gives up on the rest, whose end can no longer be told from that of later work. Cheap when
+// nothing waits on it.
+void BeforeSignalChanges(hsa_signal_t signal);
+
+// The program adds to its signal, by `add`: what waits on it waits for as much more.
+void AddToSignal(hsa_signal_t signal, int64_t added, const std::function<void()>& add);
 
 // Ends an entry whose time cannot be known any more; Cancel one whose work was refused.
 void GiveUp(Pending* pending);

@@ -54,12 +54,15 @@ struct Queue {
   uint16_t agent = 0;
   bool shown = false;  // the runtime shows us each packet, so the doorbell need not be watched
 
-  SpinLock submitting;            // guards what the hook changes, down to `wanted`
+  SpinLock submitting;            // guards what the hook changes, down to `lent`
   std::atomic<uint64_t> next{0};  // first packet that has not been looked at
   uint64_t rung = 0;              // real doorbell: packets handed to the GPU, as a count
   uint64_t wanted = 0;  // what the program rang for, as a count; more than rung: late packets
   uint64_t late_since_tsc = 0;  // since when
   SignalBatch lent;             // to be lent next
+  // The last packet with the barrier bit that was looked at, as a count: once the read index has
+  // come so far, all kernels before it have ended.
+  std::atomic<uint64_t> barrier{0};
 
   // Dispatches under way, oldest first: the hook appends, the harvest takes from the front.
   std::unique_ptr<Pending[]> pending;
@@ -67,7 +70,8 @@ struct Queue {
   std::atomic<uint64_t> pending_head{0};
   std::atomic<uint64_t> pending_tail{0};
   std::atomic<uint64_t> last_end_ticks{0};
-  SpinLock harvesting;  // guards `pending` and what follows
+  SpinLock
+      harvesting;  // guards `pending` and what follows, and keeps the queue from being destroyed
   uint64_t stuck_head = 0;
   uint64_t looked_at_all_tsc = 0;
 

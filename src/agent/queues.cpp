@@ -86,8 +86,8 @@ bool IsDoorbell(hsa_signal_t signal) {
                                       FindQueue(signal.handle) != nullptr);
 }
 
-// A place for one more dispatch; null: none, and that is counted. With the queue's lock held.
-Pending* NextPending(Queue& queue) {
+// A place for the dispatch of this packet; null: none. With the queue's lock held.
+Pending* NextPending(Queue& queue, uint64_t index) {
   const uint64_t tail = queue.pending_tail.load(std::memory_order_relaxed);
   const auto full = [&] {
     return tail - queue.pending_head.load(std::memory_order_acquire) > queue.pending_mask;
@@ -95,16 +95,23 @@ Pending* NextPending(Queue& queue) {
   if (full()) HarvestQueue(queue, Harvest::kAll);
   // Twice as many as the ring has packets: the oldest has long left the ring.
   if (full()) HarvestQueue(queue, Harvest::kGiveUpOldest);
-  return full() ? nullptr : &queue.pending[tail & queue.pending_mask];
+  if (full()) return nullptr;
+  Pending& pending = queue.pending[tail & queue.pending_mask];
+  pending.work = Work::kKernel;
+  pending.agent = queue.agent;
+  pending.queue = queue.index;
+  pending.id = trace::DispatchNumber(queue.index, index);
+  pending.barrier = pending.given_up = false;
+  return &pending;
 }
 
 void CountUntimed() {
   if (trace::Writer* log = Log()) log->CountDropped(trace::DropReason::kNoSignal);
 }
 
-// Notes one dispatch packet, which the GPU cannot have seen yet. With the queue's lock held.
-void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
-                  uint16_t header, uint64_t index, uint64_t now_tsc) {
+// Writes the record of one dispatch packet. False: there is no room.
+bool RecordDispatch(Queue& queue, ThreadState* thread, const hsa_kernel_dispatch_packet_t* packet,
+                    uint16_t header, uint64_t index, uint64_t now_tsc) {
   const uint64_t dispatch = trace::DispatchNumber(queue.index, index);
   CopyKernel copies = CopyKernel::kNone;
   const uint32_t kernel =
@@ -112,7 +119,7 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
   if (copies != CopyKernel::kNone && settings().copies)
     RecordBlitCopy(thread, copies, *packet, queue.agent, dispatch, now_tsc);
   auto* record = thread->log->Reserve<trace::KernelDispatch>();
-  if (record == nullptr) return;
+  if (record == nullptr) return false;
   record->correlation = thread->correlation;
   record->dispatch = dispatch;
   record->submit_tsc = now_tsc;
@@ -127,16 +134,17 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
   record->group_bytes = packet->group_segment_size;
   record->private_bytes = packet->private_segment_size;
   thread->log->Commit(record, header, queue.index);
+  return true;
+}
 
-  Pending* const place = NextPending(queue);
+// Notes one dispatch packet, before its doorbell is rung. With the queue's lock held.
+void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
+                  uint16_t header, uint64_t index, uint64_t now_tsc) {
+  if (!RecordDispatch(queue, thread, packet, header, index, now_tsc)) return;
+  Pending* const place = NextPending(queue, index);
   if (place == nullptr) return CountUntimed();
   Pending& pending = *place;
-  pending.work = Work::kKernel;
-  pending.agent = queue.agent;
-  pending.queue = queue.index;
-  pending.id = dispatch;
   pending.barrier = (header >> HSA_PACKET_HEADER_BARRIER & 1) != 0;
-  pending.given_up = false;
   pending.ours = packet->completion_signal.handle == 0;
   if (pending.ours) {
     pending.signal = BorrowSignal(&queue.lent);
@@ -148,6 +156,25 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
     pending.signal = packet->completion_signal.handle;
     WaitOnProgramSignal(&pending);
   }
+  queue.pending_tail.fetch_add(1, std::memory_order_release);
+}
+
+// The GPU took a packet before its doorbell, which it may when the queue was taken off the GPU and
+// put back. Its type is gone, but what else it says is there until the slot is used again: a kernel
+// is one that somebody asked the runtime about. It has no signal of ours, so that it is in flight
+// until something later shows that it has ended. With the queue's lock held.
+void NoteTaken(Queue& queue, ThreadState* thread, uint64_t index, uint64_t now_tsc) {
+  const hsa_kernel_dispatch_packet_t packet = *queue.Packet(index);
+  if (Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue) - index > queue.packets ||
+      !IsKnownKernel(packet.kernel_object))
+    return;
+  if (!RecordDispatch(queue, thread, &packet, HSA_PACKET_TYPE_KERNEL_DISPATCH, index, now_tsc))
+    return;
+  Pending* const pending = NextPending(queue, index);
+  if (pending == nullptr) return CountUntimed();
+  pending->ours = true;
+  pending->signal = 0;
+  pending->phase.store(Pending::kWaiting, std::memory_order_release);
   queue.pending_tail.fetch_add(1, std::memory_order_release);
 }
 
@@ -216,9 +243,13 @@ bool CaptureHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t do
   if (!CaptureWants(KernelId(packet->kernel_object, queue.agent), *packet)) return false;
   RingFor(queue, at, doorbell, store);
   const Inside inside(thread);
-  return Capture(queue, at, doorbell, store,
-                 [&](uint16_t header) { NoteDispatch(queue, thread, packet, header, at, Tsc()); })
-      .launched;
+  bool noted = false;
+  const bool launched = Capture(queue, at, doorbell, store, [&](uint16_t header) {
+                          NoteDispatch(queue, thread, packet, header, at, Tsc());
+                          noted = true;
+                        }).launched;
+  if (launched && !noted) NoteTaken(queue, thread, at, Tsc());
+  return launched;
 }
 
 // Looks at the packets up to `limit` (a count), and at those that others rang for, and rings for
@@ -233,10 +264,14 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
     const uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
     const uint16_t type = header >> HSA_PACKET_HEADER_TYPE & 0xff;
     if (type == HSA_PACKET_TYPE_INVALID) {
-      // Either it is yet to be written, or the runtime rang for it itself and it is over.
-      if (Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) > at) continue;
-      break;
+      // Either it is yet to be written, or the GPU has it: the runtime rang for it itself, or the
+      // GPU did not wait for a doorbell.
+      if (Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) <= at) break;
+      if (thread != nullptr) NoteTaken(queue, thread, at, now_tsc);
+      continue;
     }
+    if ((header >> HSA_PACKET_HEADER_BARRIER & 1) != 0)
+      queue.barrier.store(at + 1, std::memory_order_relaxed);
     if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH || thread == nullptr) continue;
     if (CaptureAsked() && CaptureHere(queue, thread, at, doorbell, store)) continue;
     NoteDispatch(queue, thread, packet, header, at, now_tsc);
@@ -278,7 +313,7 @@ template <StoreFunction CoreApiTable::* kEntry>
 void Store(hsa_signal_t signal, hsa_signal_value_t value) {
   const StoreFunction real = Real().core.*kEntry;
   if (IsDoorbell(signal)) return Ring(signal, value, real);
-  BeforeSignalChanges(signal, false);
+  BeforeSignalChanges(signal);
   real(signal, value);
 }
 
@@ -290,10 +325,35 @@ template <typename Result, typename... Arguments,
           Result (*CoreApiTable::*kEntry)(hsa_signal_t, Arguments...)>
 struct Change<kEntry> {
   static Result Call(hsa_signal_t signal, Arguments... arguments) {
-    BeforeSignalChanges(signal, false);
+    BeforeSignalChanges(signal);
     return (Real().core.*kEntry)(signal, arguments...);
   }
 };
+
+// A compare-and-swap that is going to fail changes nothing.
+template <hsa_signal_value_t (*CoreApiTable::*kEntry)(hsa_signal_t, hsa_signal_value_t,
+                                                      hsa_signal_value_t)>
+struct Change<kEntry> {
+  static hsa_signal_value_t Call(hsa_signal_t signal, hsa_signal_value_t expected,
+                                 hsa_signal_value_t value) {
+    if (Real().core.hsa_signal_load_relaxed_fn(signal) == expected) BeforeSignalChanges(signal);
+    return (Real().core.*kEntry)(signal, expected, value);
+  }
+};
+
+// Adding changes no order: a program may count work that way while some of it is under way.
+template <auto kEntry, int kSign>
+void Add(hsa_signal_t signal, hsa_signal_value_t value) {
+  AddToSignal(signal, kSign * value, [&] { (Real().core.*kEntry)(signal, value); });
+}
+
+template <int kSign, auto... kEntries>
+void HookAdditions(CoreApiTable* core) {
+  const auto hook = [&]<auto kEntry>() {
+    if (core->*kEntry != nullptr) core->*kEntry = Add<kEntry, kSign>;
+  };
+  (hook.template operator()<kEntries>(), ...);
+}
 
 template <auto... kEntries>
 void HookChanges(CoreApiTable* core) {
@@ -304,7 +364,7 @@ void HookChanges(CoreApiTable* core) {
 }
 
 hsa_status_t SignalDestroy(hsa_signal_t signal) {
-  BeforeSignalChanges(signal, true);
+  BeforeSignalChanges(signal);
   return Real().core.hsa_signal_destroy_fn(signal);
 }
 
@@ -346,7 +406,7 @@ void Abandon(Queue& queue) {
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     Pending& one = queue.pending[at & queue.pending_mask];
     GiveUp(&one);
-    if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken && one.ours)
+    if (one.phase.load(std::memory_order_relaxed) == Pending::kTaken && one.ours && one.signal != 0)
       ReturnSignal(&used, one.signal);
     one.phase.store(Pending::kFree, std::memory_order_relaxed);
   }
@@ -361,6 +421,7 @@ hsa_status_t QueueDestroy(hsa_queue_t* handle) {
   if (queue == nullptr) return Real().core.hsa_queue_destroy_fn(handle);
   {
     const std::lock_guard lock(queue->submitting);
+    const std::lock_guard nobody_looks(queue->harvesting);
     queue->doorbell.store(0);
   }
   const hsa_status_t status = Real().core.hsa_queue_destroy_fn(handle);
@@ -370,9 +431,10 @@ hsa_status_t QueueDestroy(hsa_queue_t* handle) {
 
 // The entry is over; its signal can be lent again, unless the GPU may still write to it.
 void End(Pending* one, SignalBatch* used) {
-  if (one->ours && one->given_up)
+  const bool lent = one->ours && one->signal != 0;
+  if (lent && one->given_up)
     RetireSignal(one->signal);
-  else if (one->ours)
+  else if (lent)
     ReturnSignal(used, one->signal);
   one->phase.store(Pending::kFree, std::memory_order_relaxed);
 }
@@ -383,6 +445,15 @@ hsa_status_t ProfilerEnabled(hsa_queue_t* queue, int enable) {
   const bool followed =
       queue != nullptr && FindQueue(queue->doorbell_signal.handle) != nullptr && Recording();
   return Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, followed ? 1 : enable);
+}
+
+// Kernels before this packet have ended. With `harvesting` held.
+uint64_t PassedBarrier(const Queue& queue) {
+  const uint64_t barrier = queue.barrier.load(std::memory_order_relaxed);
+  if (barrier == 0 || queue.doorbell == 0 ||
+      Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) < barrier)
+    return 0;
+  return barrier - 1;
 }
 
 }  // namespace
@@ -407,13 +478,17 @@ size_t HarvestQueue(Queue& queue, Harvest how) {
     all = true;
     queue.looked_at_all_tsc = Tsc();
   }
+  const uint64_t ended = head != tail ? PassedBarrier(queue) : 0;
   uint64_t running = 0;
   SignalBatch used;
   for (uint64_t at = head; at != tail && (all || running < kLookAhead); ++at) {
     Pending& one = queue.pending[at & queue.pending_mask];
     if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && !TakeIfFinished(&one)) {
-      ++running;
-      continue;
+      if (PacketIndex(one) >= ended) {
+        ++running;
+        continue;
+      }
+      GiveUp(&one);  // its completion was lost, or it was taken before we lent it a signal
     }
     if (one.phase.load(std::memory_order_relaxed) != Pending::kTaken) continue;
     if (one.end_ticks != 0) queue.last_end_ticks.store(one.end_ticks, std::memory_order_relaxed);
@@ -457,16 +532,17 @@ void HookQueues(CoreApiTable* core, AmdExtTable* amd) {
               &Core::hsa_signal_exchange_screlease_fn, &Core::hsa_signal_exchange_relaxed_fn,
               &Core::hsa_signal_cas_scacq_screl_fn, &Core::hsa_signal_cas_scacquire_fn,
               &Core::hsa_signal_cas_screlease_fn, &Core::hsa_signal_cas_relaxed_fn,
-              &Core::hsa_signal_add_scacq_screl_fn, &Core::hsa_signal_add_scacquire_fn,
-              &Core::hsa_signal_add_screlease_fn, &Core::hsa_signal_add_relaxed_fn,
-              &Core::hsa_signal_subtract_scacq_screl_fn, &Core::hsa_signal_subtract_scacquire_fn,
-              &Core::hsa_signal_subtract_screlease_fn, &Core::hsa_signal_subtract_relaxed_fn,
               &Core::hsa_signal_and_scacq_screl_fn, &Core::hsa_signal_and_scacquire_fn,
               &Core::hsa_signal_and_screlease_fn, &Core::hsa_signal_and_relaxed_fn,
               &Core::hsa_signal_or_scacq_screl_fn, &Core::hsa_signal_or_scacquire_fn,
               &Core::hsa_signal_or_screlease_fn, &Core::hsa_signal_or_relaxed_fn,
               &Core::hsa_signal_xor_scacq_screl_fn, &Core::hsa_signal_xor_scacquire_fn,
               &Core::hsa_signal_xor_screlease_fn, &Core::hsa_signal_xor_relaxed_fn>(core);
+  HookAdditions<1, &Core::hsa_signal_add_scacq_screl_fn, &Core::hsa_signal_add_scacquire_fn,
+                &Core::hsa_signal_add_screlease_fn, &Core::hsa_signal_add_relaxed_fn>(core);
+  HookAdditions<-1, &Core::hsa_signal_subtract_scacq_screl_fn,
+                &Core::hsa_signal_subtract_scacquire_fn, &Core::hsa_signal_subtract_screlease_fn,
+                &Core::hsa_signal_subtract_relaxed_fn>(core);
   core->hsa_queue_create_fn = QueueCreate;
   core->hsa_queue_destroy_fn = QueueDestroy;
   core->hsa_signal_destroy_fn = SignalDestroy;

@@ -155,6 +155,10 @@ uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies) {
   return id;
 }
 
+bool IsKnownKernel(uint64_t kernel_object) {
+  return kernel_object != 0 && Find(kernel_object) != nullptr;
+}
+
 void NoteSymbols() {
   const std::lock_guard lock(filling);
   for (size_t at = 0; at < kSlots; ++at)

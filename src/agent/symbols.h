@@ -17,6 +17,7 @@ void HookSymbols(CoreApiTable* core);
 // The kernel symbol id of a kernel object; an object nobody asked about gets an id and a made-up
 // name. Lock-free for known objects.
 uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies = nullptr);
+bool IsKnownKernel(uint64_t kernel_object);
 
 // Writes the records that describe the kernels once more, for a log that drops old chunks.
 void NoteSymbols();
