@@ -546,13 +546,24 @@ TEST_F(Conversion, NumbersGpusAcrossProcesses) {
 
 TEST_F(Conversion, SaysWhichFunctionsWereNewerThanTheRecorder) {
   TestLog log(run());
-  log.writer()->WriteText("info", "host=h\nhip_new_calls=hipNewOne:3,hipNewer:0,hipNewest:12\n");
+  log.writer()->WriteText(
+      "info",
+      "host=h\nhip_version=8.0.1\nhsa_version=2.0.0\n"
+      "hip_new_calls=hipNewOne:3,hipNewer:0,hipNewest:12\n"
+      "hsa_new_calls=hsa_new:1,:4,:0,:2\nnew_packets=type 9:1,vendor format 7:3\n"
+      "unknown_doorbells=2\n");
   log.Finish();
   log.SetClocks();
   Convert();
-  EXPECT_EQ(Ask("SELECT what, count, note FROM rochound_lost WHERE what = 'calls' ORDER BY count"),
-            (Rows{"calls|3|hipNewOne is newer than this rochound",
-                  "calls|12|hipNewest is newer than this rochound"}));
+  EXPECT_EQ(Ask("SELECT what, count, note FROM rochound_lost ORDER BY count"),
+            (Rows{"doorbells|2|of queues that this rochound could not follow: their kernels are "
+                  "not recorded",
+                  "packets|4|of kinds newer than this rochound; work in them is not recorded: "
+                  "vendor format 7 (3), type 9 (1)",
+                  "calls|7|ROCr 2.0.0 is newer than this rochound: 3 functions are not recorded: "
+                  "hsa_new (1 call), 2 without a name (6 calls)",
+                  "calls|15|HIP 8.0.1 is newer than this rochound: 2 functions are not recorded: "
+                  "hipNewest (12 calls), hipNewOne (3 calls)"}));
 }
 
 TEST_F(Conversion, SaysWhichProcessesWereNotRecorded) {

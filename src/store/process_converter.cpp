@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <sstream>
 
 #include "base/files.h"
 #include "store/lines.h"
+#include "store/newer_runtimes.h"
 
 namespace rochound::store {
 namespace {
@@ -880,16 +880,13 @@ void ProcessConverter::Finish() {
     Lost("copy times", untimed_copies_, "shown at the time they were submitted at" + forgotten);
   if (doubtful_times_ > 0)
     Lost("true times", doubtful_times_, "the GPU's clock could not be related to the host's");
-  // name:count,name:count
-  const std::string newer(log_.Info("hip_new_calls"));
-  for (size_t at = 0; at < newer.size();) {
-    const size_t colon = newer.find(':', at), end = std::min(newer.find(',', at), newer.size());
-    if (colon >= end) break;
-    const uint64_t count = strtoull(newer.c_str() + colon + 1, nullptr, 10);
-    if (count > 0)
-      Lost("calls", count, newer.substr(at, colon - at) + " is newer than this rochound");
-    at = end + 1;
-  }
+  const auto newer = [&](const char* what, NotRecorded missed) {
+    if (missed.count > 0) Lost(what, missed.count, std::move(missed.note));
+  };
+  newer("calls", NewerCalls("HIP", log_.Info("hip_version"), log_.Info("hip_new_calls")));
+  newer("calls", NewerCalls("ROCr", log_.Info("hsa_version"), log_.Info("hsa_new_calls")));
+  newer("packets", NewerPackets(log_.Info("new_packets")));
+  newer("doorbells", UnknownDoorbells(log_.Info("unknown_doorbells")));
   if (filtered_kernels_ > 0)
     Lost("kernels", filtered_kernels_,
          "left out by --kernel '" + outputs_.filter->kernels() +
