@@ -221,7 +221,7 @@ void FakeQueue::Consume() {
 }
 
 FakeRuntime::FakeRuntime() {
-  core_.version = {1, sizeof core_, 0, 0};
+  core_.version = {HSA_CORE_API_TABLE_MAJOR_VERSION, sizeof core_, 0, 0};
   core_.hsa_iterate_agents_fn = IterateAgents;
   core_.hsa_agent_get_info_fn = AgentInfo;
   core_.hsa_system_get_info_fn = SystemInfo;
@@ -238,7 +238,7 @@ FakeRuntime::FakeRuntime() {
   core_.hsa_signal_silent_store_screlease_fn = SignalStore;
   core_.hsa_signal_add_screlease_fn = SignalAdd;
   core_.hsa_executable_symbol_get_info_fn = SymbolInfo;
-  amd_.version = {1, sizeof amd_, 0, 0};
+  amd_.version = {HSA_AMD_EXT_API_TABLE_MAJOR_VERSION, sizeof amd_, 0, 0};
   amd_.hsa_amd_signal_create_fn = AmdSignalCreate;
   amd_.hsa_amd_memory_async_copy_fn = AsyncCopy;
   amd_.hsa_amd_profiling_get_async_copy_time_fn = CopyTime;
@@ -247,7 +247,7 @@ FakeRuntime::FakeRuntime() {
   amd_.hsa_amd_profiling_set_profiler_enabled_fn = [](hsa_queue_t*, int) {
     return HSA_STATUS_SUCCESS;
   };
-  table_.version = {1, sizeof table_, 0, 0};
+  table_.version = {HSA_API_TABLE_MAJOR_VERSION, sizeof table_, 0, 0};
   table_.core_ = &core_;
   table_.amd_ext_ = &amd_;
 }

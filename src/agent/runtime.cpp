@@ -10,6 +10,8 @@
 #include "agent/allocations.h"
 #include "agent/anchors.h"
 #include "agent/calls.h"
+#include "agent/calls/hsa_tables.h"
+#include "agent/calls/libraries.h"
 #include "agent/capture.h"
 #include "agent/code_objects.h"
 #include "agent/copies.h"
@@ -41,16 +43,6 @@ struct Pool {
 constexpr size_t kMostPools = 8 * kMostAgents;
 Pool pools[kMostPools];
 constinit std::atomic<size_t> pool_count{0};
-
-// A table's minor version is its size in the runtime that made it, which may be older or newer than
-// ours: what it does not have stays null.
-template <typename Table>
-void CopyTable(Table* to, const Table* from) {
-  std::memset(static_cast<void*>(to), 0, sizeof *to);
-  if (from == nullptr) return;
-  std::memcpy(static_cast<void*>(to), static_cast<const void*>(from),
-              std::min<size_t>(from->version.minor_id, sizeof *to));
-}
 
 std::string AgentText(hsa_agent_t agent, hsa_agent_info_t what) {
   char text[65] = {};
@@ -128,8 +120,16 @@ void TakeTable(HsaApiTable* table, TableFrom from) {
   if (from == TableFrom::kTools) will_be_unloaded.store(true);
   if (alive.load() || table == nullptr || table->core_ == nullptr || table->amd_ext_ == nullptr)
     return;
-  CopyTable(&real.core, table->core_);
-  CopyTable(&real.amd, table->amd_ext_);
+  static auto* const tables = new HsaTables;  // outlives static destructors
+  if (!tables->Read(table))
+    return Disable("this ROCr's tables of functions could not be read: it is newer than rochound");
+  HsaApiTable* const ours = tables->ours();
+  real.core = *ours->core_;
+  real.amd = *ours->amd_ext_;
+  if (!tables->library().empty()) {
+    DropInfo("hsa_version");
+    AddInfo("hsa_version", VersionOf(tables->library()));
+  }
   agent_count.store(0);
   pool_count.store(0);
   DropInfo("agent");  // of an earlier life of the runtime
@@ -140,16 +140,17 @@ void TakeTable(HsaApiTable* table, TableFrom from) {
   if (CurrentState() == State::kDisabled) return;
   NoteAnchors();
   references.store(1);
-  table->core_->hsa_init_fn = Init;
-  table->core_->hsa_shut_down_fn = ShutDown;
-  HookQueues(table->core_, table->amd_ext_);
-  HookCopies(table->core_, table->amd_ext_);
-  HookSymbols(table->core_);
+  ours->core_->hsa_init_fn = Init;
+  ours->core_->hsa_shut_down_fn = ShutDown;
+  HookQueues(ours->core_, ours->amd_ext_);
+  HookCopies(ours->core_, ours->amd_ext_);
+  HookSymbols(ours->core_);
   ListenForFaults();
-  HookOverrides(table->core_);
-  HookAllocations(table->amd_ext_);
-  if (CaptureAsked()) HookCodeObjects(table->core_);
-  HookCalls(table);
+  HookOverrides(ours->core_);
+  HookAllocations(ours->amd_ext_);
+  if (CaptureAsked()) HookCodeObjects(ours->core_);
+  HookCalls(ours);
+  tables->WriteBack();
 }
 
 void RuntimeShutsDown() {

@@ -25,6 +25,7 @@
 #include "agent/calls/hip_calls.h"
 #include "agent/calls/hip_tables.h"
 #include "agent/calls/hsa_calls.h"
+#include "agent/calls/hsa_tables.h"
 #include "agent/calls/ranges.h"
 #include "agent/calls/roctx.h"
 #include "agent/calls/wrapper.h"
@@ -357,20 +358,24 @@ TEST_F(CallsTest, HsaEntriesBeyondTheTablesEndAreLeftAlone) {
   };
   fill(&core);
   fill(&amd);
-  core.version = {};
-  amd.version = {};
   // An older runtime: its core table ends with hsa_agent_get_info, and it knows no other tables.
-  core.version.minor_id = offsetof(CoreApiTable, hsa_queue_create_fn);
-  amd.version.minor_id = sizeof(amd);
+  core.version = {HSA_CORE_API_TABLE_MAJOR_VERSION, offsetof(CoreApiTable, hsa_queue_create_fn), 0,
+                  0};
+  amd.version = {HSA_AMD_EXT_API_TABLE_MAJOR_VERSION,
+                 offsetof(AmdExtTable, hsa_amd_memory_pool_allocate_fn), 0, 0};
   root.core_ = &core;
   root.amd_ext_ = &amd;
-  root.version.minor_id = offsetof(HsaApiTable, amd_ext_);
-  InstallHsaCalls(&root);
+  root.version.minor_id = offsetof(HsaApiTable, finalizer_ext_);
+  HsaTables tables;
+  ASSERT_TRUE(tables.Read(&root));
+  InstallHsaCalls(tables.ours());
+  tables.WriteBack();
   const auto is_ours = [](auto entry) { return reinterpret_cast<void*>(entry) != &Nothing; };
   EXPECT_TRUE(is_ours(core.hsa_init_fn));
   EXPECT_TRUE(is_ours(core.hsa_agent_get_info_fn));
   EXPECT_FALSE(is_ours(core.hsa_queue_create_fn));
   EXPECT_FALSE(is_ours(core.hsa_signal_create_fn));
+  EXPECT_TRUE(is_ours(amd.hsa_amd_signal_wait_any_fn));
   EXPECT_FALSE(is_ours(amd.hsa_amd_memory_pool_allocate_fn));
 }
 

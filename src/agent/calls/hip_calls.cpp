@@ -61,7 +61,7 @@ void Install(const HipTableLayout& layout, HipTable kind, void* table) {
   // Underneath the recorders, so that the trace shows what the program gets.
   if (kind == HipTable::kRuntime) OverrideHipTable(table, HasEntry, &layout);
   for (const HipEntryAt& at : layout.known) at.entry->install(static_cast<char*>(table) + at.moved);
-  CountNewHipFunctions(table, layout.unknown);
+  CountNewFunctions(NewIn::kHip, table, layout.unknown);
 }
 
 size_t SizeOf(const void* table) { return *static_cast<const size_t*>(table); }
@@ -122,8 +122,9 @@ bool AttachHip(const std::vector<Library>& libraries) {
     seen->push_back(library.base);
     void* handle = HandleOf(library);
     if (handle == nullptr) continue;
+    AddInfo("hip_library", library.path);
+    AddInfo("hip_version", VersionOf(library.path));
     if (HandsOverTables(handle)) {
-      AddInfo("hip_library", library.path);
       AddInfo("hip_calls", "registered");
       continue;
     }
@@ -141,7 +142,6 @@ bool AttachHip(const std::vector<Library>& libraries) {
       tracer_ends_ns = base::ClockNs(CLOCK_MONOTONIC) + kTracerLivesNs;
     if (!tables && !(tracer == TracerKind::kFull && CorrectsTracedAnswers()))
       WarnThatHipIsNotCorrected();
-    AddInfo("hip_library", library.path);
     AddInfo("hip_calls", Describe(tables, tracer));
     changed = true;
   }

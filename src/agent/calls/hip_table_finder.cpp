@@ -11,10 +11,12 @@ namespace rochound::agent {
 
 namespace {
 
-// HIP 6.0 had over 400 functions in its runtime table; the compiler's table has nine entries since.
+// HIP 6.0 had over 400 functions in its runtime table, and nine in the compiler's; up to HIP 7
+// there were no more of the latter.
 constexpr size_t kLeastRuntimeEntries = 300;
 constexpr size_t kMostRuntimeEntries = 4000;
-constexpr size_t kCompilerEntries = 9;
+constexpr size_t kLeastCompilerEntries = 9;
+constexpr size_t kMostCompilerEntries = 100;
 
 }  // namespace
 
@@ -92,9 +94,12 @@ HipTableLayout ReadHipTable(const Library& library, void* handle, HipTable kind,
       taken.insert(place.offset);
     }
   }
+  // Of the compiler's table we want few functions, and know what the others are.
   if (kind != HipTable::kRuntime || layout.known.empty()) return layout;
   for (const Place& place : Unambiguous(fresh))
-    if (taken.count(place.offset) == 0) layout.unknown.push_back({place.name, place.offset});
+    if (taken.insert(place.offset).second) layout.unknown.push_back({place.name, place.offset});
+  for (size_t offset = sizeof(size_t); offset + sizeof(void*) <= size; offset += sizeof(void*))
+    if (taken.count(offset) == 0) layout.unknown.push_back({"", offset});
   return layout;
 }
 
@@ -102,7 +107,8 @@ FoundHipTables FindHipTables(const Library& library, const std::vector<Library>&
   FoundHipTables found;
   const FoundTable runtime =
       FindTable(library, loaded, {kLeastRuntimeEntries, kMostRuntimeEntries});
-  const FoundTable compiler = FindTable(library, loaded, {kCompilerEntries, kCompilerEntries});
+  const FoundTable compiler =
+      FindTable(library, loaded, {kLeastCompilerEntries, kMostCompilerEntries});
   found.runtime = runtime.in_use ? runtime.table : nullptr;
   found.compiler = compiler.in_use ? compiler.table : nullptr;
   found.has_profiler = runtime.foreign;

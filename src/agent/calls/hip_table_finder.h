@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "agent/calls/hip_new_functions.h"
 #include "agent/calls/hip_tables.h"
 #include "agent/calls/libraries.h"
+#include "agent/calls/new_functions.h"
 
 namespace rochound::agent {
 
@@ -30,8 +30,8 @@ struct HipEntryAt {
 // functions between them and behind them.
 struct HipTableLayout {
   std::vector<HipEntryAt> known;
-  std::vector<NewHipFunction> unknown;  // of the runtime's table
-  bool readable = false;                // the library exports functions that we know
+  std::vector<NewFunction> unknown;  // of the runtime's table
+  bool readable = false;             // the library exports functions that we know
 };
 
 // Read from the code of the functions that the library exports. What is not clear is left out.

@@ -8,9 +8,9 @@
 #include "agent/calls/call.h"
 #include "agent/calls/functions.h"
 #include "agent/calls/hip_calls.h"
-#include "agent/calls/hip_new_functions.h"
 #include "agent/calls/hsa_calls.h"
 #include "agent/calls/libraries.h"
+#include "agent/calls/new_functions.h"
 #include "agent/calls/rccl_calls.h"
 #include "agent/calls/roctx.h"
 #include "agent/calls/unwind_rules.h"
@@ -33,20 +33,23 @@ std::string FunctionsText() {
 }
 
 // Calls of functions that are newer than we: for the info file, when there were more of them.
-void NoteNewHipCalls() {
-  static auto* const said = new std::string;  // outlives static destructors
+void NoteNews() {
+  static auto* const said = new std::vector<std::string>(2);  // outlives static destructors
   static std::mutex* const mutex = new std::mutex;
   const std::lock_guard lock(*mutex);
-  std::string text = NewHipFunctionsText();
-  if (text == *said) return;
-  *said = std::move(text);
-  DropInfo("hip_new_calls");
-  AddInfo("hip_new_calls", *said);
+  std::vector<std::string> now = {NewFunctionsText(NewIn::kHip), NewFunctionsText(NewIn::kHsa)};
+  if (now == *said) return;
+  *said = std::move(now);
+  const char* const keys[] = {"hip_new_calls", "hsa_new_calls"};
+  for (size_t i = 0; i < said->size(); ++i) {
+    DropInfo(keys[i]);
+    if (!(*said)[i].empty()) AddInfo(keys[i], (*said)[i]);
+  }
   WriteInfo();
 }
 
 void NoteNewFunctions() {
-  NoteNewHipCalls();
+  NoteNews();
   if (!HasNewHipFunctions()) return;
   if (trace::Writer* log = Log()) log->WriteText("functions", FunctionsText());
 }

@@ -23,25 +23,11 @@ static_assert(kBehindLast <= kFirstRcclFunction);
 template <auto kMember, uint16_t kFunction, uint32_t kOut>
 using HsaWrapper = Wrapper<kMember, kFunction, Domain::kHsa, kOut>;
 
-// The tables carry their own size in minor_id: an older runtime's are shorter than our headers say.
-template <typename Table>
-Table* Part(HsaApiTable* root, Table* HsaApiTable::* part) {
-  const auto offset =
-      static_cast<size_t>(reinterpret_cast<char*>(&(root->*part)) - reinterpret_cast<char*>(root));
-  return offset + sizeof(void*) <= root->version.minor_id ? root->*part : nullptr;
-}
-
-template <typename W, typename Table>
-void InstallIn(Table* table) {
-  if (table != nullptr && W::Offset() + sizeof(void*) <= table->version.minor_id) W::Install(table);
-}
-
 }  // namespace
 
 void InstallHsaCalls(HsaApiTable* table) {
-#define ROCHOUND_HSA_FUNCTION(type, part, function, names, outs)     \
-  InstallIn<HsaWrapper<&type::function##_fn, kId_##function, outs>>( \
-      Part<type>(table, &HsaApiTable::part));
+#define ROCHOUND_HSA_FUNCTION(type, part, function, names, outs) \
+  HsaWrapper<&type::function##_fn, kId_##function, outs>::Install(table->part);
 #include "agent/calls/hsa_functions.inc"
 #undef ROCHOUND_HSA_FUNCTION
 }

@@ -11,7 +11,8 @@
 
 namespace rochound::agent {
 
-// Puts a recorder into every entry that both this runtime and our headers know.
+// Puts a recorder into every entry that is not null: tables in the order of our headers
+// (hsa_tables.h).
 void InstallHsaCalls(HsaApiTable* table);
 
 // Their lines of the functions file.

@@ -2,9 +2,11 @@
 #include "agent/calls/libraries.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -69,6 +71,13 @@ std::vector<Library> LoadedLibraries() {
 
 void* HandleOf(const Library& library) {
   return dlopen(library.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+}
+
+std::string VersionOf(const std::string& path) {
+  char file[PATH_MAX];
+  if (realpath(path.c_str(), file) == nullptr) return {};
+  const char* const end = std::strstr(file, ".so.");
+  return end != nullptr ? end + 4 : "";
 }
 
 std::vector<ExportedFunction> ExportedFunctions(void* handle) {

@@ -33,6 +33,9 @@ std::vector<Library> LoadedLibraries();
 // good. Null when it is gone.
 void* HandleOf(const Library& library);
 
+// What its file's name says after ".so.", links followed: "7.2.53211"; empty: nothing.
+std::string VersionOf(const std::string& path);
+
 struct ExportedFunction {
   const char* name;  // in the library
   const void* code;

@@ -18,6 +18,7 @@ struct Table {
   int (*stream_synchronize)(void*);
   int (*set_device)(int);
   int (*newer)();
+  int (*nameless)();
 };
 
 Table* Get() {
@@ -39,6 +40,7 @@ Table* Get() {
     made.stream_synchronize = [](void*) { return 0; };
     made.set_device = [](int device) { return device; };
     made.newer = [] { return 11; };
+    made.nameless = [] { return 12; };
     return &made;
   }();
   return filled;

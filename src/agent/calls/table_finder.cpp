@@ -133,4 +133,19 @@ size_t LookedUpOffset(const void* function, size_t code_bytes, size_t table_byte
   return several ? 0 : found;
 }
 
+uintptr_t TablePointer(const void* function, size_t code_bytes) {
+  constexpr uint8_t kLoad[] = {0x48, 0x8b, 0x05};  // mov rax, [rip + displacement]
+  constexpr size_t kBytes = sizeof(kLoad) + sizeof(int32_t);
+  const auto* code = static_cast<const uint8_t*>(function);
+  uintptr_t found = 0;
+  for (size_t i = 0; i + kBytes <= std::min(code_bytes, kMostCodeBytes); ++i) {
+    if (std::memcmp(code + i, kLoad, sizeof(kLoad)) != 0) continue;
+    int32_t displacement = 0;
+    std::memcpy(&displacement, code + i + sizeof(kLoad), sizeof(displacement));
+    if (found != 0) return 0;
+    found = reinterpret_cast<uintptr_t>(code + i + kBytes) + static_cast<intptr_t>(displacement);
+  }
+  return found;
+}
+
 }  // namespace rochound::agent

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "agent/calls/libraries.h"
@@ -44,5 +45,8 @@ EntryCheck CheckTableEntry(const Library& library, void* handle, const char* fun
 // it loads, calls or jumps to by way of the register in which functions return pointers. 0: none,
 // or more than one.
 size_t LookedUpOffset(const void* function, size_t code_bytes, size_t table_bytes);
+
+// The variable from which a function loads that register first; 0: none, or more than one.
+uintptr_t TablePointer(const void* function, size_t code_bytes);
 
 }  // namespace rochound::agent
