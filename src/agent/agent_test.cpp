@@ -115,6 +115,58 @@ TEST_F(AgentTest, EveryDispatchOfABatchIsRecordedWithItsTimes) {
   EXPECT_EQ(seen.Timed(), 20000u);
 }
 
+// Of a later release than ours: which they are is not known, but that they were there is.
+TEST_F(AgentTest, PacketsOfUnknownKindsAreCounted) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const auto put = [&](uint16_t type, uint8_t format) {
+    const uint64_t index = fake.Reserve();
+    hsa_kernel_dispatch_packet_t* const packet = fake.Packet(index);
+    packet->completion_signal = {0};
+    packet->setup = format;
+    __atomic_store_n(&packet->header, type, __ATOMIC_RELEASE);
+    runtime_.Ring(queue, index);
+  };
+  for (int i = 0; i < 3; ++i) put(HSA_PACKET_TYPE_VENDOR_SPECIFIC, 7);
+  put(HSA_PACKET_TYPE_VENDOR_SPECIFIC, HSA_AMD_PACKET_TYPE_BARRIER_VALUE);
+  put(HSA_PACKET_TYPE_BARRIER_AND, 0);
+  put(HSA_PACKET_TYPE_BARRIER_OR, 0);
+  put(HSA_PACKET_TYPE_AGENT_DISPATCH, 0);
+  put(9, 0);
+  Launch(queue);
+  EXPECT_EQ(Read().dispatches.size(), 1u);
+  const auto run = trace::RunLog::Open(log_);
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run.value().processes().front()->Info("new_packets"), "type 9:1,vendor format 7:3");
+}
+
+// By a function of a later release: the first ring tells of the queue.
+TEST_F(AgentTest, AQueueThatWasCreatedInAnUnknownWayIsFollowed) {
+  Load();
+  hsa_queue_t* queue = FakeRuntime::CreateQueueElsewhere(64, /*tells=*/true);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const uint64_t first = fake.Reserve(3);
+  for (uint64_t i = 0; i < 3; ++i) fake.Write(first + i, 64, {0});
+  runtime_.Ring(queue, first + 2);
+  for (int i = 0; i < 4; ++i) Launch(queue);
+  ASSERT_TRUE(fake.WaitUntilConsumed(7));
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 7u);
+  EXPECT_EQ(seen.Timed(), 7u);
+}
+
+TEST_F(AgentTest, AQueueThatCannotBeFollowedIsToldOf) {
+  Load();
+  hsa_queue_t* queue = FakeRuntime::CreateQueueElsewhere(64, /*tells=*/false);
+  for (int i = 0; i < 4; ++i) Launch(queue);
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(4));
+  EXPECT_EQ(Read().dispatches.size(), 0u);
+  const auto run = trace::RunLog::Open(log_);
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run.value().processes().front()->Info("unknown_doorbells"), "4");
+}
+
 TEST_F(AgentTest, TheProgramsSignalStaysInItsPacket) {
   Load();
   hsa_queue_t* queue = runtime_.CreateQueue(64);

@@ -263,6 +263,13 @@ hsa_queue_t* FakeRuntime::CreateQueue(uint32_t packets) {
   return queue;
 }
 
+hsa_queue_t* FakeRuntime::CreateQueueElsewhere(uint32_t packets, bool tells) {
+  hsa_queue_t* queue = nullptr;
+  QueueCreate(kGpu, packets, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &queue);
+  if (tells) Of(queue).TellByDoorbell();
+  return queue;
+}
+
 FakeQueue& FakeRuntime::Of(hsa_queue_t* queue) { return *Find(queue->doorbell_signal.handle); }
 
 hsa_signal_t FakeRuntime::CreateSignal(int64_t value) {

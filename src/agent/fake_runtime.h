@@ -25,6 +25,9 @@ class FakeQueue {
   ~FakeQueue();
 
   hsa_queue_t* handle() { return &queue_; }
+  void TellByDoorbell() {
+    doorbell_signal_->queue_ptr = reinterpret_cast<decltype(doorbell_signal_->queue_ptr)>(&queue_);
+  }
   uint64_t Reserve(uint64_t count = 1) { return write_.fetch_add(count); }
   hsa_kernel_dispatch_packet_t* Packet(uint64_t index) { return &ring_[index % queue_.size]; }
   // Fills a packet in and makes it valid, the header last.
@@ -63,6 +66,8 @@ class FakeRuntime {
   const AmdExtTable& amd() const { return amd_; }
 
   hsa_queue_t* CreateQueue(uint32_t packets);
+  // By a function that is in no table. tells: whether its doorbell says which queue it is.
+  static hsa_queue_t* CreateQueueElsewhere(uint32_t packets, bool tells);
   static FakeQueue& Of(hsa_queue_t* queue);
   hsa_signal_t CreateSignal(int64_t value);
   void Ring(hsa_queue_t* queue, uint64_t index) {

@@ -18,6 +18,8 @@
 #include "agent/blit_copies.h"
 #include "agent/capture.h"
 #include "agent/faults.h"
+#include "agent/new_packets.h"
+#include "agent/own_memory.h"
 #include "agent/pending.h"
 #include "agent/queue.h"
 #include "agent/runtime.h"
@@ -34,6 +36,7 @@ namespace {
 constexpr size_t kSlots = 4096;
 constinit std::atomic<Queue*> by_doorbell[kSlots];
 constinit SpinLock changing;
+constinit SpinLock following;  // who follows a queue by its doorbell
 
 std::vector<Queue*>& AllQueues() {  // with `changing` held
   static auto* const queues = new std::vector<Queue*>;
@@ -191,6 +194,8 @@ void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
     if ((packet.header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       const std::lock_guard lock(queue.submitting);
       NoteDispatch(queue, thread, &packet, packet.header, index + i, Tsc());
+    } else {
+      CountIfNew(&packet);
     }
     writer(&packet, 1);
   }
@@ -204,7 +209,8 @@ void WatchToo(Queue& queue) {
   if (!queue.shown) has_plain_doorbells.store(true);
 }
 
-void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
+// next: the first packet that may be ours to look at.
+void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle, uint64_t next) {
   Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(handle, 1);
   auto queue = std::make_unique<Queue>();
   queue->queue = handle;
@@ -212,8 +218,7 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
   queue->packets = handle->size;
   queue->doorbell = handle->doorbell_signal.handle;
   queue->agent = AgentIndex(agent);
-  queue->next = Real().core.hsa_queue_load_write_index_relaxed_fn(handle);
-  queue->rung = queue->wanted = queue->next;
+  queue->rung = queue->wanted = queue->next = next;
   const uint64_t room = 2ull * handle->size;  // sizes are powers of two
   queue->pending = std::make_unique<Pending[]>(room);
   queue->pending_mask = room - 1;
@@ -225,6 +230,44 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle) {
   NoteQueue(*queue);
   if (!IsDoorbellByKind(handle->doorbell_signal)) WatchToo(*queue);
   Enter(queue.release());
+}
+
+// The agent of a queue, by the runtime's own word where it has one. ROCm 5 has not, nor the names:
+// HSA_AMD_QUEUE_INFO_AGENT is the first of its kind.
+template <typename Attribute>
+bool AskForAgent(hsa_status_t (*ask)(hsa_queue_t*, Attribute, void*), hsa_queue_t* queue,
+                 hsa_agent_t* agent) {
+  return ask != nullptr && ask(queue, static_cast<Attribute>(0), agent) == HSA_STATUS_SUCCESS;
+}
+
+template <typename Table>
+bool AgentOf(const Table& amd, hsa_queue_t* queue, hsa_agent_t* agent) {
+  if constexpr (requires { amd.hsa_amd_queue_get_info_fn; })
+    if (AskForAgent(amd.hsa_amd_queue_get_info_fn, queue, agent)) return IsGpu(AgentIndex(*agent));
+  uint16_t gpus = 0;
+  for (uint16_t index = 0; index < AgentCount(); ++index)
+    if (IsGpu(index) && ++gpus == 1) *agent = AgentHandle(index);
+  return gpus == 1;
+}
+
+// A queue that was created by a function that we do not know (ROCm 10 has one): its doorbell says
+// which it is when it is rung first. Null: it does not, and that is counted.
+Queue* FollowByDoorbell(hsa_signal_t doorbell) {
+  if (CurrentState() == State::kDisabled) return nullptr;
+  const std::lock_guard lock(following);
+  if (Queue* const queue = FindQueue(doorbell.handle)) return queue;
+  auto* const handle = reinterpret_cast<hsa_queue_t*>(
+      reinterpret_cast<const amd_signal_t*>(doorbell.handle)->queue_ptr);
+  hsa_queue_t content;
+  hsa_agent_t agent{};
+  if (ReadOwnMemory(reinterpret_cast<uint64_t>(handle), &content, sizeof content) &&
+      content.doorbell_signal.handle == doorbell.handle && AgentOf(Real().amd, handle, &agent))
+    Guarded("no memory for a queue", [&] {
+      FollowQueue(agent, handle, Real().core.hsa_queue_load_read_index_scacquire_fn(handle));
+    });
+  Queue* const queue = FindQueue(doorbell.handle);
+  if (queue == nullptr && Recording() && settings().kernels) CountUnknownDoorbell();
+  return queue;
 }
 
 void RingFor(Queue& queue, uint64_t count, hsa_signal_t doorbell, StoreFunction store) {
@@ -272,6 +315,7 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
     }
     if ((header >> HSA_PACKET_HEADER_BARRIER & 1) != 0)
       queue.barrier.store(at + 1, std::memory_order_relaxed);
+    if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH) CountIfNew(packet);
     if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH || thread == nullptr) continue;
     if (CaptureAsked() && CaptureHere(queue, thread, at, doorbell, store)) continue;
     NoteDispatch(queue, thread, packet, header, at, now_tsc);
@@ -297,6 +341,7 @@ void RingForAllWanted(Queue& queue, hsa_signal_t doorbell, StoreFunction store) 
 
 void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) {
   Queue* queue = FindQueue(doorbell.handle);
+  if (queue == nullptr) queue = FollowByDoorbell(doorbell);
   if (queue == nullptr) return store(doorbell, value);
   if (queue->shown) return store(doorbell, value);
   const uint64_t limit = static_cast<uint64_t>(value) + 1;
@@ -394,7 +439,9 @@ hsa_status_t QueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
                                       listen ? listener : data, private_bytes, group_bytes, queue);
   if (status == HSA_STATUS_SUCCESS && CurrentState() != State::kDisabled &&
       IsGpu(AgentIndex(agent)))
-    Guarded("no memory for a queue", [&] { FollowQueue(agent, *queue); });
+    Guarded("no memory for a queue", [&] {
+      FollowQueue(agent, *queue, Real().core.hsa_queue_load_write_index_relaxed_fn(*queue));
+    });
   return status;
 }
 
@@ -626,6 +673,7 @@ void NoteQueues() {
 void ForgetQueuesAfterFork() {
   for (std::atomic<Queue*>& slot : by_doorbell) slot.store(nullptr);
   new (&changing) SpinLock;
+  new (&following) SpinLock;
   // Not cleared: another thread of the parent may have been changing it.
   new (&AllQueues()) std::vector<Queue*>;
   ForgetPendingAfterFork();

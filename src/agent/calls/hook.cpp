@@ -14,6 +14,7 @@
 #include "agent/calls/rccl_calls.h"
 #include "agent/calls/roctx.h"
 #include "agent/calls/unwind_rules.h"
+#include "agent/new_packets.h"
 #include "agent/session.h"
 #include "agent/state.h"
 
@@ -32,15 +33,16 @@ std::string FunctionsText() {
   return text;
 }
 
-// Calls of functions that are newer than we: for the info file, when there were more of them.
+// Calls and packets that are newer than we: for the info file, when there were more of them.
 void NoteNews() {
-  static auto* const said = new std::vector<std::string>(2);  // outlives static destructors
+  static auto* const said = new std::vector<std::string>(4);  // outlives static destructors
   static std::mutex* const mutex = new std::mutex;
   const std::lock_guard lock(*mutex);
-  std::vector<std::string> now = {NewFunctionsText(NewIn::kHip), NewFunctionsText(NewIn::kHsa)};
+  std::vector<std::string> now = {NewFunctionsText(NewIn::kHip), NewFunctionsText(NewIn::kHsa),
+                                  NewPacketsText(), UnknownDoorbellsText()};
   if (now == *said) return;
   *said = std::move(now);
-  const char* const keys[] = {"hip_new_calls", "hsa_new_calls"};
+  const char* const keys[] = {"hip_new_calls", "hsa_new_calls", "new_packets", "unknown_doorbells"};
   for (size_t i = 0; i < said->size(); ++i) {
     DropInfo(keys[i]);
     if (!(*said)[i].empty()) AddInfo(keys[i], (*said)[i]);
