@@ -2,8 +2,9 @@
 #
 # What every folder's CMakeLists.txt may call.
 #
-#   rochound_test(NAME SOURCES a.cpp... [LIBS lib...] LABELS label... [TIMEOUT seconds] [WHOLE])
-#       A GoogleTest binary bin/NAME. Each case is one ctest entry called NAME.Suite.Case; with WHOLE the
+#   rochound_test(NAME SOURCES a.cpp... [LIBS lib...] LABELS label... [TIMEOUT seconds] [WHOLE] [OPTIMISED])
+#       A GoogleTest binary bin/NAME. Its own sources are compiled with -O0, unless it is OPTIMISED: for tests that compute
+#       much themselves. Each case is one ctest entry called NAME.Suite.Case; with WHOLE the
 #       binary is one entry, which suits thousands of tiny cases (such a binary must not skip any).
 #   rochound_skipped_test(NAME LABEL REASON)
 #       A test that only says why it is none, and is counted as skipped.
@@ -12,6 +13,9 @@
 #       there. Call it in the folder that defines them. Their programs belong to the target older_release_programs.
 #   rochound_hip_release(VARIABLE)
 #       The major version of the HIP whose headers are installed.
+#   rochound_optimise_little(TARGET...)
+#       Compiles these targets with -O1 where others have -O2: optimising takes 70% of the time of a compilation. For code
+#       that reads a few files or prints an answer, not for code that goes through a trace or executes instructions.
 #   rochound_fuzzer(NAME SOURCES a.cpp... [LIBS lib...])
 #       A libFuzzer binary bin/fuzz_NAME for `./dev fuzz`; does nothing unless ROCHOUND_FUZZ is on.
 #   rochound_bench(NAME SOURCES a.cpp... [LIBS lib...])
@@ -24,7 +28,7 @@ add_custom_target(unit_tests)
 add_custom_target(fuzzers)
 
 function(rochound_test name)
-  cmake_parse_arguments(arg "WHOLE" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE;OPTIMISED" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT arg_SOURCES OR NOT arg_LABELS OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "rochound_test(${name}): needs SOURCES and LABELS, knows no '${arg_UNPARSED_ARGUMENTS}'")
   endif()
@@ -34,6 +38,9 @@ function(rochound_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest_main Threads::Threads)
   add_dependencies(unit_tests ${name})
+  if(NOT arg_OPTIMISED)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   if(arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES
@@ -44,6 +51,15 @@ function(rochound_test name)
     gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT})
   endif()
+endfunction()
+
+function(rochound_optimise_little)
+  if(NOT CMAKE_CXX_FLAGS_RELWITHDEBINFO MATCHES "-O2")
+    return()
+  endif()
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE -O1)
+  endforeach()
 endfunction()
 
 function(rochound_test_older_releases)
