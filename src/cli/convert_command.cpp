@@ -21,16 +21,17 @@ struct Format {
   const char* name;
   const char* ending;  // of the output's name
   base::Result<void> (*write)(store::TraceDatabase& trace, const std::filesystem::path& output);
+  bool by_duckdb = false;  // DuckDB writes the files
 };
 
 constexpr Format kFormats[] = {
     {"rpd", ".rpd", store::ExportRpd},
-    {"parquet", ".parquet", store::ExportParquet},
+    {"parquet", ".parquet", store::ExportParquet, true},
     {"perfetto", ".pftrace", store::ExportPerfetto},
     {"perfetto", ".pftrace.gz", store::ExportPerfetto},
     {"chrome", ".json", store::ExportChrome},
     {"chrome", ".json.gz", store::ExportChrome},
-    {"csv", ".csv", store::ExportCsv},
+    {"csv", ".csv", store::ExportCsv, true},
 };
 
 const Format* FindFormat(const std::string& name, const std::string& output) {
@@ -90,7 +91,7 @@ int ConvertCommand::Run(const std::vector<std::string>& /*program*/) {
             : fmt::format("--format {}: it is rpd, parquet, perfetto, chrome or csv", format_));
     return kExitUsage;
   }
-  auto trace = trace_.Open();
+  auto trace = format->by_duckdb ? trace_.OpenForExport() : trace_.Open();
   if (!trace.ok()) return Failed(trace.error());
   const auto done = format->write(trace.value(), output_);
   return done.ok() ? kExitSuccess : Failed(done.error());

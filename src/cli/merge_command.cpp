@@ -36,11 +36,12 @@ int MergeCommand::Run(const std::vector<std::string>& /*program*/) {
     base::LogError("which traces? For example: rochound merge rank0.rpd rank1.rpd -o all.rpd");
     return kExitUsage;
   }
-  auto trace = trace_.Open();
-  if (!trace.ok()) return Failed(trace.error());
   const std::filesystem::path output = output_;
-  const auto done = output.extension() == ".parquet" ? store::ExportParquet(trace.value(), output)
-                                                     : store::ExportRpd(trace.value(), output);
+  const bool parquet = output.extension() == ".parquet";
+  auto trace = parquet ? trace_.OpenForExport() : trace_.Open();
+  if (!trace.ok()) return Failed(trace.error());
+  const auto done = parquet ? store::ExportParquet(trace.value(), output)
+                            : store::ExportRpd(trace.value(), output);
   return done.ok() ? kExitSuccess : Failed(done.error());
 }
 

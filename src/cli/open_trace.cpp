@@ -49,12 +49,16 @@ void TraceOptions::AddTo(CLI::App& subcommand, const std::string& help) {
       ->type_name("SIZE");
 }
 
-base::Result<store::TraceDatabase> TraceOptions::Open() { return Open(traces_, false, false); }
+base::Result<store::TraceDatabase> TraceOptions::Open() { return Open(traces_, {.views = false}); }
+
+base::Result<store::TraceDatabase> TraceOptions::OpenForExport() {
+  return Open(traces_, {.views = false, .exports = true});
+}
 
 base::Result<store::TraceDatabase> TraceOptions::OpenWith(const std::vector<std::string>& more) {
   std::vector<std::string> all = traces_;
   all.insert(all.end(), more.begin(), more.end());
-  return Open(all, false, false);
+  return Open(all, {.views = false});
 }
 
 base::Result<store::TraceDatabase> TraceOptions::OpenForMany() {
@@ -65,19 +69,16 @@ base::Result<store::TraceDatabase> TraceOptions::OpenForMany() {
     const uint64_t size = std::filesystem::file_size(trace, error);
     if (!error) bytes += size;
   }
-  return Open(traces_, false, bytes < kMostLoaded);
+  return Open(traces_, {.views = false, .load = bytes < kMostLoaded});
 }
 
 base::Result<store::TraceDatabase> TraceOptions::OpenWithViews(
     const std::vector<std::string>& traces) {
-  return Open(traces, true, false);
+  return Open(traces, {});
 }
 
 base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::string>& traces,
-                                                      bool views, bool load) {
-  store::OpenOptions options;
-  options.views = views;
-  options.load = load;
+                                                      store::OpenOptions options) {
   ROCHOUND_TRY(options.limits.memory_bytes, ParseMemory(memory_));
   // A new folder that only this user may enter: somebody else could have made one whose name can be
   // guessed, with links in it.

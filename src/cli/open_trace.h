@@ -26,6 +26,8 @@ class TraceOptions {
 
   // With a bar on the terminal whenever it or a later statement takes long.
   base::Result<store::TraceDatabase> Open();
+  // The same for an export that DuckDB writes.
+  base::Result<store::TraceDatabase> OpenForExport();
   // The same with these behind the others.
   base::Result<store::TraceDatabase> OpenWith(const std::vector<std::string>& more);
   // The same, ready to be asked many questions one after the other.
@@ -37,8 +39,8 @@ class TraceOptions {
   void AddFirst(const std::string& trace) { traces_.insert(traces_.begin(), trace); }
 
  private:
-  base::Result<store::TraceDatabase> Open(const std::vector<std::string>& traces, bool views,
-                                          bool load);
+  base::Result<store::TraceDatabase> Open(const std::vector<std::string>& traces,
+                                          store::OpenOptions options);
 
   std::vector<std::string> traces_;
   std::string memory_;

@@ -335,6 +335,7 @@ struct Connection::State {
   std::shared_ptr<void> database;  // a duckdb_database, closed with the last connection to it
   duckdb_connection connection = nullptr;
   std::function<bool(double)> progress;
+  std::vector<std::string> allowed_files;
 
   State() = default;
   State(const State&) = delete;
@@ -355,6 +356,7 @@ base::Result<Connection> Connection::Open(const Limits& limits) {
   duckdb_create_config(&config);
   std::vector<std::pair<const char*, std::string>> settings = {
       {"autoinstall_known_extensions", "false"},
+      {"autoload_known_extensions", "false"},
       {"integer_division", "true"},  // as SQLite divides
       {"temp_directory", limits.spill_directory.string()},
   };
@@ -393,9 +395,26 @@ base::Result<Connection> Connection::Sibling() {
       DuckDBError)
     return base::Error{"DuckDB gives no connection"};
   Connection sibling(std::move(state));
-  ROCHOUND_CHECK(
-      sibling.Run("SET enable_progress_bar = true; SET enable_progress_bar_print = false"));
+  // Older releases allow it no more after Confine; then this connection does not know how far it
+  // is.
+  (void)sibling.Run("SET enable_progress_bar = true; SET enable_progress_bar_print = false").ok();
   return sibling;
+}
+
+void Connection::AllowFile(const std::filesystem::path& file) {
+  state_->allowed_files.push_back(file.string());
+}
+
+base::Result<void> Connection::Confine(const std::filesystem::path& output_folder) {
+  std::string files;
+  for (const std::string& file : state_->allowed_files)
+    files += (files.empty() ? "" : ", ") + Literal(file);
+  const std::string folders = output_folder.empty() ? "" : Literal(output_folder.string());
+  ROCHOUND_CHECK(Run("SET allowed_paths = [" + files + "]; SET allowed_directories = [" + folders +
+                     "]; SET enable_external_access = false"));
+  // What Sibling sets. DuckDB knows this list since 2.0.
+  (void)Run("SET allowed_configs = ['enable_progress_bar', 'enable_progress_bar_print']").ok();
+  return Run("SET lock_configuration = true");
 }
 
 void Connection::set_progress(std::function<bool(double)> progress) {

@@ -82,7 +82,8 @@ struct Limits {
 
 class Connection {
  public:
-  // Nothing of DuckDB's that reaches the network or installs anything is switched on.
+  // Nothing of DuckDB's that reaches the network, installs anything or loads an extension that was
+  // not asked for is switched on.
   static base::Result<Connection> Open(const Limits& limits = {});
   Connection(Connection&&) noexcept;
   Connection& operator=(Connection&&) = delete;
@@ -90,6 +91,14 @@ class Connection {
 
   // Another connection to the same database, with the same settings.
   base::Result<Connection> Sibling();
+
+  // A file that statements go on reading after Confine.
+  void AllowFile(const std::filesystem::path& file);
+  // From now on DuckDB opens no files but those that were allowed, its own spilled ones and what is
+  // in this folder (empty: none); it loads no extension, and no setting can be changed. Holds for
+  // all connections to the database and cannot be undone or repeated. A trace may come from anybody
+  // and hold SQL: views of an SQLite file are parsed by DuckDB.
+  base::Result<void> Confine(const std::filesystem::path& output_folder = {});
 
   // Runs any number of statements; rows of the last are ignored.
   base::Result<void> Run(const std::string& sql);

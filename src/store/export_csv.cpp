@@ -108,6 +108,7 @@ base::Result<void> ExportCsv(TraceDatabase& trace, const fs::path& folder) {
   const fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
   ROCHOUND_TRY(base::TempDir partial, base::TempDir::Create(parent, ".rochound-csv-"));
   duck::Connection& connection = trace.connection();
+  ROCHOUND_CHECK(connection.Confine(partial.path()));
   for (const TraceTable& table : TraceTables()) {
     ROCHOUND_CHECK(WriteCsv(connection,
                             "SELECT " + ColumnNames(table) + " FROM " +

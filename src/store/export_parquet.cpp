@@ -96,6 +96,7 @@ base::Result<void> ExportParquet(TraceDatabase& trace, const fs::path& folder) {
                trace.connection().Number("SELECT min(session) FROM rochound_process"));
   ROCHOUND_TRY(sessions.last,
                trace.connection().Number("SELECT max(session) FROM rochound_process"));
+  ROCHOUND_CHECK(trace.connection().Confine(partial.path()));
   ROCHOUND_CHECK(WriteTables(trace.connection(), sessions, partial.path()));
   fs::permissions(partial.path(), fs::perms(0755), error);
   fs::rename(partial.path(), folder, error);

@@ -50,6 +50,8 @@ base::Result<ForeignSqlite> ForeignSqlite::Attach(duck::Connection& connection,
                              "' and did not load; install Debian's package duckdb, elsewhere: "
                              "duckdb -c 'INSTALL sqlite'");
   }
+  // With what SQLite may keep beside it.
+  for (const char* ending : {"", "-wal", "-shm", "-journal"}) connection.AllowFile(file + ending);
   ROCHOUND_CHECK(connection.Run("ATTACH " + duck::Literal(file) + " AS " + duck::Identifier(name) +
                                 " (TYPE sqlite, READ_ONLY)"));
   return source;

@@ -140,7 +140,7 @@ TEST(RoundTrip, FlightLogRpdParquetRpd) {
 
     const auto parquet = folder.path() / "trace.parquet";
     {
-      auto trace = TraceDatabase::Open({first});
+      auto trace = TraceDatabase::Open({first}, {.exports = true});
       ASSERT_TRUE(trace.ok()) << trace.error().message;
       ASSERT_TRUE(ExportParquet(trace.value(), parquet).ok());
     }

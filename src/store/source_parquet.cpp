@@ -40,7 +40,10 @@ base::Result<SourceFacts> AttachParquet(duck::Connection& connection, const fs::
       continue;
     }
     std::string list;
-    for (const std::string& file : files) list += (list.empty() ? "" : ", ") + duck::Literal(file);
+    for (const std::string& file : files) {
+      list += (list.empty() ? "" : ", ") + duck::Literal(file);
+      connection.AllowFile(file);
+    }
     std::string columns;
     for (const TraceColumn& column : table.columns) {
       const std::string name = duck::Identifier(column.name);

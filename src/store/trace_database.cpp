@@ -147,6 +147,7 @@ base::Result<TraceDatabase> TraceDatabase::Open(const std::vector<std::filesyste
   if (facts.size() > 1) ROCHOUND_CHECK(trace.Join(facts));
   if (options.load) ROCHOUND_CHECK(trace.Load());
   if (options.views) ROCHOUND_CHECK(trace.Create(kRpdViews));
+  if (!options.exports) ROCHOUND_CHECK(trace.connection_.Confine());
   if (options.progress) {
     trace.connection_.set_progress([show = options.progress](double percent) {
       return show("working", percent < 0 ? 0 : percent / 100);

@@ -34,6 +34,9 @@ struct OpenOptions {
   // Copies the tables into the database: for many questions one after the other, of a trace that is
   // not too large.
   bool load = false;
+  // DuckDB is going to write files (ExportParquet, ExportCsv). Otherwise it can open no file but
+  // the sources when Open returns; an export confines it to the sources and its own folder.
+  bool exports = false;
   // Called while a source is being read that cannot be used in place, or a statement takes long.
   std::function<bool(const std::string& what, double part)> progress{};
 };

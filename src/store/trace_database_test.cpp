@@ -72,8 +72,8 @@ class TraceDatabaseTest : public testing::Test {
     return path;
   }
 
-  TraceDatabase Open(const std::vector<fs::path>& paths) {
-    auto trace = TraceDatabase::Open(paths);
+  TraceDatabase Open(const std::vector<fs::path>& paths, const OpenOptions& options = {}) {
+    auto trace = TraceDatabase::Open(paths, options);
     EXPECT_TRUE(trace.ok()) << trace.error().message;
     return std::move(trace).value();
   }
@@ -183,7 +183,7 @@ TEST_F(TraceDatabaseTest, TwelveRanksBecomeOneFile) {
 }
 
 TEST_F(TraceDatabaseTest, ParquetOfSeveralProcessesIsSplitByProcess) {
-  TraceDatabase trace = Open({Write({.sessions = 3}, "a.rpd")});
+  TraceDatabase trace = Open({Write({.sessions = 3}, "a.rpd")}, {.exports = true});
   const fs::path parquet = folder_->path() / "a.parquet";
   const auto done = ExportParquet(trace, parquet);
   ASSERT_TRUE(done.ok()) << done.error().message;
@@ -229,6 +229,59 @@ TEST_F(TraceDatabaseTest, NamesCannotEscapeTheirQuotes) {
       Open({Write({.kernel = "<script>'\"</script>"}, name), Write({}, "b'.rpd")});
   EXPECT_EQ(Column(trace, "SELECT kernelName FROM kernel ORDER BY id"),
             (Values{"<script>'\"</script>", "Add"}));
+}
+
+// Whatever SQL a stranger's file holds, and whatever it is asked through.
+TEST_F(TraceDatabaseTest, AnOpenTraceReachesNoOtherFile) {
+  const fs::path secret = folder_->path() / "secret.csv";
+  ASSERT_TRUE(base::WriteFile(secret, "a\nsecret\n").ok());
+  const fs::path hostile = Write({}, "hostile.rpd");
+  {
+    auto database = Database::Open(hostile, Database::Mode::kWrite);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(
+        database.value()
+            .Run("CREATE VIEW stolen AS SELECT content FROM read_text('" + secret.string() + "')")
+            .ok());
+  }
+  const fs::path parquet = folder_->path() / "a.parquet";
+  {
+    TraceDatabase trace = Open({hostile}, {.exports = true});
+    ASSERT_TRUE(ExportParquet(trace, parquet).ok());
+  }
+  for (const fs::path& path : {hostile, parquet}) {
+    TraceDatabase trace = Open({path});
+    duck::Connection& connection = trace.connection();
+    EXPECT_FALSE(connection.Text("SELECT content FROM main_file.stolen").ok());
+    for (const std::string& sql :
+         {"SELECT content FROM read_text('" + secret.string() + "')",
+          "SELECT a FROM read_csv('" + secret.string() + "')",
+          "SELECT a FROM '" + secret.string() + "'",
+          "COPY (SELECT 1) TO '" + (folder_->path() / "written").string() + "'",
+          "ATTACH '" + (folder_->path() / "made.db").string() + "'", std::string("LOAD httpfs"),
+          std::string("SET enable_external_access = true"), std::string("SET threads = 1"),
+          std::string("SET lock_configuration = false")}) {
+      EXPECT_FALSE(connection.Run(sql).ok()) << sql;
+    }
+    EXPECT_FALSE(fs::exists(folder_->path() / "written"));
+    EXPECT_FALSE(fs::exists(folder_->path() / "made.db"));
+    // What it is there for goes on, here and on other connections.
+    EXPECT_EQ(Column(trace, "SELECT kernelName FROM kernel"), Values{"Add"});
+    auto sibling = connection.Sibling();
+    ASSERT_TRUE(sibling.ok()) << sibling.error().message;
+    EXPECT_EQ(sibling.value().Number("SELECT count(*) FROM rocpd_op").value(), 1);
+  }
+}
+
+// The folder that an export writes is the only one.
+TEST_F(TraceDatabaseTest, AnExportConfinesDuckDbToItsFolder) {
+  TraceDatabase trace = Open({Write({}, "a.rpd")}, {.exports = true});
+  ASSERT_TRUE(ExportParquet(trace, folder_->path() / "a.parquet").ok());
+  EXPECT_FALSE(trace.connection()
+                   .Run("COPY (SELECT 1) TO '" + (folder_->path() / "written").string() + "'")
+                   .ok());
+  EXPECT_FALSE(ExportParquet(trace, folder_->path() / "b.parquet").ok());
+  EXPECT_FALSE(fs::exists(folder_->path() / "b.parquet"));
 }
 
 TEST(DuckTest, ReadsEveryKindOfColumn) {

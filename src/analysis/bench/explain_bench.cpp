@@ -139,6 +139,7 @@ Result<ordered_json> MeasureSize(uint64_t events, const std::vector<std::string>
                  rochound::store::OpenOptions options;
                  options.limits.memory_bytes = kMemory;
                  options.limits.spill_directory = folder / "spill";
+                 options.exports = true;
                  auto trace = rochound::store::TraceDatabase::Open({rpd}, options);
                  if (!trace.ok()) return Report(trace.error());
                  const auto done = rochound::store::ExportParquet(trace.value(), parquet);
