@@ -14,6 +14,7 @@
 #include "cli/exit_codes.h"
 #include "cli/process_tree.h"
 #include "cli/usage_formatter.h"
+#include "cli/user_rights.h"
 #include "codeobj/demangle.h"
 #include "store/conversion.h"
 #include "trace/reader.h"
@@ -160,17 +161,21 @@ std::vector<CtlCommand::Row> CtlCommand::Targets() const {
   return rows;
 }
 
-// What the process has committed so far, read from its files while it goes on writing.
+// What the process has committed so far, read from its files while it goes on writing. With its
+// user's rights: the answer may name any folder.
 void CtlCommand::ReadLog(Row* row) {
   const std::string folder = row->answer.Text("directory");
   if (folder.empty()) return;
-  const auto log = trace::ProcessLog::Open(folder);
-  if (!log.ok()) return;
-  row->log_read = true;
-  row->records = log.value()->records();
-  for (size_t kind = 1; kind < trace::kKinds; ++kind)
-    if (const uint64_t count = log.value()->counts()[kind]; count != 0)
-      row->kinds[trace::kDescriptions[kind]->name] = count;
+  const auto read = WithRightsOf(row->socket.user, [&] {
+    const auto log = trace::ProcessLog::Open(folder);
+    if (!log.ok()) return;
+    row->log_read = true;
+    row->records = log.value()->records();
+    for (size_t kind = 1; kind < trace::kKinds; ++kind)
+      if (const uint64_t count = log.value()->counts()[kind]; count != 0)
+        row->kinds[trace::kDescriptions[kind]->name] = count;
+  });
+  if (!read.ok()) base::LogError(fmt::format("process {}: {}", row->process, read.error().message));
 }
 
 int CtlCommand::Run(const std::vector<std::string>& /*program*/) {
@@ -211,6 +216,14 @@ int CtlCommand::WriteTrace(const std::vector<Row>& rows) const {
   std::filesystem::path folder = rows[0].answer.Text("directory");
   if (rows.size() > 1) folder = folder.parent_path();
   for (const Row& row : rows) {
+    // Reading takes that user's rights, writing the trace ours.
+    if (HasOtherRights(row.socket.user)) {
+      base::LogError(
+          fmt::format("process {0} belongs to user {1}; make the trace as that user: "
+                      "sudo -u '#{1}' rochound ctl dump {0} -o FILE",
+                      row.process, row.socket.user));
+      return kExitFailure;
+    }
     if (rows.size() > 1 &&
         std::filesystem::path(row.answer.Text("directory")).parent_path() != folder) {
       base::LogError(

@@ -634,6 +634,47 @@ print(connection.recv(4096).decode())
     program.end()
 
 
+def case_root_reads_with_the_users_rights(place):
+    """Whoever listens on a user's socket may name any folder; root opens it as that user would."""
+    if os.geteuid() != 0:
+        raise Skip(REASON_ROOT)
+    program = place.obedient()
+    program.tell("launch 3")
+    program.end()
+    theirs = place.folder / "theirs"
+    shutil.copytree(next(place.log.iterdir()), theirs)
+    for path in (theirs, *theirs.iterdir()):
+        os.chown(path, NOBODY, NOBODY)
+        os.chmod(path, 0o700)
+    place.folder.chmod(0o711)
+    place.log.chmod(0o700)
+    place.control.chmod(0o700)
+    os.chown(place.control, NOBODY, NOBODY)
+    code = """
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(f"{os.environ['ROCHOUND_CONTROL_DIR']}/{os.getpid()}.sock")
+listener.listen()
+print("ready", flush=True)
+while True:
+    connection, _ = listener.accept()
+    connection.recv(256)
+    connection.sendall(f"ok\\nprotocol=1\\nstate=recording\\ndirectory={sys.argv[1]}\\nend\\n".encode())
+    connection.close()
+"""
+    for folder, readable in ((next(place.log.iterdir()), False), (theirs, True)):
+        with subprocess.Popen([sys.executable, "-c", code, str(folder)], user=NOBODY, group=NOBODY, extra_groups=[],
+                              env=place.environment(HSA_TOOLS_LIB=None), stdout=subprocess.PIPE, text=True, cwd="/") as listener:
+            try:
+                equal(listener.stdout.readline(), "ready\n", "the listener's first line")
+                equal("records" in place.status(listener.pid), readable, f"ctl status reads {folder}")
+                done = place.ctl("dump", listener.pid, "-o", place.folder / "stolen.rpd", code=1)
+                check("sudo -u" in done.stderr, f"ctl dump: {done.stderr}")
+                check(not (place.folder / "stolen.rpd").exists(), "a trace was made with root's rights")
+            finally:
+                listener.kill()
+
+
 def case_directory_attacks(place):
     """A directory that somebody else prepared is refused; the program is recorded all the same."""
     target = place.folder / "target"
