@@ -17,6 +17,7 @@
 
 #include "agent/calls/ranges.h"
 #include "agent/fake_runtime.h"
+#include "agent/faults.h"
 #include "agent/session.h"
 #include "agent/state.h"
 #include "base/files.h"
@@ -93,6 +94,15 @@ class AgentTest : public testing::Test {
     fake.Write(index, kernel, signal);
     runtime_.Ring(queue, index);
     return index;
+  }
+
+  // A file that the process has beside its records; empty: it is not there, or nothing is in it.
+  std::string FileOfProcess(const char* name) {
+    for (const auto& process : std::filesystem::directory_iterator(log_)) {
+      const auto text = base::ReadFile(process.path() / name);
+      if (text.ok()) return text.value();
+    }
+    return {};
   }
 
   std::optional<base::TempDir> folder_;
@@ -672,6 +682,35 @@ TEST_F(AgentTest, AForkedChildLooksAtNoSignalOfItsParents) {
   }
   FakeRuntime::Of(queue).Go();
   ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(3));
+}
+
+// Slow work looks like a hang, and what happens afterwards is what matters.
+TEST_F(AgentTest, AHangThatWasNoneHidesNoFault) {
+  setenv("ROCHOUND_HANG", "1s", 1);
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.Hold();
+  Launch(queue);
+  for (int i = 0; i < 1000 && FileOfProcess("hang.json").empty(); ++i) usleep(10'000);
+  EXPECT_NE(FileOfProcess("hang.json").find("kernel_object"), std::string::npos);
+  EXPECT_EQ(FileOfProcess("fault.json"), "");
+  fake.Go();
+  ASSERT_TRUE(fake.WaitUntilConsumed(1));
+  for (int i = 0; i < 1000 && !FileOfProcess("hang.json").empty(); ++i) usleep(10'000);
+  EXPECT_EQ(FileOfProcess("hang.json"), "");
+
+  int passed_on = 0;
+  QueueListener listener{[](hsa_status_t, hsa_queue_t*, void* data) { ++*static_cast<int*>(data); },
+                         &passed_on};
+  OnQueueError(HSA_STATUS_ERROR_EXCEPTION, queue, &listener);
+  EXPECT_EQ(passed_on, 1);
+  EXPECT_NE(FileOfProcess("fault.json").find("a status"), std::string::npos);
+  // Only the first fault is written: the others are its consequences.
+  const std::string first = FileOfProcess("fault.json");
+  OnQueueError(HSA_STATUS_ERROR, queue, &listener);
+  EXPECT_EQ(FileOfProcess("fault.json"), first);
+  EXPECT_EQ(passed_on, 2);
 }
 
 TEST_F(AgentTest, ALogThatCannotBeOpenedChangesNothing) {

@@ -102,6 +102,8 @@ hsa_status_t AgentInfo(hsa_agent_t agent, hsa_agent_info_t what, void* value) {
     *static_cast<uint32_t*>(value) = gpu ? 1 : 0;
   else if (static_cast<uint32_t>(what) == HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT)
     *static_cast<uint32_t*>(value) = gpu ? 40 : 4;
+  else if (what == HSA_AGENT_INFO_WAVEFRONT_SIZE)
+    *static_cast<uint32_t*>(value) = 64;
   else
     std::strcpy(static_cast<char*>(value), gpu ? "fake gpu" : "fake cpu");
   return HSA_STATUS_SUCCESS;
@@ -224,6 +226,13 @@ FakeRuntime::FakeRuntime() {
   core_.version = {HSA_CORE_API_TABLE_MAJOR_VERSION, sizeof core_, 0, 0};
   core_.hsa_iterate_agents_fn = IterateAgents;
   core_.hsa_agent_get_info_fn = AgentInfo;
+  core_.hsa_agent_iterate_isas_fn = [](hsa_agent_t, hsa_status_t (*)(hsa_isa_t, void*), void*) {
+    return HSA_STATUS_SUCCESS;
+  };
+  core_.hsa_status_string_fn = [](hsa_status_t, const char** text) {
+    *text = "a status";
+    return HSA_STATUS_SUCCESS;
+  };
   core_.hsa_system_get_info_fn = SystemInfo;
   core_.hsa_queue_create_fn = QueueCreate;
   core_.hsa_queue_destroy_fn = QueueDestroy;
