@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -53,16 +54,38 @@ Error ErrnoError(std::string_view what, const fs::path& path, int error_number) 
                "': " + std::generic_category().message(error_number)};
 }
 
-Result<std::string> ReadFile(const fs::path& path) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return ErrnoError("cannot open", path, errno);
+Result<int> OpenRegularFile(const fs::path& path, uint64_t* size) {
+  const Error not_regular{"'" + path.string() + "' is not a regular file"};
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return ErrnoError("cannot open", path, errno);
+  if (!S_ISREG(status.st_mode)) return not_regular;
+  // Something else may stand there by now; then it does not keep us waiting.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return ErrnoError("cannot open", path, errno);
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(fd);
+    return not_regular;
+  }
+  if (size != nullptr) *size = static_cast<uint64_t>(status.st_size);
+  return fd;
+}
+
+Result<std::string> ReadFile(const fs::path& path, uint64_t most) {
+  uint64_t size = 0;
+  ROCHOUND_TRY(const int fd, OpenRegularFile(path, &size));
+  const FileDescriptor file(fd);
+  const Error too_large{"'" + path.string() + "' has more than the " + std::to_string(most) +
+                        " bytes that are read of such a file"};
+  if (size > most) return too_large;
   // Not by the file's size: files in /proc and /sys say 0 or 4096.
   std::string content;
+  content.reserve(size);
   char buffer[16384];
   for (;;) {
     const ssize_t got = read(file.get(), buffer, sizeof(buffer));
     if (got == 0) return content;
     if (got > 0) {
+      if (static_cast<uint64_t>(got) > most - content.size()) return too_large;
       content.append(buffer, static_cast<size_t>(got));
     } else if (errno != EINTR) {
       return ErrnoError("cannot read", path, errno);

@@ -4,6 +4,7 @@
 // any thread. Paths are taken as they are; errors name the path and the system's reason.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -15,7 +16,16 @@ namespace rochound::base {
 // "what 'path': reason of errno", the form of every error here.
 Error ErrnoError(std::string_view what, const std::filesystem::path& path, int error_number);
 
-Result<std::string> ReadFile(const std::filesystem::path& path);
+// A descriptor (close-on-exec, yours to close) to read a regular file, and its size if wanted.
+// Everything else is refused untouched: a FIFO would keep us waiting, a device may never end.
+// Symbolic links are followed.
+Result<int> OpenRegularFile(const std::filesystem::path& path, uint64_t* size = nullptr);
+
+// A regular file of at most so many bytes; of a text that somebody else may have written, kMostText
+// are more than enough.
+constexpr uint64_t kMostFile = uint64_t{4} << 30;
+constexpr uint64_t kMostText = uint64_t{256} << 20;
+Result<std::string> ReadFile(const std::filesystem::path& path, uint64_t most = kMostFile);
 
 // Creates or replaces the file; a reader may see it half written.
 Result<void> WriteFile(const std::filesystem::path& path, std::string_view content);

@@ -41,6 +41,33 @@ TEST_F(Files, ErrorsNameThePathAndTheReason) {
   EXPECT_FALSE(WriteFile(Path("no/such/folder"), "x").ok());
 }
 
+// Neither waited for nor read until memory ends.
+TEST_F(Files, OnlyRegularFilesAreRead) {
+  ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
+  ASSERT_TRUE(fs::create_directory(Path("folder")));
+  for (const fs::path& path : {Path("fifo"), Path("folder"), fs::path("/dev/zero")}) {
+    const auto read = ReadFile(path);
+    ASSERT_FALSE(read.ok()) << path;
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, "not a regular file", read.error().message);
+    EXPECT_FALSE(OpenRegularFile(path).ok()) << path;
+  }
+  ASSERT_TRUE(WriteFile(Path("f"), "content").ok());
+  fs::create_symlink(Path("f"), Path("link"));
+  EXPECT_EQ(ReadFile(Path("link")).value(), "content");
+}
+
+TEST_F(Files, WhatIsTooLargeIsNotRead) {
+  ASSERT_TRUE(WriteFile(Path("f"), "12345").ok());
+  EXPECT_EQ(ReadFile(Path("f"), 5).value(), "12345");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "more than the 4 bytes",
+                      ReadFile(Path("f"), 4).error().message);
+  // A size that is not told.
+  EXPECT_FALSE(ReadFile("/proc/self/maps", 64).ok());
+  // Nothing but a size.
+  fs::resize_file(Path("f"), uint64_t{1} << 42);
+  EXPECT_FALSE(ReadFile(Path("f")).ok());
+}
+
 TEST_F(Files, AtomicWriteReplacesAndLeavesNothingBehind) {
   ASSERT_TRUE(WriteFileAtomically(Path("f"), "one").ok());
   ASSERT_TRUE(WriteFileAtomically(Path("f"), "two").ok());

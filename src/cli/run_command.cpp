@@ -62,7 +62,7 @@ void WriteRunFile(const fs::path& folder, const std::vector<std::string>& progra
 
 // How it ended, what CPU time it and all that it waited for used, and what is missing in the log.
 void NoteEnd(const fs::path& folder, int status, const std::vector<UnrecordedProcess>& unrecorded) {
-  const auto text = base::ReadFile(folder / "run.json");
+  const auto text = base::ReadFile(folder / "run.json", base::kMostText);
   if (!text.ok()) return;
   using Json = nlohmann::ordered_json;
   Json json = Json::parse(text.value(), nullptr, /*allow_exceptions=*/false);

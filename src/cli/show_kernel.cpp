@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
+#include <sstream>
 
+#include "base/files.h"
 #include "cli/show_text.h"
 #include "codeobj/demangle.h"
 #include "codeobj/occupancy.h"
@@ -49,10 +49,9 @@ class Sources {
   static std::vector<std::string> Read(const std::string& file) {
     constexpr uint64_t kLargest = 64 << 20;
     std::vector<std::string> lines;
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(file, error)) return lines;
-    if (std::filesystem::file_size(file, error) > kLargest || error) return lines;
-    std::ifstream stream(file);
+    const auto text = base::ReadFile(file, kLargest);
+    if (!text.ok()) return lines;
+    std::istringstream stream(text.value());
     for (std::string line; std::getline(stream, line);) lines.push_back(line);
     return lines;
   }

@@ -125,7 +125,7 @@ namespace {
 
 // What `rochound run` wrote beside the log; an empty object: nothing that can be read.
 nlohmann::json RunFile(const std::filesystem::path& log_directory) {
-  const auto text = base::ReadFile(log_directory / "run.json");
+  const auto text = base::ReadFile(log_directory / "run.json", base::kMostText);
   if (!text.ok()) return nlohmann::json::object();
   auto json = nlohmann::json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
   return json.is_object() ? json : nlohmann::json::object();

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "doctor/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/files.h"
 
 namespace rochound::doctor {
 
 MappedFile::MappedFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  struct stat status{};
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-    void* place = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+  uint64_t size = 0;
+  const auto file = base::OpenRegularFile(path, &size);
+  if (!file.ok()) return;
+  if (size > 0) {
+    void* place = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value(), 0);
     if (place != MAP_FAILED) {
       data_ = static_cast<char*>(place);
-      size_ = static_cast<size_t>(status.st_size);
+      size_ = size;
     }
   }
-  close(fd);
+  close(file.value());
 }
 
 MappedFile::~MappedFile() {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/inflating_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -69,10 +67,7 @@ uint64_t InflatingFile::file_bytes() const { return state_->bytes; }
 base::Result<InflatingFile> InflatingFile::Open(const std::filesystem::path& path) {
   auto state = std::make_unique<State>();
   state->path = path;
-  state->fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (state->fd < 0) return base::ErrnoError("cannot open", path, errno);
-  struct stat status{};
-  if (fstat(state->fd, &status) == 0) state->bytes = static_cast<uint64_t>(status.st_size);
+  ROCHOUND_TRY(state->fd, base::OpenRegularFile(path, &state->bytes));
   state->input.resize(kInputBytes);
   ROCHOUND_CHECK(state->Fill());
   state->gzipped = state->end >= 2 && state->input[0] == '\x1f' && state->input[1] == '\x8b';

@@ -426,7 +426,7 @@ void ProcessConverter::WriteCopyApi(int64_t api, const Thread& thread, const Cop
 
 // What the process noted of itself at its end, lines name=value.
 void ProcessConverter::WriteFacts() {
-  const auto text = base::ReadFile(log_.folder() / "facts");
+  const auto text = base::ReadFile(log_.folder() / "facts", base::kMostText);
   if (!text.ok()) return;
   std::istringstream lines(text.value());
   for (std::string line; std::getline(lines, line);)
@@ -436,7 +436,7 @@ void ProcessConverter::WriteFacts() {
 
 void ProcessConverter::WriteFrames(int64_t api, std::span<const uint64_t> frames) {
   if (symbolizer_ == nullptr) {
-    const auto maps = base::ReadFile(log_.folder() / "maps");
+    const auto maps = base::ReadFile(log_.folder() / "maps", base::kMostText);
     symbolizer_ = std::make_unique<Symbolizer>(maps.ok() ? maps.value() : std::string());
   }
   int64_t depth = 0;

@@ -73,6 +73,8 @@ base::Result<SourceFormat> DetectFormat(const fs::path& path) {
   const fs::file_status status = fs::status(path, error);
   if (error) return base::ErrnoError("cannot open", path, error.value());
   if (status.type() == fs::file_type::directory) return DetectFolder(path);
+  if (status.type() != fs::file_type::regular)
+    return NotATrace(path, "it is neither a file nor a folder");
   std::ifstream file(path, std::ios::binary);
   std::array<char, 16> start{};
   if (!file) return base::ErrnoError("cannot open", path, errno);

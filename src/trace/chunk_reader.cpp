@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "trace/chunk_reader.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,13 +34,9 @@ uint64_t ChunkOffset(const SegmentFile& segment, uint32_t number) {
 
 base::Result<std::unique_ptr<SegmentFile>> ChunkReader::OpenSegment(
     const std::filesystem::path& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return base::ErrnoError("cannot open", path, errno);
   auto segment = std::make_unique<SegmentFile>();
   segment->path = path;
-  struct stat status{};
-  const bool known = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-  segment->bytes = known ? static_cast<uint64_t>(status.st_size) : 0;
+  ROCHOUND_TRY(const int fd, base::OpenRegularFile(path, &segment->bytes));
   const bool read = segment->bytes >= kSegmentHeaderBytes &&
                     ReadAll(fd, reinterpret_cast<char*>(&segment->header), kSegmentHeaderBytes, 0);
   close(fd);
@@ -112,7 +106,8 @@ bool ChunkReader::Copy(uint32_t segment, uint32_t number, uint32_t bytes) {
   damage_.clear();
   if (fd_ < 0 || fd_segment_ != segment) {
     if (fd_ >= 0) close(fd_);
-    fd_ = open((*segments_)[segment].path.c_str(), O_RDONLY | O_CLOEXEC);
+    const auto opened = base::OpenRegularFile((*segments_)[segment].path);
+    fd_ = opened.ok() ? opened.value() : -1;
     fd_segment_ = segment;
   }
   if (fd_ < 0) {

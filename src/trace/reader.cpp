@@ -21,7 +21,6 @@ using base::Error;
 using base::Result;
 
 constexpr size_t kMaxProblems = 32;
-constexpr uint64_t kMaxStringsBytes = uint64_t{4} << 30;
 constexpr uint64_t kMinHostSpan = 300000;  // ticks; closer anchors tell no speed
 constexpr uint64_t kMinGpuSpan = 10000;
 constexpr double kUsualHostSlope = 1.0 / 3;  // nanoseconds per tick
@@ -236,14 +235,7 @@ void ProcessLog::NoteOpenCalls(const ChunkHeader& header, const ChunkReader& rea
 }
 
 void ProcessLog::LoadStrings() {
-  const fs::path path = folder_ / "strings";
-  std::error_code error;
-  const uint64_t bytes = fs::file_size(path, error);
-  if (!error && bytes > kMaxStringsBytes) {
-    Problem("the strings file is too big to be one; names are missing");
-    return;
-  }
-  auto content = base::ReadFile(path);
+  auto content = base::ReadFile(folder_ / "strings");
   StringsHeader header;
   if (content.ok() && content.value().size() >= sizeof header) {
     strings_ = std::move(content).value();
@@ -279,7 +271,7 @@ std::optional<std::string_view> ProcessLog::String(uint32_t id) const {
 }
 
 void ProcessLog::LoadInfo() {
-  const auto content = base::ReadFile(folder_ / "info");
+  const auto content = base::ReadFile(folder_ / "info", base::kMostText);
   if (!content.ok()) {
     Problem("the info file is missing: what process this was is not known");
     return;
@@ -310,7 +302,7 @@ void ProcessLog::LoadInfo() {
 }
 
 void ProcessLog::LoadFunctions() {
-  const auto content = base::ReadFile(folder_ / "functions");
+  const auto content = base::ReadFile(folder_ / "functions", base::kMostText);
   if (!content.ok()) {
     if (counts_[static_cast<size_t>(Kind::kApiCall)] != 0) {
       Problem("the functions file is missing: calls have numbers instead of names");

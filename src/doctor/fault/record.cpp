@@ -265,11 +265,12 @@ bool FaultPacket::Waits() const {
 }
 
 Result<FaultRecord> ReadFaultRecord(const fs::path& file) {
-  ROCHOUND_TRY(const std::string text, base::ReadFile(file));
+  ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
   try {
     const std::string name = file.stem().string();
     FaultRecord record = Read(Json::parse(text), file.parent_path(), name);
-    if (const auto maps = base::ReadFile(file.parent_path() / (name + "-maps")); maps.ok())
+    if (const auto maps = base::ReadFile(file.parent_path() / (name + "-maps"), base::kMostText);
+        maps.ok())
       record.maps = maps.value();
     return record;
   } catch (const Json::exception& problem) {
