@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "base/files.h"
 #include "store/functions.h"
@@ -14,6 +15,11 @@
 
 namespace rochound::store {
 namespace {
+
+// The paths are a log's, so anybody's: this much is read of one file and of all together.
+constexpr uint64_t kMostOfAFile = uint64_t{3} << 30;
+constexpr uint64_t kMostOfAll = uint64_t{12} << 30;
+constexpr size_t kMostName = 64 << 10;
 
 template <typename Number>
 Number TakeHex(std::string_view* text) {
@@ -34,10 +40,12 @@ void SkipWord(std::string_view* text) {
 // The functions of one file; none if it cannot be read as ELF.
 class Symbolizer::ElfFile {
  public:
-  explicit ElfFile(const std::string& path) {
-    auto content = base::ReadFile(path);
+  // Takes what it reads from `left`.
+  ElfFile(const std::string& path, uint64_t* left) {
+    auto content = base::ReadFile(path, std::min(kMostOfAFile, *left));
     if (!content.ok()) return;
     const std::string bytes = std::move(content).value();
+    *left -= bytes.size();
     Elf64_Ehdr header;
     if (!Get(bytes, 0, &header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         header.e_ident[EI_CLASS] != ELFCLASS64) {
@@ -59,9 +67,11 @@ class Symbolizer::ElfFile {
       if (!section_at(i, &section)) break;
       if (named && section.sh_type == SHT_PROGBITS && (section.sh_flags & SHF_COMPRESSED) == 0) {
         const std::string_view name = TextAt(bytes, names, section.sh_name);
-        if (name == ".debug_line") lines = BytesOf(bytes, section);
-        if (name == ".debug_line_str") line_strings = BytesOf(bytes, section);
-        if (name == ".debug_str") debug_strings = BytesOf(bytes, section);
+        for (const auto& [wanted, into] :
+             {std::pair(".debug_line", &lines), std::pair(".debug_line_str", &line_strings),
+              std::pair(".debug_str", &debug_strings)}) {
+          if (name == wanted && into->empty()) *into = BytesOf(bytes, section);
+        }
       }
       if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) continue;
       if (!section_at(section.sh_link, &strings)) continue;
@@ -107,12 +117,20 @@ class Symbolizer::ElfFile {
   void ReadSymbols(const std::string& bytes, const Elf64_Shdr& section, const Elf64_Shdr& strings) {
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
-      if (!Get(bytes, section.sh_offset + at, &symbol)) return;
+      if (!Get(bytes, section.sh_offset + at, &symbol) || !Take(bytes, sizeof symbol)) return;
       const auto type = ELF64_ST_TYPE(symbol.st_info);
       if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) continue;
       const std::string_view name = TextAt(bytes, strings, symbol.st_name);
-      if (!name.empty()) functions_.push_back({symbol.st_value, symbol.st_size, std::string(name)});
+      if (name.empty()) continue;
+      if (!Take(bytes, name.size())) return;
+      functions_.push_back({symbol.st_value, symbol.st_size, std::string(name)});
     }
+  }
+
+  // Tables that overlap could make any number of symbols of a few bytes.
+  bool Take(const std::string& bytes, uint64_t more) {
+    looked_at_ += more;
+    return looked_at_ <= 2 * bytes.size();
   }
 
   static std::string_view BytesOf(const std::string& bytes, const Elf64_Shdr& section) {
@@ -124,15 +142,17 @@ class Symbolizer::ElfFile {
                                  uint64_t offset) {
     const std::string_view all = BytesOf(bytes, strings);
     if (offset >= all.size()) return {};
-    return all.substr(offset, strnlen(&all[offset], all.size() - offset));
+    const std::string_view text = all.substr(offset, kMostName);
+    return text.substr(0, text.find('\0'));
   }
 
   std::vector<Elf64_Phdr> segments_;
   std::vector<Named> functions_;
+  uint64_t looked_at_ = 0;  // bytes
   SourceLines lines_;
 };
 
-Symbolizer::Symbolizer(std::string_view maps) {
+Symbolizer::Symbolizer(std::string_view maps) : left_(kMostOfAll) {
   while (!maps.empty()) {
     const size_t end = std::min(maps.find('\n'), maps.size());
     std::string_view line = maps.substr(0, end);
@@ -169,7 +189,7 @@ std::string Symbolizer::Name(uint64_t return_address) {
     const uint64_t offset = address - next->begin + next->offset;
     if (next->path[0] == '/') {
       auto& file = files_[next->path];
-      if (file == nullptr) file = std::make_unique<ElfFile>(next->path);
+      if (file == nullptr) file = std::make_unique<ElfFile>(next->path, &left_);
       name = file->Name(offset);
     }
     if (!name.empty()) return name;

@@ -3,8 +3,9 @@
 // Names for addresses of a process that is gone: from the list of its mapped files (the text of
 // /proc/PID/maps), the symbol tables of those files, as they are on disk now, and their source
 // lines where there is debug information. Used by the conversion for stack frames, one thread.
-// Files are read when the first address in them is asked for. Never fails: an address without a
-// name is told as file+offset, one without a file as a number.
+// Files are read when the first address in them is asked for: regular ones only and not without
+// end, since a log may name any. Never fails: an address without a name is told as file+offset, one
+// without a file as a number.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,7 @@ class Symbolizer {
 
   std::vector<Mapping> mappings_;  // ascending
   std::unordered_map<std::string, std::unique_ptr<ElfFile>> files_;
+  uint64_t left_;  // bytes that may still be read
 };
 
 }  // namespace rochound::store

@@ -2,8 +2,11 @@
 #include "store/symbolizer.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstring>
 #include <random>
 
 #include "base/files.h"
@@ -79,6 +82,53 @@ TEST_F(SymbolizerTest, SurvivesFilesThatOnlyLookLikeElf) {
     Symbolizer symbolizer("1000-900000 r-xp 00000000 08:01 77 " + path + "\n");
     EXPECT_EQ(symbolizer.Name(0x1010), "x" + std::to_string(size) + "+0x10");
   }
+}
+
+// A log names what it likes.
+TEST_F(SymbolizerTest, OpensNothingButRegularFiles) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-elf-").value();
+  const std::string fifo = (dir.path() / "fifo").string(), huge = (dir.path() / "huge").string();
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_TRUE(base::WriteFile(huge,
+                              "\x7f"
+                              "ELF")
+                  .ok());
+  std::filesystem::resize_file(huge, uint64_t{1} << 42);
+  Symbolizer symbolizer("1000-2000 r-xp 00000000 08:01 77 " + fifo +
+                        "\n"
+                        "2000-3000 r-xp 00000000 08:01 77 /dev/zero\n"
+                        "3000-4000 r-xp 00000000 08:01 77 " +
+                        dir.path().string() +
+                        "\n"
+                        "4000-5000 r-xp 00000000 08:01 77 " +
+                        huge + "\n");
+  EXPECT_EQ(symbolizer.Name(0x1010), "fifo+0x10");
+  EXPECT_EQ(symbolizer.Name(0x2010), "zero+0x10");
+  EXPECT_EQ(symbolizer.Name(0x3010), dir.path().filename().string() + "+0x10");
+  EXPECT_EQ(symbolizer.Name(0x4010), "huge+0x10");
+}
+
+// As many tables as an ELF file can have, each the whole file: no time and no memory is lost.
+TEST_F(SymbolizerTest, TablesThatOverlapAreNoBomb) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-elf-").value();
+  constexpr size_t kTables = 60000;
+  std::string bytes(sizeof(Elf64_Ehdr) + kTables * sizeof(Elf64_Shdr), '\x12');
+  Elf64_Ehdr header{};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_shoff = sizeof header;
+  header.e_shnum = kTables;
+  memcpy(bytes.data(), &header, sizeof header);
+  for (size_t i = 0; i < kTables; ++i) {
+    Elf64_Shdr table{};
+    table.sh_type = SHT_SYMTAB;
+    table.sh_size = bytes.size();
+    memcpy(bytes.data() + sizeof header + i * sizeof table, &table, sizeof table);
+  }
+  const std::string path = (dir.path() / "bomb").string();
+  ASSERT_TRUE(base::WriteFile(path, bytes).ok());
+  Symbolizer symbolizer("1000-2000 r-xp 00000000 08:01 77 " + path + "\n");
+  EXPECT_EQ(symbolizer.Name(0x1010), "bomb+0x10");
 }
 
 // Version 4, written by hand: one file, rows 0x1000 line 10, 0x1004 line 12, end 0x1010.
