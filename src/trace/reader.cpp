@@ -141,8 +141,14 @@ void ProcessLog::Scan() {
   ChunkReader reader(&segments_);
   for (uint32_t segment = 0; segment < segments_.size(); ++segment) {
     const SegmentFile& file = segments_[segment];
-    const uint64_t made =
+    uint64_t made =
         (file.bytes - kSegmentHeaderBytes + file.header.chunk_bytes - 1) / file.header.chunk_bytes;
+    // A file can be called terabytes long and hold nothing: chunks that the recorder never made.
+    if (made > kMaxSegmentChunks) {
+      Problem(fmt::format("{} is longer than a segment can be; only its beginning was read",
+                          file.path.filename().string()));
+      made = kMaxSegmentChunks;
+    }
     for (uint32_t number = 0; number < made; ++number) {
       ChunkPlace place;
       const bool found = reader.Find(segment, number, &place);

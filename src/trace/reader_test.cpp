@@ -464,6 +464,27 @@ TEST_F(ReaderTest, DamagedFilesAreToldAndNeverCrash) {
   EXPECT_GT(told, 250);
 }
 
+// More chunks than 32 bits can count, of which none was ever made.
+TEST_F(ReaderTest, AFileThatIsOnlyCalledLongIsReadAtOnce) {
+  Writer* writer = Open({.chunk_bytes = 4096});
+  ThreadLog* log = writer->Attach();
+  for (uint64_t i = 0; i < 100; ++i) WriteCall(log, i, i, i);
+  writer->Finish();
+  const auto memory = base::TempDir::Create("/dev/shm", "rochound-reader-");
+  if (!memory.ok()) GTEST_SKIP() << "/dev/shm is needed, which can have such a file";
+  const fs::path copy = memory.value().path() / "process-1-1";
+  fs::copy(writer->process_directory(), copy);
+  std::error_code error;
+  fs::resize_file(copy / "segment-000000", uint64_t{1} << 46, error);
+  ASSERT_FALSE(error) << error.message();
+  const auto read = ProcessLog::Open(copy);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value()->counts()[static_cast<size_t>(Kind::kApiCall)], 100u);
+  ASSERT_FALSE(read.value()->problems().empty());
+  EXPECT_NE(read.value()->problems().front().find("longer than a segment can be"),
+            std::string::npos);
+}
+
 TEST_F(ReaderTest, ATruncatedFileGivesWhatIsThere) {
   Writer* writer = Open({.chunk_bytes = 4096});
   ThreadLog* log = writer->Attach();

@@ -124,7 +124,7 @@ bool Writer::Start(const Options& options, const char** failed) {
     options_.chunk_bytes = static_cast<uint32_t>(std::min<uint64_t>(options_.chunk_bytes, part));
   }
   options_.chunk_bytes = options_.chunk_bytes / kMinChunkBytes * kMinChunkBytes;
-  options_.segment_chunks = std::clamp(options_.segment_chunks, 1u, 0xffffu);
+  options_.segment_chunks = std::clamp(options_.segment_chunks, 1u, kMaxSegmentChunks);
   min_ready_bytes_ = options_.max_bytes == 0
                          ? kMinReadyBytes
                          : std::min<uint64_t>(kMinReadyBytes, options_.max_bytes / 8);
