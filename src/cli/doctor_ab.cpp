@@ -320,12 +320,13 @@ int DoctorProfile::ApplyProfile() const {
     return kExitFailure;
   }
   const bool shell = change.value().file.extension() == ".sh";
-  fmt::print("{}\n", shell ? fmt::format("For a shell: . {}", file)
+  const std::string word = doctor::ShellWord(file);
+  fmt::print("{}\n", shell ? fmt::format("For a shell: . {}", word)
                            : fmt::format("It holds from the next login on; for this shell: set -a; "
                                          ". {}; set +a",
-                                         file));
-  fmt::print("rochound doctor undo {}{} --yes removes it.\n", name_,
-             to_.empty() ? "" : " --to " + to_);
+                                         word));
+  fmt::print("rochound doctor undo {}{} --yes removes it.\n", doctor::ShellWord(name_),
+             to_.empty() ? "" : " --to " + doctor::ShellWord(to_));
   return kExitSuccess;
 }
 

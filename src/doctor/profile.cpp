@@ -23,13 +23,6 @@ bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
-// Inside single quotes nothing is special to a shell but the quote itself.
-std::string Quoted(const std::string& value) {
-  std::string text = "'";
-  for (const char c : value) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
 // Of everything below its own line.
 std::string Sum(std::string_view body) { return base::Hex64(base::Fnv1a64(body)); }
 
@@ -59,9 +52,10 @@ std::string Content(const Setting& setting, const fs::path& file,
   std::string body;
   const bool shell = file.extension() == ".sh";
   for (const auto& [name, value] : setting.variables) {
+    // A file of environment.d is read by systemd and, as we advise, by a shell; quotes mean the
+    // same to both.
     if (value)
-      body += shell ? fmt::format("export {}={}\n", name, Quoted(*value))
-                    : fmt::format("{}={}\n", name, *value);
+      body += fmt::format("{}{}={}\n", shell ? "export " : "", name, ShellWord(*value));
     else if (shell)
       body += fmt::format("unset {}\n", name);
   }
@@ -70,6 +64,16 @@ std::string Content(const Setting& setting, const fs::path& file,
 
 }  // namespace
 
+std::string ShellWord(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%=";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  // Inside single quotes nothing is special to a shell but the quote itself.
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
 fs::path ProfilePlace(const fs::path& config, const std::string& name) {
   return config / "environment.d" / fmt::format("60-rochound-{}.conf", name);
 }
@@ -77,6 +81,8 @@ fs::path ProfilePlace(const fs::path& config, const std::string& name) {
 base::Result<Change> PlanApply(const Setting& setting, const fs::path& file) {
   if (setting.variables.empty())
     return base::Error{fmt::format("'{}' changes nothing, there is nothing to keep", setting.name)};
+  if (file.string().find('\n') != std::string::npos)
+    return base::Error{"a file with a line break in its name cannot be written down in it"};
   for (const auto& [name, value] : setting.variables) {
     if (!value && file.extension() != ".sh")
       return base::Error{
@@ -86,6 +92,12 @@ base::Result<Change> PlanApply(const Setting& setting, const fs::path& file) {
     if (value && value->find_first_of("\n$") != std::string::npos)
       return base::Error{
           fmt::format("the value of {} would be changed by whoever reads the file", name)};
+    // systemd reads a quote that is quoted differently than a shell does.
+    if (value && file.extension() != ".sh" && value->find('\'') != std::string::npos)
+      return base::Error{fmt::format(
+          "the value of {} has a quote, which environment.d and a shell read differently; write a "
+          "shell snippet instead: --to FILE.sh",
+          name)};
   }
   Change change;
   change.file = file;

@@ -14,6 +14,10 @@
 
 namespace rochound::doctor {
 
+// Text as one word of a shell's command line, in quotes where a shell would make something else of
+// it.
+std::string ShellWord(const std::string& text);
+
 // Where a profile of this name stands unless told otherwise. config: ~/.config.
 std::filesystem::path ProfilePlace(const std::filesystem::path& config, const std::string& name);
 

@@ -93,6 +93,22 @@ def main():
         shell = subprocess.run(["sh", "-c", ". ./odd.sh; echo \"$PYTORCH_HIP_ALLOC_CONF ${HSA_XNACK-gone}\""], text=True,
                                capture_output=True, cwd=home, env={**environment, "HSA_XNACK": "1"})
         expect(shell.stdout == "a'b\"c;d gone\n", f"the shell read {shell}")
+
+        # So does one that reads a file of environment.d as the command advises.
+        values = {"SEMICOLON": "1;>stolen1", "TICKS": "`>stolen2`", "AND": "1&>stolen3", "TILDE": "~", "STAR": "*",
+                  "BACK": "a\\b", "EMPTY": ""}
+        (home / "matrix").write_text("hostile: " + " ".join(f"{name}={value}" for name, value in values.items()) + "\n")
+        done = doctor("apply", "hostile", "--matrix", "matrix", "--to", "with space;x.conf", "--yes")
+        expect(done.returncode == 0, f"apply: {done}")
+        advised = done.stdout.split("for this shell: ")[1].splitlines()[0]
+        shell = subprocess.run(["sh", "-c", advised + "; env"], text=True, capture_output=True, cwd=home, env=environment)
+        for name, value in values.items():
+            expect(f"{name}={value}" in shell.stdout.splitlines(), f"the shell made of {name}={value}: {shell}")
+        expect(not list(home.glob("stolen*")), "sourcing a profile ran a command")
+        (home / "matrix").write_text("quote: A=b'c\n")
+        done = doctor("apply", "quote", "--matrix", "matrix", "--to", "quote.conf", "--yes")
+        expect(done.returncode == 1 and ".sh" in done.stderr, f"a quote in environment.d: {done}")
+
         expect(doctor("apply", "no-such-profile").returncode == 2, "an unknown profile must be wrong usage")
         expect(doctor("apply", "as-it-is").returncode == 1, "there is nothing to keep in as-it-is")
     for problem in problems:
