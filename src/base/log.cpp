@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "base/printable.h"
+
 namespace rochound::base {
 namespace {
 
@@ -47,7 +49,8 @@ std::string FormatLogLine(LogLevel level, std::string_view message, bool colour)
   if (colour) line += text.colour;
   line += text.prefix;
   if (colour && !text.colour.empty()) line += "\033[0m";
-  line += message;
+  // It may name what stands in somebody else's file.
+  line += Printable(message, "\n\t");
   line += '\n';
   return line;
 }

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "base/control_directory.h"
+#include "base/printable.h"
 #include "cli/process_tree.h"
 
 namespace rochound::cli {
@@ -120,7 +121,7 @@ class Conversation {
       Begin();
       if (!ended_) Receive(deadline);
     }
-    return ended_ ? *ended_ : Parse();
+    return ended_ ? *ended_ : ParseControlAnswer(text_);
   }
 
  private:
@@ -183,26 +184,6 @@ class Conversation {
     }
   }
 
-  ControlAnswer Parse() const {
-    ControlAnswer answer;
-    bool first = true;
-    bool whole = false;
-    for (size_t at = 0; at < text_.size();) {
-      const size_t end = std::min(text_.find('\n', at), text_.size());
-      const std::string line = text_.substr(at, end - at);
-      at = end + 1;
-      if (first && line.compare(0, 6, "error ") == 0) return Failed(line.substr(6));
-      if (first && line != "ok") break;
-      first = false;
-      whole = whole || line == "end";
-      if (const size_t equals = line.find('='); equals != std::string::npos)
-        answer.values[line.substr(0, equals)] = line.substr(equals + 1);
-    }
-    if (!whole) return Failed("its answer is not whole; is it of another release?");
-    answer.outcome = ControlAnswer::kDone;
-    return answer;
-  }
-
   void End(ControlAnswer answer) { ended_ = std::move(answer); }
 
   const ControlSocket& socket_;
@@ -213,6 +194,26 @@ class Conversation {
 };
 
 }  // namespace
+
+ControlAnswer ParseControlAnswer(std::string_view text) {
+  ControlAnswer answer;
+  bool first = true;
+  bool whole = false;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string line = base::Printable(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (first && line.compare(0, 6, "error ") == 0) return Failed(line.substr(6));
+    if (first && line != "ok") break;
+    first = false;
+    whole = whole || line == "end";
+    if (const size_t equals = line.find('='); equals != std::string::npos)
+      answer.values[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  if (!whole) return Failed("its answer is not whole; is it of another release?");
+  answer.outcome = ControlAnswer::kDone;
+  return answer;
+}
 
 std::string ControlAnswer::Text(const std::string& key) const {
   const auto found = values.find(key);

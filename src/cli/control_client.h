@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rochound::cli {
@@ -42,6 +43,10 @@ struct ControlAnswer {
   long long Number(const std::string& key) const;  // 0: not told
   std::vector<InFlight> LongWork() const;
 };
+
+// What a process sent. Whoever listens may have sent anything: its texts are made harmless for a
+// terminal.
+ControlAnswer ParseControlAnswer(std::string_view text);
 
 // Where our own programs have their sockets; root finds everybody's.
 std::vector<ControlSocket> FindControlSockets();

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "base/printable.h"
 
 namespace rochound::cli {
 namespace {
@@ -84,12 +85,11 @@ bool ProcessExists(pid_t process) { return ProcessUser(process).has_value(); }
 std::string ProcessCommand(pid_t process) {
   std::string text = Read(process, "cmdline");
   while (!text.empty() && text.back() == '\0') text.pop_back();
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-  if (!text.empty()) return text;
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  if (!text.empty()) return base::Printable(text);
   text = Read(process, "comm");
   if (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.empty() ? text : "[" + text + "]";
+  return text.empty() ? text : "[" + base::Printable(text) + "]";
 }
 
 std::optional<uid_t> ProcessUser(pid_t process) {

@@ -6,16 +6,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/printable.h"
+
 namespace rochound::cli {
 
 std::string Plain(std::string_view text) {
   text.remove_suffix(text.size() - std::min(text.find_last_not_of(' ') + 1, text.size()));
-  std::string plain(text);
-  for (char& character : plain) {
-    const auto code = static_cast<unsigned char>(character);
-    if (code < 0x20 || code == 0x7f) character = '?';
-  }
-  return plain;
+  return base::Printable(text);
 }
 
 std::string HumanBytes(uint64_t bytes) {

@@ -12,8 +12,7 @@
 
 namespace rochound::cli {
 
-// Names come from files that anybody may have written: control characters become '?'. Spaces
-// at the end go.
+// Names come from files that anybody may have written (base/printable.h). Spaces at the end go.
 std::string Plain(std::string_view text);
 
 // "512 bytes", "64 KiB", "1.5 MiB": exact where that is short.

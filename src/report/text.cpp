@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/printable.h"
+
 namespace rochound::report {
 namespace {
 
@@ -17,6 +19,7 @@ using analysis::Column;
 using analysis::Table;
 using analysis::Unit;
 using analysis::Value;
+using base::Printable;
 using nlohmann::ordered_json;
 
 constexpr size_t kLeastName = 24;
@@ -60,24 +63,6 @@ size_t Width(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
-}
-
-// Names are data: nothing in them may steer the terminal.
-std::string Printable(const std::string& text) {
-  std::string clean;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if (byte < 0x20 || byte == 0x7F) {
-      clean += fmt::format("\\x{:02x}", byte);
-    } else if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {  // U+0080 to U+009F, as UTF-8
-      clean += fmt::format("\\x{:02x}", next);
-      ++i;
-    } else {
-      clean += text[i];
-    }
-  }
-  return clean;
 }
 
 ordered_json JsonValue(const Value& value) {

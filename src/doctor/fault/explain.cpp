@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/printable.h"
 #include "doctor/fault/judge.h"
 
 namespace rochound::doctor {
@@ -14,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
+using base::Printable;
 using base::Result;
 
 // Of a process the fault counts, and without one the kernel that has not ended.
@@ -44,7 +46,7 @@ void NameGpu(const FaultRecord& record, int agent, FaultExplanation* explanation
   int number = -1;
   for (int i = 0; i <= agent && i < static_cast<int>(record.agents.size()); ++i)
     if (record.agents[static_cast<size_t>(i)].gpu) ++number;
-  if (agent < 0 || number < 0) return;
+  if (agent < 0 || agent >= static_cast<int>(record.agents.size()) || number < 0) return;
   const FaultAgent& gpu = record.agents[static_cast<size_t>(agent)];
   explanation->gpu = number;
   explanation->gpu_name =
@@ -114,37 +116,39 @@ Result<FaultExplanation> ExplainFault(const fs::path& path) {
 
 std::string FaultText(const FaultExplanation& explanation) {
   std::string text =
-      fmt::format("{}{}\n", explanation.sure ? "" : "Probably: ", explanation.headline);
+      fmt::format("{}{}\n", explanation.sure ? "" : "Probably: ", Printable(explanation.headline));
   if (explanation.kernel_sure && !explanation.sure && explanation.waiting.empty())
     text += "  - no other kernel can have done it; what it did is a guess\n";
   if (!explanation.gpu_name.empty())
-    text += fmt::format("  - GPU {} ({})\n", explanation.gpu, explanation.gpu_name);
+    text += fmt::format("  - GPU {} ({})\n", explanation.gpu, Printable(explanation.gpu_name));
   if (!explanation.place.file.empty())
-    text += fmt::format("  - at {}:{}, in {}\n", explanation.place.file, explanation.place.line,
-                        explanation.place.function);
-  for (const std::string& line : explanation.evidence) text += fmt::format("  - {}\n", line);
+    text += fmt::format("  - at {}:{}, in {}\n", Printable(explanation.place.file),
+                        explanation.place.line, Printable(explanation.place.function));
+  for (const std::string& line : explanation.evidence)
+    text += fmt::format("  - {}\n", Printable(line));
   for (const FaultStack& stack : explanation.stacks) {
-    text += fmt::format("  - {} by\n", stack.what);
-    for (const std::string& frame : stack.frames) text += "      " + frame + "\n";
+    text += fmt::format("  - {} by\n", Printable(stack.what));
+    for (const std::string& frame : stack.frames) text += "      " + Printable(frame) + "\n";
   }
   for (const std::string& line : explanation.cleared)
-    text += fmt::format("  - cleared: {}\n", line);
+    text += fmt::format("  - cleared: {}\n", Printable(line));
   if (!explanation.place.code.empty()) {
     text += explanation.waiting.empty() ? "  - the instruction that can have failed:\n"
                                         : "  - in this loop:\n";
-    for (const std::string& line : explanation.place.code) text += "      " + line + "\n";
+    for (const std::string& line : explanation.place.code)
+      text += "      " + Printable(line) + "\n";
   }
   if (explanation.suspects.size() > 1 && explanation.waiting.empty()) {
     text += "  Suspects:\n";
     for (const FaultSuspect& suspect : explanation.suspects)
-      text += fmt::format("    {:3.0f}%  {}: {}\n", suspect.odds * 100, suspect.readable,
-                          suspect.reason);
+      text += fmt::format("    {:3.0f}%  {}: {}\n", suspect.odds * 100, Printable(suspect.readable),
+                          Printable(suspect.reason));
     text +=
         "  What to do: rochound doctor decide -- PROGRAM runs it again with one kernel at a time, "
         "and says which one failed.\n";
   }
   for (const std::string& line : explanation.advice)
-    text += fmt::format("  What to do: {}\n", line);
+    text += fmt::format("  What to do: {}\n", Printable(line));
   return text;
 }
 
