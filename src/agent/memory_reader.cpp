@@ -122,7 +122,8 @@ bool MemoryReader::Read(uint64_t address, uint64_t size, const Place& place, con
   if (place.host) {
     for (uint64_t offset = 0; offset < size; offset += kPiece) {
       // A copy, because the program may be writing; and by the kernel, which can tell us of
-      // memory that is not there (managed memory is unmapped without telling the runtime).
+      // memory that is not there (managed memory is unmapped without telling the runtime). Never by
+      // the GPU, which would fault there.
       const size_t bytes = length(offset);
       if (!ReadOwnMemory(place.host_base + offset, pieces_[0], bytes) ||
           !take(offset, {pieces_[0], bytes}))
