@@ -15,10 +15,12 @@
 #include "agent/allocations.h"
 #include "agent/capture_choice.h"
 #include "agent/capture_memory.h"
+#include "agent/capture_scope.h"
 #include "agent/code_objects.h"
 #include "agent/memory_reader.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
+#include "agent/state.h"
 #include "agent/symbols.h"
 #include "capture/bundle_writer.h"
 #include "capture/manifest.h"
@@ -28,6 +30,8 @@ namespace rochound::agent {
 constinit std::atomic<bool> internal::capture_asked{false};
 
 namespace {
+
+constexpr char kNoMemory[] = "no memory for a capture";
 
 struct Kernel {
   std::string symbol;
@@ -139,10 +143,20 @@ class Captured {
                                               kernel_.kernarg_bytes, disk, &reader_);
     writer_ = capture::BundleWriter::Create(choice_.directory, &problem_);
     if (writer_ == nullptr) return false;
-    return memory_->TakeBefore(choice_.all_memory, writer_.get()) || Refuse(memory_->problem());
+    if (!memory_->TakeBefore(choice_.all_memory, writer_.get())) return Refuse(memory_->problem());
+    return StillWhole();
   }
 
-  void After(uint64_t nanoseconds) {
+  // The launch is over; nothing may pass through whoever calls.
+  void After(uint64_t nanoseconds) noexcept {
+    try {
+      TakeAfter(nanoseconds);
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+    }
+  }
+
+  void TakeAfter(uint64_t nanoseconds) {
     manifest_.launch.duration_ns = nanoseconds;
     if (!memory_->TakeAfter(writer_.get())) {
       Refuse(memory_->problem());
@@ -152,14 +166,20 @@ class Captured {
   }
 
   void Finish() {
+    if (!StillWhole()) return;
     manifest_.regions = memory_->regions();
     if (!writer_->Finish(manifest_, memory_->kernarg(), *code_)) Refuse(writer_->error());
   }
 
   void Remark(std::string text) { manifest_.notes.push_back(std::move(text)); }
   const std::string& problem() const { return problem_; }
+  bool out_of_memory() const { return out_of_memory_; }
 
  private:
+  // Something of ours failed where it could only disable the agent: what was found is not all.
+  bool StillWhole() {
+    return was_disabled_ || CurrentState() != State::kDisabled || Refuse(DisabledReason());
+  }
   bool Refuse(std::string problem) {
     problem_ = std::move(problem);
     return false;
@@ -174,11 +194,14 @@ class Captured {
   std::shared_ptr<const std::vector<std::byte>> code_;
   capture::Manifest manifest_;
   std::string problem_;
+  const bool was_disabled_ = CurrentState() == State::kDisabled;
+  bool out_of_memory_ = false;
 };
 
 }  // namespace
 
 void PrepareCapture() {
+  const CaptureScope scope;
   std::string problem;
   const std::lock_guard lock(choosing);
   TheWish().choice = CaptureChoice::FromEnvironment(&problem);
@@ -188,6 +211,7 @@ void PrepareCapture() {
 
 void CaptureLearnsKernel(uint32_t id, std::string_view symbol, uint64_t kernarg_bytes) {
   if (!CaptureAsked()) return;
+  const CaptureScope scope;
   const std::lock_guard lock(choosing);
   Wish& wish = TheWish();
   const std::string name(symbol);
@@ -211,9 +235,10 @@ bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
 }
 
 LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
-                      const std::function<void(uint16_t header)>& note) {
+                      LaunchNote note) {
+  const CaptureScope scope;
   LaunchOutcome outcome;
-  Guarded("no memory for a capture", [&] {
+  const auto capture = [&] {
     HeldPacket held(queue.Packet(at));
     const hsa_kernel_dispatch_packet_t packet = held.Contents();
     const uint32_t id = KernelId(packet.kernel_object, queue.agent);
@@ -228,13 +253,21 @@ LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFun
     LaunchWatch watch;
     watch.before = [&] { return captured.Before(); };
     watch.noted = note;
-    watch.after = [&](uint64_t nanoseconds) {
-      Guarded("no memory for a capture", [&] { captured.After(nanoseconds); });
-    };
+    watch.after = [&](uint64_t nanoseconds) { captured.After(nanoseconds); };
     watch.remark = [&](std::string text) { captured.Remark(std::move(text)); };
     outcome = LaunchAlone(queue, at, held, doorbell, store, watch);
+    if (captured.out_of_memory()) return false;
     const std::string& problem = captured.problem().empty() ? outcome.problem : captured.problem();
     Tell(problem.empty() ? "done" : "failed", problem);
+    return true;
+  };
+  Guarded(kNoMemory, [&] {
+    bool told = false;
+    try {
+      told = capture();
+    } catch (const std::bad_alloc&) {  // what was held is released by now
+    }
+    if (!told) Tell("failed", kNoMemory);
   });
   internal::capture_asked.store(false);
   return outcome;
@@ -260,6 +293,7 @@ void ExplainMissingCapture() {
   const std::lock_guard lock(choosing);
   const Wish& wish = TheWish();
   if (wish.taken) return;
+  if (CurrentState() == State::kDisabled) return Tell("failed", DisabledReason());
   std::string reason = wish.choice->WhyNone(wish.dispatches, wish.matches);
   size_t named = 0;
   for (const auto& [id, kernel] : wish.kernels) {

@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -38,7 +37,7 @@ bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet);
 
 // The chosen one, everything before it having been rung for. `note` notes the dispatch in the log.
 LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
-                      const std::function<void(uint16_t header)>& note);
+                      LaunchNote note);
 
 // A launch that failed, as far as its memory can still be read: a bundle without an "after". Empty:
 // it is there; otherwise why not.

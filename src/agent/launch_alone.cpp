@@ -7,6 +7,7 @@
 
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "agent/copies.h"
@@ -65,9 +66,12 @@ bool Quiet(Queue& queue) {
 // The other queues of one GPU, their doorbells held.
 class OtherQueues {
  public:
-  explicit OtherQueues(const Queue& mine) {
+  // By way of the other constructor, so that the queues are released if there is no memory for the
+  // next one.
+  explicit OtherQueues(const Queue& mine) : OtherQueues() {
     ForEachQueue([&](Queue& queue) {
       if (&queue == &mine || queue.agent != mine.agent || queue.doorbell == 0) return;
+      held_.reserve(held_.size() + 1);
       queue.submitting.lock();
       held_.push_back(&queue);
     });
@@ -92,6 +96,8 @@ class OtherQueues {
   }
 
  private:
+  OtherQueues() = default;
+
   std::vector<Queue*> held_;
 };
 
@@ -195,6 +201,12 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
   LaunchOutcome outcome;
   if (!Look(others, watch, &outcome.problem)) return outcome;
 
+  // Once the GPU has the launch nothing of ours may fail any more.
+  std::string too_long = "the launch did not end within 60 s";
+  {
+    const std::lock_guard lock(late_lock);
+    LateLaunches().reserve(LateLaunches().size() + 1);
+  }
   Late launch{};
   if (Real().core.hsa_signal_create_fn(1, 0, nullptr, &launch.ours) != HSA_STATUS_SUCCESS)
     return {.problem = "the runtime gave no signal"};
@@ -210,7 +222,7 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
   if (!WaitUntil(Now() + kLaunchPatience, [&] { return Over(launch.ours); })) {
     const std::lock_guard lock(late_lock);
     LateLaunches().push_back(launch);
-    outcome.problem = "the launch did not end within 60 s";
+    outcome.problem = std::move(too_long);
     return outcome;
   }
   watch.after(Duration(queue.agent, launch.ours));

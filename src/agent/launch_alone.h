@@ -20,16 +20,35 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <type_traits>
 
 #include "agent/queue.h"
 
 namespace rochound::agent {
 
+// Notes a dispatch in the log. Refers to a function that outlives it and allocates nothing: it is
+// made on the program's thread, where nothing of ours may throw.
+class LaunchNote {
+ public:
+  LaunchNote() = default;
+  template <typename Function>
+    requires(!std::is_same_v<std::remove_cvref_t<Function>, LaunchNote>)
+  LaunchNote(Function&& function)  // NOLINT: implicit by design
+      : function_(&function), call_([](const void* what, uint16_t header) {
+          (*static_cast<const std::remove_reference_t<Function>*>(what))(header);
+        }) {}
+  void operator()(uint16_t header) const { call_(function_, header); }
+
+ private:
+  const void* function_ = nullptr;
+  void (*call_)(const void*, uint16_t) = nullptr;
+};
+
 struct LaunchWatch {
   // Memory as the launch will find it. False: leave it. May be called again.
   std::function<bool()> before;
   // The packet is as the GPU will see it, but for its header; for whoever notes dispatches.
-  std::function<void(uint16_t header)> noted;
+  LaunchNote noted;
   // The launch is over and took so long (0: not known).
   std::function<void(uint64_t nanoseconds)> after;
   // Something a reader of the capture has to know.

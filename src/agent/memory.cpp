@@ -2,16 +2,34 @@
 //
 // The agent's own operator new, local to the library: what the program uses is untouched. It exists
 // so that a test can make any one of our allocations fail (ROCHOUND_TEST_FAIL_ALLOCATION=N fails
-// the N-th and every later one) and see that the program does not notice.
+// the N-th and every later one, ROCHOUND_TEST_FAIL_CAPTURE_ALLOCATION=N the N-th of a capture and
+// no other, and says so) and see that the program does not notice.
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
+
+#include "agent/capture_scope.h"
 
 namespace {
 
 std::atomic<long> allocations{0};
 
+bool MustFailInCapture() {
+  static const char* const kText = getenv("ROCHOUND_TEST_FAIL_CAPTURE_ALLOCATION");
+  if (kText == nullptr || rochound::agent::capture_depth == 0) return false;
+  static const long kWhich = atol(kText);
+  static std::atomic<long> made{0};
+  if (made.fetch_add(1, std::memory_order_relaxed) + 1 != kWhich) return false;
+  constexpr char kSaid[] = "rochound test: an allocation of the capture fails\n";
+  const ssize_t written = write(STDERR_FILENO, kSaid, sizeof kSaid - 1);
+  static_cast<void>(written);
+  return true;
+}
+
 bool MustFail() {
+  if (MustFailInCapture()) return true;
   static const char* const kText = getenv("ROCHOUND_TEST_FAIL_ALLOCATION");
   if (kText == nullptr) return false;
   static const long kFirst = atol(kText);

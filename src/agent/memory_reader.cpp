@@ -52,15 +52,15 @@ MemoryReader::MemoryReader(hsa_agent_t gpu, uint64_t patience_ns)
     : gpu_(gpu), patience_ns_(patience_ns) {
   hsa_amd_memory_pool_t pool{};
   if (!FindHostPool(&cpu_, &pool)) return;
+  // All GPUs: what a launch touches may be on another one. In one call, since each takes back
+  // what the one before it allowed.
+  std::vector<hsa_agent_t> gpus;
+  for (uint16_t index = 0; index < AgentCount(); ++index)
+    if (IsGpu(index)) gpus.push_back(AgentHandle(index));
   for (int i = 0; i < 2; ++i) {
     void* piece = nullptr;
     if (Real().amd.hsa_amd_memory_pool_allocate_fn(pool, kPiece, 0, &piece) != HSA_STATUS_SUCCESS)
       return;
-    // All GPUs: what a launch touches may be on another one. In one call, since each takes back
-    // what the one before it allowed.
-    std::vector<hsa_agent_t> gpus;
-    for (uint16_t index = 0; index < AgentCount(); ++index)
-      if (IsGpu(index)) gpus.push_back(AgentHandle(index));
     Real().amd.hsa_amd_agents_allow_access_fn(static_cast<uint32_t>(gpus.size()), gpus.data(),
                                               nullptr, piece);
     if (Real().core.hsa_signal_create_fn(1, 0, nullptr, &signals_[i]) != HSA_STATUS_SUCCESS) {

@@ -132,7 +132,7 @@ hsa_status_t SymbolGetInfo(hsa_executable_symbol_t symbol, hsa_executable_symbol
   if (status != HSA_STATUS_SUCCESS || what != HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT ||
       CurrentState() == State::kDisabled)
     return status;
-  Guarded("a kernel's name", [&] { Learn(symbol, *static_cast<uint64_t*>(value)); });
+  Guarded("no memory for a kernel's name", [&] { Learn(symbol, *static_cast<uint64_t*>(value)); });
   return status;
 }
 
@@ -146,7 +146,7 @@ uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies) {
     return slot->id.load(std::memory_order_acquire);
   }
   uint32_t id = 0;
-  Guarded("a kernel's name", [&] {
+  Guarded("no memory for a kernel's name", [&] {
     char name[32];
     snprintf(name, sizeof name, "kernel_object_0x%llx",
              static_cast<unsigned long long>(kernel_object));

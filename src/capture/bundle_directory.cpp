@@ -106,17 +106,17 @@ bool BundleDirectory::Make(const std::string& path) {
   struct stat status{};
   if (path_.empty() || lstat(path_.c_str(), &status) == 0)
     return Fail("'" + path_ + "' is there already; choose another place for the bundle");
-  const std::string partial = path_ + ".partial";
+  std::string partial = path_ + ".partial";
   if (mkdir(partial.c_str(), 0700) != 0) {
     const int error = errno;
     return Fail(
         "cannot create '" + partial + "': " + strerror(error) +
         (error == EEXIST ? "; another capture is writing it, or one was killed: remove it" : ""));
   }
-  partial_ = partial;
+  partial_ = std::move(partial);  // a copy might fail, and then nobody would remove the folder
   process_ = getpid();
   directory_ =
-      base::UnlessScarce(open(partial.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      base::UnlessScarce(open(partial_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (directory_ < 0) return FailAt("open", "", errno);
   for (const Phase phase : {Phase::kBefore, Phase::kAfter}) {
     int& fd = data_[static_cast<size_t>(phase)];

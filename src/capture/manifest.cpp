@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "capture/manifest.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "capture/manifest_fields.h"
 
 namespace rochound::capture {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string Hex(uint64_t number) {
   char text[24];
@@ -33,16 +32,54 @@ std::string Shown(const std::string& text) {
   return shown;
 }
 
+// Bytes of the character that a text begins with; 0: it is no UTF-8.
+size_t CharacterBytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const size_t bytes = byte(0) < 0x80         ? 1
+                       : byte(0) >> 5 == 0x06 ? 2
+                       : byte(0) >> 4 == 0x0e ? 3
+                       : byte(0) >> 3 == 0x1e ? 4
+                                              : 0;
+  if (bytes < 2 || bytes > text.size()) return bytes == 1 ? 1 : 0;
+  uint32_t code = byte(0) & (0xffu >> (bytes + 1));
+  for (size_t i = 1; i < bytes; ++i) {
+    if (byte(i) >> 6 != 2) return 0;
+    code = code << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  return code < kLeast[bytes] || code > 0x10ffff || surrogate ? 0 : bytes;
+}
+
+// Makes the text at once: a library's tree of values needs memory to be taken down, and we may be
+// in somebody's program that has none.
 class Writer {
  public:
-  void Text(const char* name, const std::string& value) { json_[name] = Shown(value); }
+  explicit Writer(std::string* text, size_t depth = 0) : text_(*text), depth_(depth) {
+    text_ += '{';
+  }
+  void End() { Close('}'); }
+
+  void Text(const char* name, const std::string& value) {
+    Name(name);
+    String(Shown(value));
+  }
   template <typename T>
   void Number(const char* name, const T& value) {
-    json_[name] = value;
+    Name(name);
+    text_ += std::to_string(value);
   }
-  void Address(const char* name, uint64_t value) { json_[name] = Hex(value); }
-  void Flag(const char* name, bool value) { json_[name] = value; }
-  void Numbers(const char* name, const std::array<uint32_t, 3>& values) { json_[name] = values; }
+  void Address(const char* name, uint64_t value) {
+    Name(name);
+    String(Hex(value));
+  }
+  void Flag(const char* name, bool value) {
+    Name(name);
+    text_ += value ? "true" : "false";
+  }
+  void Numbers(const char* name, const std::array<uint32_t, 3>& values) {
+    Values(name, values, [&](uint32_t value) { text_ += std::to_string(value); });
+  }
   template <size_t kCount>
   void Bytes(const char* name, const std::array<uint8_t, kCount>& bytes) {
     std::string text;
@@ -50,36 +87,73 @@ class Writer {
       text += "0123456789abcdef"[byte >> 4];
       text += "0123456789abcdef"[byte & 15];
     }
-    json_[name] = text;
+    Name(name);
+    String(text);
   }
   template <typename T>
   void Object(const char* name, const T& value) {
-    Writer inner;
-    VisitFields(inner, value);
-    json_[name] = std::move(inner.json_);
+    Name(name);
+    Fields(value, depth_ + 1);
   }
   template <typename T>
   void List(const char* name, const std::vector<T>& values) {
-    Json list = Json::array();
-    for (const T& value : values) {
-      Writer inner;
-      VisitFields(inner, value);
-      list.push_back(std::move(inner.json_));
-    }
-    json_[name] = std::move(list);
+    Values(name, values, [&](const T& value) { Fields(value, depth_ + 2); });
   }
   void Texts(const char* name, const std::vector<std::string>& values) {
-    Json list = Json::array();
-    for (const std::string& value : values) list.push_back(Shown(value));
-    json_[name] = std::move(list);
-  }
-
-  std::string Dump() const {
-    return json_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    Values(name, values, [&](const std::string& value) { String(Shown(value)); });
   }
 
  private:
-  Json json_ = Json::object();
+  void Line(size_t depth) {
+    text_ += '\n';
+    text_.append(depth, ' ');
+  }
+  void Name(const char* name) {
+    if (!empty_) text_ += ',';
+    empty_ = false;
+    Line(depth_ + 1);
+    String(name);
+    text_ += ": ";
+  }
+  void Close(char bracket) {
+    if (!empty_) Line(depth_);
+    text_ += bracket;
+  }
+  template <typename T>
+  void Fields(const T& value, size_t depth) {
+    Writer inner(&text_, depth);
+    VisitFields(inner, value);
+    inner.End();
+  }
+  template <typename Several, typename Write>
+  void Values(const char* name, const Several& values, const Write& write) {
+    Name(name);
+    text_ += '[';
+    bool first = true;
+    for (const auto& value : values) {
+      if (!first) text_ += ',';
+      first = false;
+      Line(depth_ + 2);
+      write(value);
+    }
+    if (!first) Line(depth_ + 1);
+    text_ += ']';
+  }
+  // What is no UTF-8 becomes the sign for that.
+  void String(std::string_view value) {
+    text_ += '"';
+    while (!value.empty()) {
+      const size_t bytes = CharacterBytes(value);
+      if (value[0] == '"' || value[0] == '\\') text_ += '\\';
+      text_ += bytes == 0 ? std::string_view("\xef\xbf\xbd") : value.substr(0, bytes);
+      value.remove_prefix(std::max<size_t>(bytes, 1));
+    }
+    text_ += '"';
+  }
+
+  std::string& text_;
+  const size_t depth_;
+  bool empty_ = true;
 };
 
 std::string RegionProblem(const Manifest& manifest, size_t i) {
@@ -114,9 +188,11 @@ std::string ArgumentProblem(const Manifest& manifest, const Argument& argument) 
 }  // namespace
 
 std::string ToJson(const Manifest& manifest) {
-  Writer writer;
+  std::string text;
+  Writer writer(&text);
   VisitFields(writer, manifest);
-  return writer.Dump();
+  writer.End();
+  return text + "\n";
 }
 
 std::string Implausible(const Manifest& manifest) {
