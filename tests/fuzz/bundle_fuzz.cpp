@@ -20,28 +20,16 @@
 #include "capture/describe.h"
 #include "capture/pack.h"
 #include "fuzz/bundle_input.h"
+#include "fuzz/folder.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 using namespace rochound::capture;
 using rochound::fuzz::BundleInput;
+using rochound::fuzz::Folder;
 
 constexpr size_t kMaxInput = 64 << 10;
-
-// One folder for all inputs, in memory if possible.
-const fs::path& Folder() {
-  static const fs::path folder = [] {
-    std::string name = (fs::is_directory("/dev/shm") ? "/dev/shm" : "/tmp");
-    name += "/rochound-fuzz-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) abort();
-    static const std::string made = name;
-    atexit([] { fs::remove_all(made); });
-    fs::create_directory(name + "/bundle");
-    return fs::path(made);
-  }();
-  return folder;
-}
 
 uint64_t Sum(std::string_view text) {
   return Checksum(std::as_bytes(std::span(text.data(), text.size())));
@@ -141,6 +129,7 @@ void ReadAll(const Bundle& bundle) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size > kMaxInput) return 0;
+  fs::create_directory(Folder() / "bundle");
   const BundleInput input = rochound::fuzz::Decode({reinterpret_cast<const char*>(data), size});
   WriteBundle(input);
   const fs::path path = Folder() / "bundle";

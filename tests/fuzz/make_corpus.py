@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes the seeds of the trace readers' fuzzers, tests/fuzz/corpus/NAME, from the inputs of tests/store.
+"""Makes the seeds of the fuzzers, tests/fuzz/corpus/NAME: the trace readers' from the inputs of tests/store.
 
   make_corpus.py ROCHOUND
 
@@ -42,7 +42,66 @@ def small(path):
     return path.read_bytes()
 
 
+def part(data):
+    """With its length before it, as fuzz::TakePart takes it."""
+    return len(data).to_bytes(2, "little") + data
+
+
+def write_faults():
+    """One record of each kind, with a code object that has the kernel."""
+    code = (HERE / "corpus/codeobj/gfx1030").read_bytes()
+    dispatch = {"packet": 3, "fetched": True, "kernel": "tiny", "kernel_object": "0x7000", "completion_signal": "0x20",
+                "code_object": "fault-code-0.elf", "load_delta": "0x6000", "grid": [64, 1, 1], "workgroup": [64, 1, 1],
+                "group_bytes": 0, "private_bytes": 0, "kernarg": "0x9000", "kernarg_bytes": "00100000000000000500000000000000"}
+    ring = [{"packet": 3, "type": "dispatch", "completion_signal": "0x20"},
+            {"packet": 4, "type": "barrier_and", "completion_signal": "0x0",
+             "waits": [{"signal": "0x20", "value": 1, "wanted": 0, "mask": -1, "condition": "=="}]}]
+    memory = {"base": "0x1000", "size": 4096, "kind": "device", "owner": 0, "thread": 1, "when_ns": 1, "stack": ["0x400010"]}
+    record = {"version": 1, "agent": 0, "address": "0x2000", "reasons": ["page not present"], "status_text": "an error",
+              "seconds": 31, "pid": 1, "when_ns": 5, "command": "program", "environment": {"HSA_XNACK": "1"},
+              "agents": [{"name": "gfx1030", "product": "RX", "isa": "amdgcn-amd-amdhsa--gfx1030", "node": 1,
+                          "gfx_target_version": 100300, "gpu": True}],
+              "queues": [{"index": 1, "agent": 0, "failed": True, "read": 3, "write": 5, "packets": 64, "front_ns": 31000000000,
+                          "under_way": [dispatch], "in_ring": ring}],
+              "copy_signals": ["0x30"], "saved_memory": [{"address": "0x1000", "size": 32}],
+              "memory": {"live": [memory], "freed": [{**memory, "base": "0x2000", "freed_by": 2, "freed_ns": 3, "freed_stack": ["0x400020"]}]}}
+    for kind in "memory", "queue", "hang":
+        write("fault", kind, part(json.dumps({**record, "kind": kind}).encode()) + part(code) + bytes(range(32)))
+
+
+def write_control():
+    requests = [b"status\n", b"start\n", b"stop\n", b"flush\n", b"dump\n", b"hang\n", b"other\n", b"x" * 300]
+    for i, request in enumerate(requests):
+        write("control", f"request-{i}", part(request))
+    write("control", "pieces", part(b"sta") + part(b"tus") + part(b"\n"))
+    write("control", "many", b"".join(part(b"stop\n") + part(b"") for _ in range(10)) + part(b"status\n"))
+    lines = (b"ok\nprotocol=1\npid=1\nstate=recording\nreason=\noutside=on\nprogram=0\nrange=\nin_range=yes\ndirectory=/tmp/x\n"
+             b"bytes=4096\ndropped=0\nthreads=1\nin_flight.0=2000000000 0 1 Kernel\nend\n")
+    write("answer", "status", lines)
+    write("answer", "error", b"error this process belongs to another user\n")
+
+
+def write_symbols():
+    maps = b"1000-2000 r-xp 00000000 08:01 77 lib.so\n3000-4000 r--p 00001000 00:00 0 [vdso]\n"
+    write("symbols", "elf", part(maps) + (HERE / "corpus/codeobj/gfx1030").read_bytes())
+    # Version 4 of DWARF's line table: one file, three rows.
+    body = (bytes([1, 1, 1, 251, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + b"src\0\0small.c\0" + bytes([1, 0, 0, 0]))
+    rows = bytes([0, 9, 2, 0, 0x10, 0, 0, 0, 0, 0, 0, 3, 9, 1, 76, 2, 12, 0, 1, 1])
+    size = len(body) + len(rows) + 6
+    write("symbols", "lines", part(b"") + size.to_bytes(4, "little") + b"\4\0" + len(body).to_bytes(4, "little") + body + rows)
+
+
+def write_texts():
+    for i, text in enumerate((b"\0" + b"30s", b"\0" + b"64MiB", b"\1early-packets=16,late-completions,seed=7", b"\1strict",
+                              b"\2no-sdma: HSA_ENABLE_SDMA=0 -HSA_XNACK # why\nA=b'c;d\n", b"\3\x1b[2J\xc2\x9b")):
+        write("text", f"text-{i}", text)
+
+
 def main(rochound):
+    write_faults()
+    write_control()
+    write_symbols()
+    write_texts()
     chance = random.Random(4)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)

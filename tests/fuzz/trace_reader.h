@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// What the fuzzers of the trace readers share: a folder in memory for the input, and reading a
-// trace as rochound does, to its last row. One thread.
+// What the fuzzers of the trace readers share: reading a trace as rochound does, to its last row.
+// One thread.
 #pragma once
-
-#include <stdlib.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "fuzz/folder.h"
 #include "store/duck.h"
 #include "store/source.h"
 #include "store/trace_tables.h"
@@ -30,27 +28,6 @@ extern "C" const char* __asan_default_options() {
 namespace rochound::fuzz {
 
 inline constexpr size_t kTablesRead = 6;
-
-// One folder for all inputs, in memory if possible.
-inline const std::filesystem::path& Folder() {
-  static const std::filesystem::path folder = [] {
-    namespace fs = std::filesystem;
-    std::string name = (fs::is_directory("/dev/shm") ? "/dev/shm" : "/tmp");
-    name += "/rochound-fuzz-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) abort();
-    static const std::string made = name;
-    atexit([] { fs::remove_all(made); });
-    return fs::path(made);
-  }();
-  return folder;
-}
-
-inline std::filesystem::path Write(const char* name, std::string_view bytes) {
-  std::filesystem::path path = Folder() / name;
-  std::ofstream(path, std::ios::binary | std::ios::trunc)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return path;
-}
 
 // Kept for many inputs, because DuckDB takes longer to start than an input to be read.
 inline store::duck::Connection& Connection(int* uses) {
