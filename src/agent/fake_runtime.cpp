@@ -15,6 +15,7 @@ namespace {
 constexpr hsa_agent_t kCpu{1};
 constexpr hsa_agent_t kGpu{2};
 constexpr uint64_t kTickNs = 10;
+constexpr uint64_t kKernelTicks = 5;
 
 std::mutex queues_lock;
 std::vector<std::unique_ptr<FakeQueue>> queues;
@@ -27,6 +28,12 @@ FakeQueue* Find(uint64_t doorbell) {
 }
 
 amd_signal_t* Memory(hsa_signal_t signal) { return reinterpret_cast<amd_signal_t*>(signal.handle); }
+
+void Complete(hsa_signal_t signal, uint64_t begin, uint64_t end) {
+  __atomic_store_n(&Memory(signal)->start_ts, begin, __ATOMIC_RELAXED);
+  __atomic_store_n(&Memory(signal)->end_ts, end, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&Memory(signal)->value, 1, __ATOMIC_ACQ_REL);
+}
 
 hsa_status_t SignalCreate(hsa_signal_value_t value, uint32_t, const hsa_agent_t*,
                           hsa_signal_t* signal) {
@@ -196,9 +203,15 @@ void FakeQueue::Write(uint64_t index, uint64_t kernel, hsa_signal_t signal, bool
 }
 
 bool FakeQueue::WaitUntilConsumed(uint64_t count) {
-  for (int attempt = 0; attempt < 10000 && read_ < count; ++attempt)
+  for (int attempt = 0; attempt < 60'000 && read_ < count; ++attempt)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return read_ >= count;
+}
+
+uint64_t FakeQueue::CompleteLost() {
+  const uint64_t end = lost_begin_ + kKernelTicks;
+  Complete({lost_signal_}, lost_begin_, end);
+  return end;
 }
 
 // In order, up to the doorbell, waiting at a packet that is not valid yet.
@@ -214,11 +227,13 @@ void FakeQueue::Consume() {
     const uint64_t begin = base::ClockNs(CLOCK_BOOTTIME) / kTickNs;
     const hsa_signal_t signal = packet->completion_signal;
     __atomic_store_n(&packet->header, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELEASE);
+    const bool lost = lost_ == at;
+    if (lost) {
+      lost_signal_ = signal.handle;
+      lost_begin_ = begin;
+    }
     read_.store(at + 1);
-    if (signal.handle == 0 || lost_ == at) continue;
-    __atomic_store_n(&Memory(signal)->start_ts, begin, __ATOMIC_RELAXED);
-    __atomic_store_n(&Memory(signal)->end_ts, begin + 5, __ATOMIC_RELAXED);
-    __atomic_fetch_sub(&Memory(signal)->value, 1, __ATOMIC_ACQ_REL);
+    if (signal.handle != 0 && !lost) Complete(signal, begin, begin + kKernelTicks);
   }
 }
 

@@ -37,6 +37,8 @@ class FakeQueue {
   void Go() { held_ = false; }
   // The GPU forgets to signal the packet with this index.
   void LoseCompletionOf(uint64_t index) { lost_ = index; }
+  // It signals it only now, with the times at which it ran: its end, in ticks.
+  uint64_t CompleteLost();
   uint64_t consumed() const { return read_.load(); }
   bool WaitUntilConsumed(uint64_t count);
 
@@ -52,6 +54,8 @@ class FakeQueue {
   std::unique_ptr<amd_signal_t> doorbell_signal_;
   std::atomic<bool> held_{false};
   std::atomic<uint64_t> lost_{~0ull};
+  std::atomic<uint64_t> lost_signal_{0};  // of that packet, and when it began
+  std::atomic<uint64_t> lost_begin_{0};
   std::atomic<bool> stop_{false};
   std::thread gpu_;
 };

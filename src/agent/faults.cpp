@@ -229,7 +229,7 @@ Json DescribeQueue(Queue& queue, bool failed, Gathered* gathered) {
     const uint64_t packet = PacketIndex(one);
     // A packet's place in the ring is written anew a round later.
     if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting ||
-        write - packet > queue.packets)
+        packet < queue.ended_before || write - packet > queue.packets)
       continue;
     if (dispatches.size() == kMost) break;
     first = std::min(first, packet);
@@ -355,8 +355,10 @@ void CaptureSuspects(const hsa_queue_t* failed, int agent) {
     bool oldest = true;
     for (uint64_t at = queue.pending_head; at != queue.pending_tail && captured < kMost; ++at) {
       const Pending& one = queue.pending[at & queue.pending_mask];
-      if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting) continue;
       const uint64_t place = PacketIndex(one);
+      if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting ||
+          place < queue.ended_before)
+        continue;
       if (!oldest && place >= read) break;
       oldest = false;
       ++captured;

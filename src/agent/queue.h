@@ -61,7 +61,7 @@ struct Queue {
   uint64_t late_since_tsc = 0;  // since when
   SignalBatch lent;             // to be lent next
   // The last packet with the barrier bit that was looked at, as a count: once the read index has
-  // come so far, all kernels before it have ended.
+  // come so far, all kernels before it have ended, though their completions may be on their way.
   std::atomic<uint64_t> barrier{0};
 
   // Dispatches under way, oldest first: the hook appends, the harvest takes from the front.
@@ -70,10 +70,16 @@ struct Queue {
   std::atomic<uint64_t> pending_head{0};
   std::atomic<uint64_t> pending_tail{0};
   std::atomic<uint64_t> last_end_ticks{0};
+  // Kernels before this packet have ended, whether their completions were seen or not.
+  std::atomic<uint64_t> ended_before{0};
   SpinLock
       harvesting;  // guards `pending` and what follows, and keeps the queue from being destroyed
   uint64_t stuck_head = 0;
   uint64_t looked_at_all_tsc = 0;
+  // A packet with the barrier bit behind the oldest dispatch that waits, as a count, and since when
+  // (CLOCK_MONOTONIC) the read index is known to have passed it; 0: not yet.
+  uint64_t watched_barrier = 0;
+  uint64_t barrier_passed_ns = 0;
 
   // How far the queue had come when it was last looked at, and since when it has come no further.
   // Guarded by `submitting`.

@@ -28,6 +28,7 @@
 #include "agent/state.h"
 #include "agent/symbols.h"
 #include "agent/thread_state.h"
+#include "base/clock.h"
 
 namespace rochound::agent {
 namespace {
@@ -494,13 +495,27 @@ hsa_status_t ProfilerEnabled(hsa_queue_t* queue, int enable) {
   return Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, followed ? 1 : enable);
 }
 
-// Kernels before this packet have ended. With `harvesting` held.
-uint64_t PassedBarrier(const Queue& queue) {
-  const uint64_t barrier = queue.barrier.load(std::memory_order_relaxed);
-  if (barrier == 0 || queue.doorbell == 0 ||
-      Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) < barrier)
-    return 0;
-  return barrier - 1;
+// Looks how far the read index has come: it passes a packet with the barrier bit when everything
+// before that has ended. A completion is written on a way of its own and may be seen later, so
+// another thing is returned: kernels before this packet ended so long ago that their completions
+// must have come. With `harvesting` held.
+uint64_t EndedLongAgo(Queue& queue, uint64_t oldest_packet) {
+  constexpr uint64_t kGraceNs = 1'000'000'000;
+  const uint64_t last = queue.barrier.load(std::memory_order_relaxed);
+  // One that is behind what waits, and then the same until its time has come: there may always be
+  // a later one.
+  if (queue.watched_barrier <= oldest_packet + 1) {
+    queue.watched_barrier = last;
+    queue.barrier_passed_ns = 0;
+  }
+  if (last <= oldest_packet + 1 || queue.doorbell == 0) return 0;
+  const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
+  if (read < queue.watched_barrier) return 0;
+  const uint64_t ended = (read >= last ? last : queue.watched_barrier) - 1;
+  if (ended > queue.ended_before) queue.ended_before = ended;
+  const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
+  if (queue.barrier_passed_ns == 0) queue.barrier_passed_ns = now_ns;
+  return now_ns - queue.barrier_passed_ns >= kGraceNs ? queue.watched_barrier - 1 : 0;
 }
 
 }  // namespace
@@ -525,17 +540,20 @@ size_t HarvestQueue(Queue& queue, Harvest how) {
     all = true;
     queue.looked_at_all_tsc = Tsc();
   }
-  const uint64_t ended = head != tail ? PassedBarrier(queue) : 0;
+  const uint64_t long_ago =
+      head != tail ? EndedLongAgo(queue, PacketIndex(queue.pending[head & queue.pending_mask])) : 0;
   uint64_t running = 0;
   SignalBatch used;
   for (uint64_t at = head; at != tail && (all || running < kLookAhead); ++at) {
     Pending& one = queue.pending[at & queue.pending_mask];
     if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && !TakeIfFinished(&one)) {
-      if (PacketIndex(one) >= ended) {
+      // Nothing can come for one that was taken before we lent it a signal.
+      const bool none_comes = one.ours && one.signal == 0;
+      if (PacketIndex(one) >= (none_comes ? queue.ended_before.load() : long_ago)) {
         ++running;
         continue;
       }
-      GiveUp(&one);  // its completion was lost, or it was taken before we lent it a signal
+      GiveUp(&one);
     }
     if (one.phase.load(std::memory_order_relaxed) != Pending::kTaken) continue;
     if (one.end_ticks != 0) queue.last_end_ticks.store(one.end_ticks, std::memory_order_relaxed);

@@ -7,8 +7,9 @@
 //
 // First each kernel has the same completion signal, which is made ready again in every way that
 // HSA has; after a completion that did not come, in a way that does not depend on its value. Then
-// kernels without a signal, in batches that end with a barrier. At its end it waits for a line on
-// stdin, so that somebody can look at it, and destroys its queue.
+// kernels without a signal, in batches that end with a kernel that has the barrier bit, the last
+// one with a barrier packet. At its end it waits for a line on stdin, so that somebody can look at
+// it, and destroys its queue.
 //
 // Lines that begin with `elapsed` hold times: `elapsed kernel PACKET BEGIN END` and `elapsed clock
 // HSA MONOTONIC`, in nanoseconds. The others are the same in every run with the same faults.
@@ -134,6 +135,23 @@ class Launcher {
     return at;
   }
 
+  // Everything before has ended, whatever its signals say.
+  void PassBarrier() {
+    hsa_signal_t passed{};
+    Check(hsa_signal_create(1, 0, nullptr, &passed), "signal");
+    const uint64_t at = hsa_queue_add_write_index_screlease(queue_, 1);
+    auto* packet = static_cast<hsa_barrier_and_packet_t*>(queue_->base_address) + at % queue_->size;
+    memset(reinterpret_cast<char*>(packet) + sizeof packet->header, 0,
+           sizeof *packet - sizeof packet->header);
+    packet->completion_signal = passed;
+    constexpr uint16_t kHeader = HSA_PACKET_TYPE_BARRIER_AND | 1 << HSA_PACKET_HEADER_BARRIER |
+                                 HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+    __atomic_store_n(&packet->header, kHeader, __ATOMIC_RELEASE);
+    hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(at));
+    while (hsa_signal_load_scacquire(passed) != 0) std::this_thread::yield();
+    Check(hsa_signal_destroy(passed), "hsa_signal_destroy");
+  }
+
   // The kernel has run, whatever its signal says.
   void WaitFor(uint64_t at) const {
     while (launches_[at].end == 0) std::this_thread::yield();
@@ -243,10 +261,11 @@ int main(int argc, char** argv) {
 
   constexpr unsigned kBatch = 8;
   for (unsigned i = 0; i < launches; ++i) {
-    packets.push_back(launcher.Submit(hsa_signal_t{0}, i % kBatch == kBatch - 1));
-    if (i % kBatch == kBatch - 1) launcher.WaitFor(packets.back());
+    const bool last = i % kBatch == kBatch - 1 && i + kBatch < launches;
+    packets.push_back(launcher.Submit(hsa_signal_t{0}, last));
+    if (last) launcher.WaitFor(packets.back());
   }
-  launcher.WaitFor(packets.back());
+  launcher.PassBarrier();
   PrintClock(machine);
   printf("launched %zu, lost %u\n", packets.size(), lost);
   for (const uint64_t at : packets)
