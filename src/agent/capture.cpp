@@ -234,6 +234,12 @@ bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
   return wanted;
 }
 
+void CaptureMisses(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
+  if (!CaptureWants(kernel, packet)) return;
+  Guarded("no memory for a capture", [] { Tell("failed", kTakenEarly); });
+  internal::capture_asked.store(false);
+}
+
 LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
                       LaunchNote note) {
   const CaptureScope scope;

@@ -35,6 +35,9 @@ void CaptureLearnsKernel(uint32_t id, std::string_view symbol, uint64_t kernarg_
 // Called for each dispatch, in a queue's order: whether this is the one.
 bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet);
 
+// The same for one that the GPU took before it could be held: if this is the one, it is missed.
+void CaptureMisses(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet);
+
 // The chosen one, everything before it having been rung for. `note` notes the dispatch in the log.
 LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
                       LaunchNote note);

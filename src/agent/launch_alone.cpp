@@ -20,6 +20,7 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kDrainPatience = 10 * kSecond;
 constexpr uint64_t kCopyPatience = 1 * kSecond;
+constexpr uint64_t kUnseenPatience = 1 * kSecond;
 constexpr uint64_t kLaunchPatience = 60 * kSecond;
 constexpr int kTries = 3;
 
@@ -38,8 +39,26 @@ uint64_t ReadIndex(const Queue& queue) {
   return Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
 }
 
+// Kernels that have not been seen to end. The end of one that the GPU took before we could lend it
+// a signal is seen only when something after it has ended.
+struct Waiting {
+  bool with_signal = false;
+  bool unseen = false;
+};
+
+Waiting WhatWaits(Queue& queue) {
+  Waiting waiting;
+  if (HarvestQueue(queue, Harvest::kAll) == 0) return waiting;
+  for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
+    const Pending& one = queue.pending[at & queue.pending_mask];
+    if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting) continue;
+    (one.ours && one.signal == 0 ? waiting.unseen : waiting.with_signal) = true;
+  }
+  return waiting;
+}
+
 bool Drained(Queue& queue, uint64_t up_to) {
-  return ReadIndex(queue) >= up_to && HarvestQueue(queue, Harvest::kAll) == 0;
+  return ReadIndex(queue) >= up_to && !WhatWaits(queue).with_signal;
 }
 
 // Stands at a barrier packet that waits, or that the GPU is about to step over. Kernels ahead of
@@ -88,6 +107,11 @@ class OtherQueues {
     for (Queue* queue : held_)
       if (!Quiet(*queue)) return false;
     return true;
+  }
+  bool AnyUnseen() const {
+    for (Queue* queue : held_)
+      if (queue->doorbell != 0 && WhatWaits(*queue).unseen) return true;
+    return false;
   }
   std::vector<uint64_t> Marks() const {
     std::vector<uint64_t> marks;
@@ -139,13 +163,16 @@ uint64_t Duration(uint16_t agent, hsa_signal_t signal) {
 }
 
 // Memory is read while nothing moves; false: `problem` says why not.
-bool Look(OtherQueues& others, const LaunchWatch& watch, std::string* problem) {
+bool Look(Queue& mine, OtherQueues& others, const LaunchWatch& watch, std::string* problem) {
   const uint64_t deadline = Now() + kDrainPatience;
   for (int attempt = 1;; ++attempt) {
     if (!WaitUntil(deadline, [&] { return others.AllQuiet(); })) {
       *problem = "work on other queues of this GPU did not finish within 10 s";
       return false;
     }
+    if (attempt == 1 && !WaitUntil(Now() + kUnseenPatience,
+                                   [&] { return !WhatWaits(mine).unseen && !others.AnyUnseen(); }))
+      watch.remark("a kernel that the GPU took early may have been under way");
     if (!WaitUntil(Now() + kCopyPatience, [] { return HarvestCopies() == 0; }))
       watch.remark("copies were under way while memory was read");
     const std::vector<uint64_t> marks = others.Marks();
@@ -192,14 +219,17 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
     held.Forget();
     return true;
   };
-  if (!held.held() || taken()) return {true, "the GPU had already begun it"};
+  if (!held.held() || taken()) return {true, kTakenEarly};
   // First without the others' locks: what this queue waits for may come from them.
-  if (!WaitUntil(Now() + kDrainPatience, [&] { return Drained(queue, at); }))
-    return {.problem = "earlier work on its queue did not finish within 10 s"};
-  if (taken()) return {true, "the GPU had already begun it"};
+  const bool drained = WaitUntil(Now() + kDrainPatience, [&] { return Drained(queue, at); });
+  if (taken()) return {true, kTakenEarly};
+  if (!drained) return {.problem = "earlier work on its queue did not finish within 10 s"};
   OtherQueues others(queue);
   LaunchOutcome outcome;
-  if (!Look(others, watch, &outcome.problem)) return outcome;
+  const bool looked = Look(queue, others, watch, &outcome.problem);
+  // It may have been in the GPU's hands all the time, and its slot is free by now.
+  if (taken()) return {true, kTakenEarly};
+  if (!looked) return outcome;
 
   // Once the GPU has the launch nothing of ours may fail any more.
   std::string too_long = "the launch did not end within 60 s";

@@ -44,6 +44,10 @@ class LaunchNote {
   void (*call_)(const void*, uint16_t) = nullptr;
 };
 
+// Why a launch could not be held.
+inline constexpr const char* kTakenEarly =
+    "the GPU had begun it before its doorbell was rung; run the program again";
+
 struct LaunchWatch {
   // Memory as the launch will find it. False: leave it. May be called again.
   std::function<bool()> before;

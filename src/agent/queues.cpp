@@ -172,6 +172,7 @@ void NoteTaken(Queue& queue, ThreadState* thread, uint64_t index, uint64_t now_t
   if (Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue) - index > queue.packets ||
       !IsKnownKernel(packet.kernel_object))
     return;
+  if (CaptureAsked()) CaptureMisses(KernelId(packet.kernel_object, queue.agent), packet);
   if (!RecordDispatch(queue, thread, &packet, HSA_PACKET_TYPE_KERNEL_DISPATCH, index, now_tsc))
     return;
   Pending* const pending = NextPending(queue, index);

@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+import captured
+
 RUNS = 5  # each with other addresses of its libraries
 
 
@@ -26,15 +28,25 @@ class Failed(Exception):
     pass
 
 
-def run(command, folder=None, expect=0, seconds=300):
-    # Nothing of ours may be needed where the project is built and run, except for the GPU.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ROCHOUND_")}
-    done = subprocess.run([str(word) for word in command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+# Nothing of ours may be needed where the project is built and run, except for the GPU.
+ENVIRONMENT = {name: value for name, value in os.environ.items()
+               if not name.startswith("ROCHOUND_") or name == "ROCHOUND_SOFTGPU_FAULTS"}
+
+
+def start(command, folder=None, seconds=300, environment=None):
+    return subprocess.run([str(word) for word in command], cwd=folder, env=environment or ENVIRONMENT, stdin=subprocess.DEVNULL,
                           timeout=seconds, capture_output=True, text=True, errors="replace", check=False)
+
+
+def output(command, done, expect=0):
     if done.returncode != expect:
         raise Failed(f"{' '.join(map(str, command))}: exit code {done.returncode}, not {expect}\n"
                      f"{done.stdout[-2000:]}{done.stderr[-3000:]}")
     return done.stdout
+
+
+def run(command, folder=None, expect=0, seconds=300):
+    return output(command, start(command, folder, seconds), expect)
 
 
 def change_a_byte(path):
@@ -52,8 +64,9 @@ def change_a_byte(path):
 
 def export(options, folder):
     bundle = folder / "one.bundle"
-    run([options.rochound, "capture", "--kernel", options.kernel, "-o", bundle, "--softgpu", options.gpu,
-         *shlex.split(options.capture), "--", *options.program])
+    command = [options.rochound, "capture", "--kernel", options.kernel, "-o", bundle, "--softgpu", options.gpu,
+               *shlex.split(options.capture), "--", *options.program]
+    output(command, captured.capture(lambda environment: start(command, environment=environment), ENVIRONMENT))
     manifest = json.loads((bundle / "manifest.json").read_text())
     on_gpu = [options.rochound, "softgpu", "--gpu", options.gpu, "--"]
     answer = json.loads(run([*on_gpu, options.rochound, "replay", "run", bundle, "--json"]))

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import captured
+
 try:
     from compression import zstd
 except ImportError:
@@ -105,8 +107,9 @@ def main():
             project = pathlib.Path(temporary) / (name + ".project")
             for command in ["capture", "--kernel", options.kernel, "-o", bundle, "--softgpu", options.gpu, *more, "--",
                             *options.program], ["replay", "export", bundle, "-o", project]:
-                done = subprocess.run([options.rochound, *command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                      timeout=250, check=False)
+                done = captured.capture(lambda environment: subprocess.run(
+                    [options.rochound, *command], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                    timeout=250, check=False))
                 assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
             read = Bundle(bundle)
             assert read.before and read.after

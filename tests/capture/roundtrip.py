@@ -23,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 
+import captured
+
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
 import process  # noqa: E402
 
@@ -32,15 +34,15 @@ class Failed(Exception):
 
 
 def run(command, environment=None, seconds=300):
-    done = subprocess.run(command, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL, timeout=seconds,
+    return subprocess.run(command, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL, timeout=seconds,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
-    return done
 
 
 def capture(options, folder):
     bundle = folder / "bundle"
-    done = run([options.rochound, "capture", "--kernel", options.kernel, "-o", str(bundle), "--softgpu", options.gpu,
-                *shlex.split(options.capture), "--", *options.program])
+    done = captured.capture(lambda environment: run(
+        [options.rochound, "capture", "--kernel", options.kernel, "-o", str(bundle), "--softgpu", options.gpu,
+         *shlex.split(options.capture), "--", *options.program], environment))
     if not bundle.is_dir():
         raise Failed(f"no bundle: exit code {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
     manifest = json.loads((bundle / "manifest.json").read_text())

@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+import captured  # noqa: E402
+
 EQUAL, DIFFERENT, NOT_DETERMINISTIC, FAULT, TIMEOUT, CANNOT_MAP, BAD_BUNDLE, REFUSED, NOT_VERIFIED = 0, 1, 3, 4, 5, 6, 7, 8, 9
 
 
@@ -113,7 +116,7 @@ def case_layouts(bench):
 def case_compare(bench):
     bundle = bench.bundle("scale")
     builds = [bench.build(name) for name in ("same", "faults", "wrong", "hangs", "close")]
-    answer = bench.replay(FAULT, "compare", bundle, *builds, "--iterations", 5, "--timeout", 3)
+    answer = bench.replay(FAULT, "compare", bundle, *builds, "--iterations", 5, "--timeout", 10)
     verdicts = {pathlib.Path(c["name"]).name.split(".")[0]: c for c in answer["candidates"]}
     wanted = {"captured": "equal", "same": "equal", "faults": "fault", "wrong": "different", "hangs": "timeout",
               "close": "different"}
@@ -296,10 +299,10 @@ def case_wrong_build(bench):
 def case_second_launch(bench):
     """A real program that launches the same twice; the second one is captured."""
     bundle = bench.folder / "second"
-    done = subprocess.run([bench.options.rochound, "capture", "--kernel", "Table", "--nth", "2", "-o", bundle, "--softgpu",
-                           bench.options.gpu, "--", bench.options.builds / "twice"],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
-    require(done.returncode == 0 and bundle.is_dir(), done.stdout)
+    done = captured.capture(lambda environment: subprocess.run(
+        [bench.options.rochound, "capture", "--kernel", "Table", "--nth", "2", "-o", bundle, "--softgpu", bench.options.gpu, "--",
+         bench.options.builds / "twice"], env=environment, capture_output=True, text=True, timeout=300))
+    require(done.returncode == 0 and bundle.is_dir(), done.stdout + done.stderr)
     bench.replay(EQUAL, "run", bundle)
     bench.replay(EQUAL, "run", bundle, "--hsaco", bench.options.builds / "twice")
     empty = bench.options.builds / f"twice_empty.{bench.options.target}.hsaco"
