@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "agent/calls/hip_table_finder.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string_view>
@@ -78,22 +80,28 @@ HipTableLayout ReadHipTable(const Library& library, void* handle, HipTable kind,
       fresh.push_back({nullptr, function.name, offset});
   }
   layout.readable = exported != 0;
+  const std::vector<const HipTableEntry*> agree = CheckedEntries(library, handle, kind, size);
+  const std::vector<Place> clear = Unambiguous(places);
+  // Another order than our headers' is believed if nearly all functions say where they are.
+  if (agree.empty() && clear.size() * 10 < exported * 9) return layout;
   std::set<size_t> taken;
-  const std::vector<const HipTableEntry*> unmoved = CheckedEntries(library, handle, kind, size);
-  for (const HipTableEntry* entry : unmoved) layout.known.push_back({entry, 0});
+  for (const HipTableEntry* entry : agree) {
+    layout.known.push_back({entry, 0});
+    taken.insert(entry->offset);
+    known.erase(entry->function);
+  }
+  size_t first_moved = SIZE_MAX;
+  for (const Place& place : clear) {
+    if (known.count(place.name) == 0 || !taken.insert(place.offset).second) continue;
+    known.erase(place.name);
+    const size_t before = place.entry->offset;
+    layout.known.push_back(
+        {place.entry, static_cast<ptrdiff_t>(place.offset) - static_cast<ptrdiff_t>(before)});
+    if (place.offset != before) first_moved = std::min({first_moved, place.offset, before});
+  }
   // A few stand there under another name.
   for (const auto& [name, entry] : known)
-    if (!unmoved.empty()) taken.insert(entry->offset);
-  // Another order than our headers': what each function's own code says, if nearly all say it.
-  if (unmoved.empty()) {
-    const std::vector<Place> clear = Unambiguous(places);
-    if (clear.size() * 10 < exported * 9) return layout;
-    for (const Place& place : clear) {
-      layout.known.push_back({place.entry, static_cast<ptrdiff_t>(place.offset) -
-                                               static_cast<ptrdiff_t>(place.entry->offset)});
-      taken.insert(place.offset);
-    }
-  }
+    if (entry->offset < first_moved) taken.insert(entry->offset);
   // Of the compiler's table we want few functions, and know what the others are.
   if (kind != HipTable::kRuntime || layout.known.empty()) return layout;
   for (const Place& place : Unambiguous(fresh))

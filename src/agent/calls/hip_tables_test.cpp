@@ -16,6 +16,7 @@
 
 #include "agent/calls/hip_table_finder.h"
 #include "agent/calls/libraries.h"
+#include "agent/calls/table_finder.h"
 
 namespace rochound::agent {
 namespace {
@@ -79,6 +80,27 @@ TEST_F(RealHip, NothingHasMovedInTheReleaseOfOurHeaders) {
   for (const NewFunction& one : layout.unknown) ADD_FAILURE() << one.name << " is no news";
 }
 
+// What is read in a release of another order must be readable in this one.
+TEST_F(RealHip, TheCodeOfNearlyEveryFunctionSaysWhereItsEntryIs) {
+  std::map<std::string, ExportedFunction> exported;
+  for (const ExportedFunction& function : ExportedFunctions(handle_))
+    exported[function.name] = function;
+  size_t runtime = 0, silent = 0;
+  for (const HipTableEntry& entry : KnownHipEntries()) {
+    const auto found = exported.find(entry.function);
+    if (found == exported.end()) continue;
+    const size_t offset = LookedUpOffset(found->second.code, found->second.bytes, 65536);
+    if (entry.table == HipTable::kCompiler) {
+      EXPECT_EQ(offset, entry.offset) << entry.function;
+      continue;
+    }
+    ++runtime;
+    if (offset != entry.offset) ++silent;
+  }
+  EXPECT_GE(runtime, 400u);
+  EXPECT_LE(silent, 2u);
+}
+
 // A HIP of another release than our headers: entries have moved, and there are new functions.
 TEST(ReorderedHip, EntriesAreFoundWhereTheyAreAndNewFunctionsAreCounted) {
   if (KnownHipEntries().count == 0) GTEST_SKIP() << "this release's HIP has no tables";
@@ -126,6 +148,35 @@ TEST(ReorderedHip, EntriesAreFoundWhereTheyAreAndNewFunctionsAreCounted) {
   EXPECT_NE(text.find(",hipNewOne:3,"), std::string::npos) << text;
   EXPECT_NE(text.find(",hipNewer:1,"), std::string::npos) << text;
   EXPECT_NE(text.find(",:1,"), std::string::npos) << text;
+}
+
+// A new function near the end: what stands after it is found where it is now.
+TEST(ShiftedHip, EveryFunctionIsFoundAndTheNewOneIsCounted) {
+  if (KnownHipEntries().count == 0) GTEST_SKIP() << "this release's HIP has no tables";
+  void* const handle = dlopen(SHIFTED_HIP, RTLD_LAZY);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  Library library;
+  for (const Library& one : LoadedLibraries())
+    if (one.path == SHIFTED_HIP) library = one;
+  auto* const table = reinterpret_cast<char* (*)()>(dlsym(handle, "TheTable"))();
+  const size_t size = *reinterpret_cast<const size_t*>(table);
+  const HipTableLayout layout = ReadHipTable(library, handle, HipTable::kRuntime, size);
+  std::vector<std::string> missing;
+  size_t moved = 0;
+  for (const HipTableEntry& entry : KnownHipEntries())
+    if (entry.table == HipTable::kRuntime) missing.push_back(entry.function);
+  for (const HipEntryAt& at : layout.known) {
+    std::erase(missing, at.entry->function);
+    moved += at.moved == sizeof(void*);
+    const auto function = reinterpret_cast<int (*)()>(dlsym(handle, at.entry->function));
+    const auto entry = *reinterpret_cast<int (**)()>(table + at.entry->offset + at.moved);
+    EXPECT_EQ(entry(), function()) << at.entry->function;
+  }
+  EXPECT_EQ(missing, std::vector<std::string>());
+  EXPECT_EQ(moved, 3u);
+  ASSERT_EQ(layout.unknown.size(), 1u);
+  EXPECT_STREQ(layout.unknown[0].name, "hipNewBetween");
+  EXPECT_EQ(layout.unknown[0].offset, size - 4 * sizeof(void*));
 }
 
 class FakeLibrary : public testing::Test {

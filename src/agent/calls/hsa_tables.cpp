@@ -54,7 +54,7 @@ bool IsKnown(std::string_view function) {
 // How the functions of one table stand.
 struct Order {
   bool clear = false;
-  std::map<std::string_view, size_t> moved;  // empty: as in our headers
+  std::map<std::string_view, size_t> places;  // of those that are certain
   uintptr_t pointer = 0;  // where the runtime keeps the table's address; 0: not known
 };
 
@@ -104,7 +104,6 @@ class HsaTables::Reader {
   Order OrderOf(size_t part, void* table, bool readable) const {
     Order order;
     const ApiTableVersion version = TableVersion(table);
-    const size_t size = version.minor_id;
     std::map<size_t, size_t> users;
     std::set<uintptr_t> pointers;
     size_t exported = 0;
@@ -112,30 +111,36 @@ class HsaTables::Reader {
       const auto found = exported_.find(one.function);
       if (!readable || one.part != part || found == exported_.end()) continue;
       ++exported;
-      const size_t offset = LookedUpOffset(found->second.code, found->second.bytes, size);
+      const auto& [name, code, bytes] = found->second;
+      const size_t offset = LookedUpOffset(code, bytes, version.minor_id);
       if (offset < sizeof(ApiTableVersion)) continue;
-      order.moved[one.function] = offset;
+      order.places[one.function] = offset;
       ++users[offset];
-      pointers.insert(TablePointer(found->second.code, found->second.bytes));
-    }
-    // Functions that look the same offset up are none of them certain.
-    std::erase_if(order.moved, [&](const auto& one) { return users[one.second] != 1; });
-    size_t agree = 0;
-    for (const Known& one : kKnown) {
-      const auto found = order.moved.find(one.function);
-      agree += found != order.moved.end() && found->second == one.offset;
-    }
-    const size_t read = order.moved.size();
-    if (read * 10 < exported * 9 || exported == 0) {  // the code says nothing
-      order.clear = version.major_id == TableVersion(*At<void*>(&to_->ours_.root, part)).major_id;
-      order.moved.clear();
-    } else if (agree * 50 >= read * 49) {
-      order.clear = true;
-      order.moved.clear();
-    } else {
-      order.clear = read == exported;
+      pointers.insert(TablePointer(code, bytes));
     }
     if (pointers.size() == 1) order.pointer = *pointers.begin();
+    // Functions that look the same offset up are none of them certain.
+    std::erase_if(order.places, [&](const auto& one) { return users[one.second] != 1; });
+    const size_t read = order.places.size();
+    size_t first_moved = SIZE_MAX, moved = 0;
+    if (read * 10 < exported * 9 || exported == 0) {  // the code says nothing
+      order.clear = version.major_id == TableVersion(*At<void*>(&to_->ours_.root, part)).major_id;
+      order.places.clear();
+    } else {
+      for (const Known& one : kKnown) {
+        const auto found = order.places.find(one.function);
+        if (one.part != part || found == order.places.end() || found->second == one.offset)
+          continue;
+        ++moved;
+        first_moved = std::min({first_moved, found->second, one.offset});
+      }
+      order.clear = moved * 50 <= read || read == exported;
+    }
+    // Of what no code says: the contract holds up to the first function that moved.
+    for (const Known& one : kKnown)
+      if (one.part == part && order.clear && one.offset < first_moved)
+        order.places.emplace(one.function, one.offset);
+    if (!order.clear) order.places.clear();
     return order;
   }
 
@@ -146,14 +151,10 @@ class HsaTables::Reader {
       if (one.part != part) continue;
       auto* const ours = At<void*>(*At<void*>(&to_->ours_.root, part), one.offset);
       *ours = nullptr;
-      size_t offset = order.clear ? one.offset : 0;
-      if (!order.moved.empty()) {
-        const auto found = order.moved.find(one.function);
-        offset = found != order.moved.end() ? found->second : 0;
-      }
-      if (offset == 0 || offset + sizeof(void*) > size) continue;
-      taken.insert(offset);
-      auto* const entry = At<void*>(table, offset);
+      const auto found = order.places.find(one.function);
+      if (found == order.places.end() || found->second + sizeof(void*) > size) continue;
+      taken.insert(found->second);
+      auto* const entry = At<void*>(table, found->second);
       *ours = *entry;
       to_->entries_.push_back({ours, entry, *entry});
     }

@@ -121,16 +121,30 @@ EntryCheck CheckTableEntry(const Library& library, void* handle, const char* fun
 
 size_t LookedUpOffset(const void* function, size_t code_bytes, size_t table_bytes) {
   constexpr uint8_t kReturned = 0;  // rax
-  size_t found = 0;
-  bool several = false;
-  EachDisplacement(function, code_bytes, [&](uint8_t base, int64_t displacement) {
-    if (base != kReturned || displacement <= 0 || displacement % sizeof(void*) != 0) return;
-    const auto offset = static_cast<size_t>(displacement);
-    if (offset + sizeof(void*) > table_bytes || offset == found) return;
-    several = several || found != 0;
-    found = offset;
-  });
-  return several ? 0 : found;
+  constexpr size_t kSeveral = SIZE_MAX;
+  const auto look = [&](const void* from, size_t bytes, uint8_t table) {
+    size_t found = 0;
+    bool several = false;
+    EachDisplacement(from, bytes, [&](uint8_t base, int64_t displacement) {
+      if (base != table || displacement <= 0 || displacement % sizeof(void*) != 0) return;
+      const auto offset = static_cast<size_t>(displacement);
+      if (offset + sizeof(void*) > table_bytes || offset == found) return;
+      several = several || found != 0;
+      found = offset;
+    });
+    return several ? kSeveral : found;
+  };
+  const size_t bytes = std::min(code_bytes, kMostCodeBytes);
+  size_t found = look(function, bytes, kReturned);
+  // A function with structures among its arguments needs rax for them, and keeps the table in
+  // another register: mov register, rax.
+  const auto* const code = static_cast<const uint8_t*>(function);
+  for (size_t i = 2; i < bytes && found == 0; ++i)
+    if (code[i - 2] == 0x48 && code[i - 1] == 0x89 && (code[i] & 0xf8) == 0xc0) {
+      found = look(code + i, bytes - i, code[i] & 7);
+      break;
+    }
+  return found == kSeveral ? 0 : found;
 }
 
 uintptr_t TablePointer(const void* function, size_t code_bytes) {

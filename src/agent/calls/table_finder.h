@@ -42,8 +42,8 @@ EntryCheck CheckTableEntry(const Library& library, void* handle, const char* fun
                            size_t offset);
 
 // The offset at which a function finds its entry in a table of that many bytes: the only one that
-// it loads, calls or jumps to by way of the register in which functions return pointers. 0: none,
-// or more than one.
+// it loads, calls or jumps to by way of the register in which functions return pointers, or of the
+// first one that this is copied to. 0: none, or more than one.
 size_t LookedUpOffset(const void* function, size_t code_bytes, size_t table_bytes);
 
 // The variable from which a function loads that register first; 0: none, or more than one.
