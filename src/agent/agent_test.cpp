@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <thread>
@@ -589,6 +591,54 @@ TEST_F(AgentTest, ACancelledThreadLeavesOurCodeWhole) {
   ASSERT_EQ(pthread_join(thread, &result), 0);
   EXPECT_EQ(result, PTHREAD_CANCELED);
   EXPECT_NE(CurrentState(), State::kDisabled);
+}
+
+// A handler that calls exit while our code holds locks on its thread; `interrupted` comes to the
+// runtime's function in which the handler runs.
+void ExitInside(const std::function<void()>& load, const std::function<void()>& interrupted) {
+  const pid_t child = fork();
+  if (child == 0) {
+    atexit([] { OnUnload(); });  // as a runtime does, after our own exit handler
+    load();
+    interrupted();
+    _exit(1);
+  }
+  int status = 0;
+  pid_t ended = 0;
+  for (int tries = 0; tries < 2000 && ended == 0; ++tries) {
+    usleep(10'000);
+    ended = waitpid(child, &status, WNOHANG);
+  }
+  if (ended == 0) {
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+  }
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+TEST_F(AgentTest, ExitInAHandlerThatInterruptsADoorbellEnds) {
+  ExitInside([&] { Load(); },
+             [&] {
+               hsa_queue_t* queue = runtime_.CreateQueue(8192);
+               FakeRuntime::Of(queue).Hold();
+               FakeRuntime::interruption = [] { exit(7); };
+               // Until the signals made ahead are lent, and the doorbell's hook makes more.
+               WithoutDrainThread([&] {
+                 for (int i = 0; i < 8000; ++i) Launch(queue);
+               });
+             });
+}
+
+TEST_F(AgentTest, ExitInAHandlerThatInterruptsASignalsChangeEnds) {
+  ExitInside([&] { Load(); },
+             [&] {
+               hsa_queue_t* queue = runtime_.CreateQueue(64);
+               FakeRuntime::Of(queue).Hold();
+               const hsa_signal_t signal = runtime_.CreateSignal(1);
+               Launch(queue, signal);
+               FakeRuntime::interruption = [] { exit(7); };
+               runtime_.core().hsa_signal_add_screlease_fn(signal, 1);
+             });
 }
 
 // stderr is a pipe that nobody reads.

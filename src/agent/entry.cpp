@@ -22,9 +22,6 @@ __attribute__((visibility("default"))) bool OnLoad(void* table, uint64_t, uint64
   return true;
 }
 
-__attribute__((visibility("default"))) void OnUnload() {
-  using namespace rochound::agent;
-  Guarded("no memory at shut-down", [] { RuntimeShutsDown(); });
-}
+__attribute__((visibility("default"))) void OnUnload() { rochound::agent::RuntimeShutsDown(); }
 
 }  // extern "C"

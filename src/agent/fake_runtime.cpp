@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -25,6 +26,10 @@ FakeQueue* Find(uint64_t doorbell) {
   for (const auto& queue : queues)
     if (queue->handle()->doorbell_signal.handle == doorbell) return queue.get();
   return nullptr;
+}
+
+void Interrupt() {
+  if (void (*const handler)() = std::exchange(FakeRuntime::interruption, nullptr)) handler();
 }
 
 amd_signal_t* Memory(hsa_signal_t signal) { return reinterpret_cast<amd_signal_t*>(signal.handle); }
@@ -47,6 +52,7 @@ hsa_status_t SignalCreate(hsa_signal_value_t value, uint32_t, const hsa_agent_t*
 
 hsa_status_t AmdSignalCreate(hsa_signal_value_t value, uint32_t count, const hsa_agent_t* agents,
                              uint64_t, hsa_signal_t* signal) {
+  Interrupt();
   return SignalCreate(value, count, agents, signal);
 }
 
@@ -69,6 +75,7 @@ void SignalStore(hsa_signal_t signal, hsa_signal_value_t value) {
 }
 
 void SignalAdd(hsa_signal_t signal, hsa_signal_value_t value) {
+  Interrupt();
   __atomic_fetch_add(&Memory(signal)->value, value, __ATOMIC_ACQ_REL);
 }
 
@@ -110,14 +117,17 @@ hsa_status_t AgentInfo(hsa_agent_t agent, hsa_agent_info_t what, void* value) {
   else if (static_cast<uint32_t>(what) == HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT)
     *static_cast<uint32_t*>(value) = gpu ? 40 : 4;
   else if (what == HSA_AGENT_INFO_WAVEFRONT_SIZE)
-    *static_cast<uint32_t*>(value) = 64;
+    *static_cast<uint32_t*>(value) = gpu ? 64 : 0;
   else
     std::strcpy(static_cast<char*>(value), gpu ? "fake gpu" : "fake cpu");
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t SystemInfo(hsa_system_info_t, void* value) {
-  *static_cast<uint64_t*>(value) = base::ClockNs(CLOCK_BOOTTIME);
+hsa_status_t SystemInfo(hsa_system_info_t what, void* value) {
+  if (what == HSA_SYSTEM_INFO_VERSION_MAJOR || what == HSA_SYSTEM_INFO_VERSION_MINOR)
+    *static_cast<uint16_t*>(value) = 1;
+  else
+    *static_cast<uint64_t*>(value) = base::ClockNs(CLOCK_BOOTTIME);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -171,6 +181,7 @@ hsa_status_t CopyTime(hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t* 
 
 std::atomic<int> FakeRuntime::live_signals{0};
 std::atomic<uintptr_t> FakeRuntime::last_callback{0};
+thread_local void (*FakeRuntime::interruption)() = nullptr;
 
 FakeQueue::FakeQueue(uint32_t packets)
     : ring_(packets), doorbell_signal_(std::make_unique<amd_signal_t>()) {
@@ -264,6 +275,11 @@ FakeRuntime::FakeRuntime() {
   core_.hsa_executable_symbol_get_info_fn = SymbolInfo;
   amd_.version = {HSA_AMD_EXT_API_TABLE_MAJOR_VERSION, sizeof amd_, 0, 0};
   amd_.hsa_amd_signal_create_fn = AmdSignalCreate;
+  // It has no pools, so that memory cannot be read: a launch that is to be captured is held, and
+  // then let go as it is.
+  amd_.hsa_amd_agent_iterate_memory_pools_fn = [](hsa_agent_t,
+                                                  hsa_status_t (*)(hsa_amd_memory_pool_t, void*),
+                                                  void*) { return HSA_STATUS_SUCCESS; };
   amd_.hsa_amd_memory_async_copy_fn = AsyncCopy;
   amd_.hsa_amd_profiling_get_async_copy_time_fn = CopyTime;
   amd_.hsa_amd_profiling_convert_tick_to_system_domain_fn = Convert;

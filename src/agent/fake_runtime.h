@@ -81,6 +81,9 @@ class FakeRuntime {
 
   static std::atomic<int> live_signals;
   static std::atomic<uintptr_t> last_callback;  // of the queue that was created last
+  // Called once, in the middle of the next function of the runtime's that this thread calls: what a
+  // signal handler would do there.
+  static thread_local void (*interruption)();
 
  private:
   CoreApiTable core_{};

@@ -35,6 +35,7 @@ class Locked {
   Locked& operator=(const Locked&) = delete;
 
  private:
+  const Busy busy_;  // before the lock is taken
   Bucket& bucket_;
 };
 

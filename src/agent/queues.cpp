@@ -347,6 +347,7 @@ void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) 
   if (queue == nullptr) return store(doorbell, value);
   if (queue->shown) return store(doorbell, value);
   const uint64_t limit = static_cast<uint64_t>(value) + 1;
+  const Busy busy;
   const std::lock_guard lock(queue->submitting);
   if (queue->doorbell != doorbell.handle) return store(doorbell, value);  // destroyed meanwhile
   if (Recording() && settings().kernels) return Submit(*queue, limit, doorbell, store);

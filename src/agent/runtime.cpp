@@ -104,9 +104,11 @@ hsa_status_t Init() {
 
 hsa_status_t ShutDown() {
   if (references.fetch_sub(1) == 1 && alive.load()) {
-    Flush();
-    Guarded("no memory at shut-down", GiveBackSignals);
-    if (!will_be_unloaded.load()) Guarded("no memory at shut-down", RuntimeShutsDown);
+    if (!IsBusy()) {
+      Flush();
+      Guarded("no memory at shut-down", GiveBackSignals);
+    }
+    if (!will_be_unloaded.load()) RuntimeShutsDown();
   }
   return real.core.hsa_shut_down_fn();
 }
@@ -155,11 +157,17 @@ void TakeTable(HsaApiTable* table, TableFrom from) {
 
 void RuntimeShutsDown() {
   if (!alive.load()) return;
-  Flush();
-  WithoutDrainThread([] {
-    ForgetCopies();
-    ForgetQueues();
-    alive.store(false, std::memory_order_release);
+  // In a handler that interrupted us, what it holds stays as it is.
+  const bool interrupted = IsBusy();
+  if (!interrupted) Flush();
+  Guarded("no memory at shut-down", [&] {
+    WithoutDrainThread([&] {
+      if (!interrupted) {
+        ForgetCopies();
+        ForgetQueues();
+      }
+      alive.store(false, std::memory_order_release);
+    });
   });
   will_be_unloaded.store(false);
 }

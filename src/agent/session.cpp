@@ -219,7 +219,7 @@ void InForkedChild() {
   the_log.store(nullptr);
   set_up_in.store(0);
   drain_running.store(false);
-  internal::thread_slot = {nullptr, false};
+  internal::thread_slot = {nullptr, false, 0};
   new (&setting_up) std::mutex;
   new (&info_lock) std::mutex;
   ForgetRuntimeAfterFork();
@@ -238,6 +238,8 @@ void InForkedChild() {
 void AtExit() {
   if (getpid() != set_up_in.load()) return;
   LeaveControl();
+  // In a handler that interrupted us. What was committed is in the log.
+  if (IsBusy()) return;
   Flush();
   Guarded("no memory at exit", StopWatchingProgress);
   Guarded("no memory at exit", ExplainMissingCapture);
@@ -403,6 +405,7 @@ bool StartThread(void* (*function)(void*)) {
 }
 
 uint32_t Intern(std::string_view text) {
+  const Busy busy;
   trace::Writer* log = Log();
   return log != nullptr ? log->Intern(text) : 0;
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "agent/state.h"
+#include "agent/thread_state.h"
 #include "trace/writer.h"
 
 namespace rochound::agent {
@@ -63,6 +64,7 @@ class NotCancelled {
 template <typename Function>
 void Guarded(const char* what, Function function) noexcept {
   const NotCancelled whole;
+  const Busy busy;
   try {
     function();
   } catch (...) {

@@ -11,7 +11,7 @@
 
 namespace rochound::agent::internal {
 
-__thread ThreadSlot thread_slot __attribute__((tls_model("initial-exec"))) = {nullptr, false};
+__thread ThreadSlot thread_slot __attribute__((tls_model("initial-exec"))) = {nullptr, false, 0};
 
 namespace {
 
@@ -40,6 +40,7 @@ pthread_key_t ThreadKey(bool* ok) {
 
 ThreadState* AttachThread() {
   if (thread_slot.attaching || CurrentState() == State::kDisabled) return nullptr;
+  const Busy busy;
   thread_slot.attaching = true;
   ThreadState* state = nullptr;
   trace::Writer* log = Log();

@@ -7,6 +7,7 @@
 
 #include <x86intrin.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "trace/writer.h"
@@ -23,6 +24,7 @@ namespace internal {
 struct ThreadSlot {
   ThreadState* state;
   bool attaching;
+  uint32_t busy;
 };
 extern __thread ThreadSlot thread_slot __attribute__((tls_model("initial-exec")));
 ThreadState* AttachThread();
@@ -35,6 +37,24 @@ inline ThreadState* CurrentThread() {
 }
 
 inline uint64_t Tsc() { return __rdtsc(); }
+
+// Our code may hold locks on this thread, for as long as it lives. A signal handler that interrupts
+// it and calls exit brings us back to the same thread, where nothing may wait for a lock then.
+class Busy {
+ public:
+  Busy() {
+    ++internal::thread_slot.busy;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Busy() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    --internal::thread_slot.busy;
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+};
+
+inline bool IsBusy() { return internal::thread_slot.busy != 0; }
 
 // Marks our own code, for as long as it lives.
 class Inside {
