@@ -390,14 +390,18 @@ void Serve() {
   }
 }
 
+void CloseAll() {
+  listening.Close();
+  for (Client& client : clients) client.socket.Close();
+}
+
 void ServeAgainAndAgain() {
   // A daemon closes the descriptors it does not know; then there is a new socket. A program that
   // does so over and over has made itself clear.
   for (int attempt = 0; attempt < 16 && !leaving.load(); ++attempt) {
     if (attempt != 0 && !Listen().empty()) return;
     Serve();
-    listening.Close();
-    for (Client& client : clients) client.socket.Close();
+    CloseAll();
   }
 }
 
@@ -406,7 +410,9 @@ void* ControlThread(void*) {
   try {
     ServeAgainAndAgain();
   } catch (...) {
-    leaving.store(true);  // no memory: without control, then
+    leaving.store(true);  // no memory: without control, then; and nobody waits for an answer
+    const Handling mine;
+    CloseAll();
   }
   return nullptr;
 }
@@ -455,8 +461,7 @@ void ForgetControlAfterFork() {
   served_process.store(0);
   leaving.store(false);
   new (&place_lock) std::mutex;
-  listening.Close();
-  for (Client& client : clients) client.socket.Close();
+  CloseAll();
 }
 
 }  // namespace rochound::agent
