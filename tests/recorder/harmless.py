@@ -9,11 +9,13 @@ given for free: these programs are short). Modes:
   plain        recorded as usual
   full-disk    the log's file system has no room, or runs out of it
   unwritable   the log's folder cannot be made
-  files        the process may open no more files than it needs without the recorder
+  files        the process may open no more files than it needs without the recorder: it fails no more often than bare
   allocation   the recorder's allocations fail from the N-th on: each of the first forty, then in growing steps until none is left
 """
 
 import argparse
+import itertools
+import math
 import os
 import pathlib
 import re
@@ -26,7 +28,9 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
 import process  # noqa: E402
 
-BARE_RUNS = 40  # that show whether the bare program fails by chance
+RUNS_TO_COMPARE = 60  # of the bare and of the recorded program each, where one fails now and then
+RUNS_WITHOUT_FAILURE = 3  # that are enough
+UNLIKELY = 2e-4  # that both are equally good, and still one fails so much more often
 FREE_SECONDS = 0.5
 UNRECORDED = 123
 
@@ -63,16 +67,21 @@ def recorded(options, folder, **extra):
 
 
 def plain(options, bare, folder):
-    for attempt in range(5):  # a busy machine slows one of the two
-        run = recorded(options, pathlib.Path(folder, f"log{attempt}"))
+    if error := recorded(options, pathlib.Path(folder, "log")).difference(bare):
+        return error
+    # What the recorder costs is measured on a GPU that is kind: one whose completions come late takes longer for a recorded
+    # program, because that has more of them.
+    kind = {"ROCHOUND_SOFTGPU_FAULTS": ""}
+    slowest = 0
+    for attempt in range(10):  # a busy machine slows one of the two
+        slowest = max(slowest, Run(options, environment=kind).seconds)
+        run = recorded(options, pathlib.Path(folder, f"log{attempt}"), environment=kind)
         if error := run.difference(bare):
             return error
-        if run.seconds <= 2 * bare.seconds + FREE_SECONDS:
-            print(f"bare {bare.seconds:.2f} s, recorded {run.seconds:.2f} s")
+        if run.seconds <= 2 * slowest + FREE_SECONDS:
+            print(f"bare {slowest:.2f} s, recorded {run.seconds:.2f} s")
             return None
-        again = Run(options)
-        bare = again if again.seconds > bare.seconds else bare
-    return f"took {run.seconds:.2f} s instead of {bare.seconds:.2f} s"
+    return f"took {run.seconds:.2f} s instead of {slowest:.2f} s"
 
 
 def full_disk(options, bare, folder):
@@ -107,18 +116,32 @@ def unwritable(options, bare, folder):
     return error
 
 
+def chance(bare_failures, recorded_failures, runs):
+    """How likely so many more failures of the recorded program are if both fail equally often: Fisher's exact test."""
+    failures = bare_failures + recorded_failures
+    ways = sum(math.comb(runs, more) * math.comb(runs, failures - more)
+               for more in range(recorded_failures, min(runs, failures) + 1) if failures - more <= runs)
+    return ways / math.comb(2 * runs, failures)
+
+
 def files(options, bare, folder):
+    """A program of several threads that just about has enough files fails by chance, with us or without: it must not fail
+    more often with us. Bare and recorded runs take turns, so that whatever else the machine does meets both."""
     enough = next((limit for limit in range(8, 400, 2) if not Run(options, files=limit).difference(bare)), None)
     if enough is None:
         return "the bare program needs more than 400 files"
     for limit in (enough, enough + 1, enough + 2, enough + 4, enough + 8):
-        error = recorded(options, pathlib.Path(folder, f"log{limit}"), files=limit).difference(bare)
-        # A program of several threads that just about has enough may fail by chance, with us or without.
-        if error and not any(Run(options, files=limit).difference(bare) for _ in range(BARE_RUNS)):
-            return f"with {limit} files (bare it needs {enough}): {error}"
-        if error:
-            print(f"with {limit} files the bare program fails now and then, too")
-    print(f"bare the program needs {enough} files")
+        logs = (pathlib.Path(folder, f"log{limit}-{number}") for number in itertools.count())
+        attempts = (recorded(options, log, files=limit).difference(bare) for log in logs)
+        if not any(itertools.islice(attempts, RUNS_WITHOUT_FAILURE)):
+            continue
+        errors = [(Run(options, files=limit).difference(bare), next(attempts)) for _ in range(RUNS_TO_COMPARE)]
+        failed, failed_recorded = (sum(error is not None for error in column) for column in zip(*errors))
+        told = f"with {limit} files {failed} of {RUNS_TO_COMPARE} runs fail bare and {failed_recorded} recorded"
+        print(told)
+        if chance(failed, failed_recorded, RUNS_TO_COMPARE) < UNLIKELY:
+            return f"{told}; the last: {[error for _, error in errors if error][-1]}"
+    print(f"bare the program was content with {enough} files")
     return None
 
 

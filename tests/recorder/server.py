@@ -15,6 +15,7 @@ each thread, which had not returned, and the kernels of it.
 """
 
 import argparse
+import collections
 import os
 import pathlib
 import random
@@ -70,19 +71,24 @@ def compare(trace, acknowledged):
     asked, launched = (dict(trace.rows(calls.format(name))) for name in ("hipGetDevice", "hipGraphLaunch"))
     computed = dict(trace.rows("select p.pid, count(*) from rocpd_op o join rochound_process p on p.session = o.id >> 32 "
                                "join rocpd_string s on s.id = o.description_id where s.string like '%Step%' group by p.pid"))
+    # On a machine that starves the drain thread a log has no room now and then; what it drops it counts.
+    dropped = collections.Counter(dict(trace.rows(
+        "select pid, sum(count) from rochound_lost where what = 'records dropped' group by pid")))
+    for pid, count in dropped.items():
+        print(f"process {pid}: {count} records dropped for want of room")
     for one in acknowledged:
         more = 0 if one.finished else 1
         for what, counts, least, most in (("hipGetDevice", asked, one.asked, one.asked + more),
                                           ("hipGraphLaunch", launched, one.launched, one.launched + more),
                                           ("kernels", computed, one.computed, KERNELS * (one.launched + more))):
             number = counts.get(one.pid, 0)
-            if not least <= number <= most:
+            if not least - dropped[one.pid] <= number <= most:
                 found.append(f"process {one.pid}{'' if one.finished else ', killed'}: {what}: {least} to {most} acknowledged, "
                              f"the trace has {number}")
     pids = {pid for pid, in trace.rows("select pid from rochound_process")}
     found += [f"process {one.pid} is not in the trace" for one in acknowledged if one.pid not in pids]
-    dropped = trace.rows("select pid, what, count, note from rochound_lost where what in ('records dropped', 'unrecorded process')")
-    return found + [f"lost: {row}" for row in dropped]
+    unrecorded = trace.rows("select pid, what, count, note from rochound_lost where what = 'unrecorded process'")
+    return found + [f"lost: {row}" for row in unrecorded]
 
 
 def one_run(options, instants, folder):
@@ -115,7 +121,8 @@ def one_run(options, instants, folder):
             out, err = child.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             return [], ["no end within 120 s"]
-        wait_until(lambda: all(is_gone(pid) for pid in workers), 60)
+        if not wait_until(lambda: all(is_gone(pid) for pid in workers), 120):
+            return [], ["the workers did not end within 120 s"]
     finally:
         process.stop(child)
     acknowledged = read_page(page)

@@ -2,6 +2,7 @@
 """What the recorder's tests ask of a trace, and of what a program says about itself."""
 
 import collections
+import json
 import re
 import sqlite3
 
@@ -34,6 +35,14 @@ def plain_name(demangled):
     return name.split("::")[-1].split()[-1]
 
 
+def taken_early(fault_log):
+    """Kernels that the GPU took before their doorbell, and so perhaps before the recorder came to lend them a signal: they
+    may have no time. By process and packet, as Trace.untimed_kernels()."""
+    faults = (json.loads(line) for line in fault_log.read_text().splitlines())
+    return collections.Counter((one["process"], one["packet"]) for one in faults
+                               if one["fault"] == "early-packets" and one["kernel"])
+
+
 class Trace:
     """A .rpd file."""
 
@@ -56,8 +65,11 @@ class Trace:
         return found
 
     def untimed_kernels(self):
-        return self.one("select count(*) from rocpd_op o join rocpd_string t on t.id = o.opType_id "
-                        "where t.string = 'KernelExecution' and o.end <= o.start")
+        """By process and packet: on several queues, the same may be there more than once."""
+        return collections.Counter(self.rows(
+            "select p.pid, o.sequenceId from rocpd_op o join rocpd_string t on t.id = o.opType_id "
+            "join rochound_process p on p.session = o.id >> 32 "
+            "where t.string = 'KernelExecution' and o.end <= o.start"))
 
     def hip_calls(self):
         """HIP calls by function, without those that the runtime made inside another one."""
