@@ -13,7 +13,6 @@
 //
 // Lines that begin with `elapsed` hold times: `elapsed kernel PACKET BEGIN END` and `elapsed clock
 // HSA MONOTONIC`, in nanoseconds. The others are the same in every run with the same faults.
-#include <fcntl.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <time.h>
@@ -27,72 +26,16 @@
 #include <thread>
 #include <vector>
 
+#include "../hsa_machine.h"
+
 namespace {
 
 constexpr uint64_t kLostAfterNs = 300'000'000;
-
-void Check(hsa_status_t status, const char* what) {
-  if (status == HSA_STATUS_SUCCESS) return;
-  printf("%s failed: 0x%x\n", what, status);
-  exit(2);
-}
 
 uint64_t Now() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1'000'000'000ull + now.tv_nsec;
-}
-
-struct Machine {
-  hsa_agent_t gpu{};
-  hsa_agent_t cpu{};
-  hsa_amd_memory_pool_t host{};  // fine-grained
-  uint64_t frequency = 0;        // of HSA's clock
-};
-
-hsa_status_t FindAgent(hsa_agent_t agent, void* data) {
-  auto& machine = *static_cast<Machine*>(data);
-  hsa_device_type_t type{};
-  hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
-  hsa_agent_t& place = type == HSA_DEVICE_TYPE_GPU ? machine.gpu : machine.cpu;
-  if (place.handle == 0) place = agent;
-  return HSA_STATUS_SUCCESS;
-}
-
-hsa_status_t FindPool(hsa_amd_memory_pool_t pool, void* data) {
-  uint32_t flags = 0;
-  hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
-  auto& host = *static_cast<hsa_amd_memory_pool_t*>(data);
-  if ((flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT) != 0 && host.handle == 0) host = pool;
-  return HSA_STATUS_SUCCESS;
-}
-
-template <typename T>
-T* Allocate(const Machine& machine, size_t count) {
-  void* memory = nullptr;
-  Check(hsa_amd_memory_pool_allocate(machine.host, count * sizeof(T), 0, &memory), "allocation");
-  Check(hsa_amd_agents_allow_access(1, &machine.gpu, nullptr, memory), "access");
-  memset(memory, 0, count * sizeof(T));
-  return static_cast<T*>(memory);
-}
-
-uint64_t LoadKernel(const Machine& machine, const char* path) {
-  hsa_code_object_reader_t reader{};
-  hsa_executable_t executable{};
-  hsa_executable_symbol_t symbol{};
-  uint64_t object = 0;
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  Check(hsa_code_object_reader_create_from_file(file, &reader), "reading the code object");
-  Check(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
-                                  nullptr, &executable),
-        "executable");
-  Check(hsa_executable_load_agent_code_object(executable, machine.gpu, reader, nullptr, nullptr),
-        "loading");
-  Check(hsa_executable_freeze(executable, nullptr), "freezing");
-  Check(hsa_executable_get_symbol_by_name(executable, "Timed.kd", &machine.gpu, &symbol), "symbol");
-  Check(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object),
-        "kernel object");
-  return object;
 }
 
 struct Launch {
@@ -117,19 +60,7 @@ class Launcher {
   uint64_t Submit(hsa_signal_t signal, bool barrier) {
     const uint64_t at = hsa_queue_add_write_index_screlease(queue_, 1);
     arguments_[at] = {&launches_[at], (1 + at % 7) * 5000};  // 50 to 350 us at 100 MHz
-    auto* packet =
-        static_cast<hsa_kernel_dispatch_packet_t*>(queue_->base_address) + at % queue_->size;
-    packet->workgroup_size_x = packet->workgroup_size_y = packet->workgroup_size_z = 1;
-    packet->grid_size_x = packet->grid_size_y = packet->grid_size_z = 1;
-    packet->private_segment_size = packet->group_segment_size = 0;
-    packet->kernel_object = kernel_;
-    packet->kernarg_address = &arguments_[at];
-    packet->reserved2 = 0;
-    packet->completion_signal = signal;
-    const uint32_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH | barrier << HSA_PACKET_HEADER_BARRIER |
-                            HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
-                            HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-    __atomic_store_n(reinterpret_cast<uint32_t*>(packet), header | 1u << 16, __ATOMIC_RELEASE);
+    WriteLaunch(queue_, at, kernel_, &arguments_[at], signal, barrier);
     if (at % 4 == 1) usleep(3000);  // somebody else runs before this one comes to ring
     hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(at));
     return at;
@@ -226,16 +157,12 @@ uint64_t Nanoseconds(const Machine& machine, uint64_t ticks) {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const auto launches = static_cast<unsigned>(atoi(argv[2]));
-  Machine machine;
-  Check(hsa_init(), "hsa_init");
-  hsa_iterate_agents(FindAgent, &machine);
-  hsa_amd_agent_iterate_memory_pools(machine.cpu, FindPool, &machine.host);
-  hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &machine.frequency);
+  const Machine machine = FindMachine();
   hsa_queue_t* queue = nullptr;
   Check(hsa_queue_create(machine.gpu, 1024, HSA_QUEUE_TYPE_MULTI, OnError, nullptr, UINT32_MAX,
                          UINT32_MAX, &queue),
         "hsa_queue_create");
-  const uint64_t kernel = LoadKernel(machine, argv[1]);
+  const uint64_t kernel = LoadKernel(machine, argv[1], "Timed.kd");
   Launcher launcher(machine, kernel, queue, launches * 2);
   PrintClock(machine);
 
