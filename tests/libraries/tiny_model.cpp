@@ -2,12 +2,14 @@
 //
 // llama.cpp, a whole model: the same prompt through the HIP backend and through the CPU backend.
 // The tokens must be the same and the scores they were chosen by close. The model is made by
-// make_tiny_model.py.
+// make_tiny_model.py. With SECONDS, it goes on for so long, and each answer must be that of before.
 #include <ggml-backend.h>
 #include <llama.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "library_test.h"
@@ -64,7 +66,7 @@ Answer Generate(const char* file, bool is_f32, bool on_gpu) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) Fail("usage: tiny_model FILE mixed|f32");
+  if (argc != 3 && argc != 4) Fail("usage: tiny_model FILE mixed|f32 [SECONDS]");
   bool is_f32 = std::strcmp(argv[2], "f32") == 0;
   llama_log_set(
       [](ggml_log_level level, const char* text, void*) {
@@ -93,5 +95,11 @@ int main(int argc, char** argv) {
   if (on_cpu.tokens.front() == on_cpu.tokens.back() &&
       std::count(on_cpu.tokens.begin(), on_cpu.tokens.end(), on_cpu.tokens[0]) == kGenerated)
     Fail("the model says one token only: nothing is shown by that");
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::seconds(argc == 4 ? std::atoi(argv[3]) : 0);
+  int answers = 1;
+  for (; Clock::now() < end; ++answers)
+    Compare("tokens", Generate(argv[1], is_f32, true).tokens, on_gpu.tokens);
+  if (argc == 4) std::printf("elapsed: %d answers\n", answers);
   return library_test::Finish("tiny_model");
 }
