@@ -18,8 +18,19 @@ std::string NameOf(const Argument& argument, size_t index) {
 }
 
 std::string ShapeOf(const Argument& argument) {
-  return fmt::format("{} of {} bytes at offset {}", argument.value_kind, argument.size,
-                     argument.offset);
+  return fmt::format("{} of {} bytes at offset {}{}", argument.value_kind, argument.size,
+                     argument.offset,
+                     argument.address_space.empty()
+                         ? ""
+                         : fmt::format(" in the address space {}", argument.address_space));
+}
+
+bool SameShape(const Argument& one, const Argument& other) {
+  // Not every compiler names address spaces.
+  const bool spaces_differ = !one.address_space.empty() && !other.address_space.empty() &&
+                             one.address_space != other.address_space;
+  return one.offset == other.offset && one.size == other.size &&
+         one.value_kind == other.value_kind && !spaces_differ;
 }
 
 }  // namespace
@@ -36,31 +47,31 @@ size_t Kernel::ExplicitArguments() const {
       arguments.begin());
 }
 
-Result<void> SameArguments(const Kernel& captured, const Kernel& other) {
-  if (!captured.has_metadata || !other.has_metadata) {
-    return Error{fmt::format("the {} kernel '{}' has no metadata, so its arguments are unknown",
-                             captured.has_metadata ? "other" : "captured",
-                             captured.has_metadata ? other.name : captured.name)};
+Result<void> SameArguments(const Kernel& first, const Kernel& second, const KernelRoles& roles) {
+  if (!first.has_metadata || !second.has_metadata) {
+    return Error{fmt::format("{} '{}' has no metadata, so its arguments are unknown",
+                             first.has_metadata ? roles.second : roles.first,
+                             first.has_metadata ? second.name : first.name)};
   }
-  const size_t expected = captured.ExplicitArguments();
-  const size_t got = other.ExplicitArguments();
+  const size_t expected = first.ExplicitArguments();
+  const size_t got = second.ExplicitArguments();
   for (size_t i = 0; i < std::min(expected, got); ++i) {
-    const Argument& was = captured.arguments[i];
-    const Argument& is = other.arguments[i];
-    if (was.offset == is.offset && was.size == is.size && was.value_kind == is.value_kind) continue;
-    return Error{fmt::format("{} of '{}' differs: {} in the captured kernel, {} in the other",
-                             NameOf(was, i), captured.name, ShapeOf(was), ShapeOf(is))};
+    const Argument& was = first.arguments[i];
+    const Argument& is = second.arguments[i];
+    if (SameShape(was, is)) continue;
+    return Error{fmt::format("{} of '{}' differs: {} in {}, {} in {}", NameOf(was, i), first.name,
+                             ShapeOf(was), roles.first, ShapeOf(is), roles.second)};
   }
   if (got == expected) return {};
   const bool extra = got > expected;
   const size_t count = extra ? got - expected : expected - got;
-  const Argument& first = extra ? other.arguments[expected] : captured.arguments[got];
+  const Argument& odd = extra ? second.arguments[expected] : first.arguments[got];
   return Error{fmt::format(
-      "{} {} trailing argument{}: {}, {}; the captured kernel has {} arguments, the other {}",
-      extra ? "the other kernel has" : "the other kernel lacks",
+      "{} {} {} trailing argument{}: {}, {}; {} has {} arguments, {} {}", roles.second,
+      extra ? "has" : "lacks",
       count == 1 ? (extra ? "an extra" : "a") : std::to_string(count) + (extra ? " extra" : ""),
-      count == 1 ? "" : "s", NameOf(first, std::min(expected, got)), ShapeOf(first), expected,
-      got)};
+      count == 1 ? "" : "s", NameOf(odd, std::min(expected, got)), ShapeOf(odd), roles.first,
+      expected, roles.second, got)};
 }
 
 }  // namespace rochound::codeobj

@@ -141,6 +141,10 @@ class CodeObjectParser {
     for (size_t i = 0; i < table.size(); ++i) {
       const Elf64_Sym from = table.at(i);
       const unsigned type = ELF64_ST_TYPE(from.st_info);
+      if (from.st_shndx == SHN_UNDEF && ELF64_ST_BIND(from.st_info) == STB_GLOBAL) {
+        ROCHOUND_TRY(std::string name, Name(table.name(i)));
+        if (!name.empty()) object_.undefined_.push_back(std::move(name));
+      }
       if (type != STT_OBJECT && type != STT_FUNC) continue;
       if (from.st_shndx == SHN_UNDEF || from.st_shndx >= elf_.sections().size()) continue;
       const ElfView::Section& home = elf_.sections()[from.st_shndx];

@@ -133,6 +133,8 @@ class CodeObject {
   // Device variables: everything with a name and bytes that is no kernel descriptor.
   const std::vector<Symbol>& variables() const { return variables_; }
   const std::vector<Symbol>& functions() const { return functions_; }
+  // Names that it uses and that something else has to define.
+  const std::vector<std::string>& undefined() const { return undefined_; }
   const std::vector<Segment>& segments() const { return segments_; }
   const std::vector<Relocation>& relocations() const { return relocations_; }
 
@@ -148,12 +150,20 @@ class CodeObject {
   int version_ = 0;
   std::vector<Kernel> kernels_;
   std::vector<Symbol> variables_, functions_;
+  std::vector<std::string> undefined_;
   std::vector<Segment> segments_;
   std::vector<Relocation> relocations_;
 };
 
-// Whether a kernarg segment made for one kernel fits the other: explicit arguments must agree in
-// count, offset, size and kind. The error says which one differs and how.
-base::Result<void> SameArguments(const Kernel& captured, const Kernel& other);
+// How an error calls the two kernels that it is about.
+struct KernelRoles {
+  const char* first = "the captured kernel";
+  const char* second = "the other kernel";
+};
+
+// Whether a kernarg segment made for the first kernel fits the second: explicit arguments must
+// agree in count, offset, size, kind and address space. The error says which one differs and how.
+base::Result<void> SameArguments(const Kernel& first, const Kernel& second,
+                                 const KernelRoles& roles = {});
 
 }  // namespace rochound::codeobj

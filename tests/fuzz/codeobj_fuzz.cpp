@@ -4,10 +4,12 @@
 // with an error or with tables, never in a crash.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "codeobj/code_object.h"
 #include "codeobj/fat_binary.h"
+#include "codeobj/swap.h"
 
 namespace {
 
@@ -25,6 +27,8 @@ uint64_t Use(std::string_view bytes) {
       for (const char byte : argument.BytesOf(bytes)) sum += static_cast<uint8_t>(byte);
     }
     sum += kernel.code_size + SameArguments(object.value().kernels()[0], kernel).ok();
+    const SwapSide side{object.value(), bytes};
+    sum += PlanSwap(side, side, kernel.name, std::nullopt).ok();
   }
   for (const Relocation& relocation : object.value().relocations()) sum += relocation.size();
   sum += object.value().GetKernel("none").ok();
