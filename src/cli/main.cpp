@@ -21,6 +21,7 @@
 #include "cli/selftest_command.h"
 #include "cli/show_command.h"
 #include "cli/softgpu_command.h"
+#include "cli/swap_command.h"
 #include "cli/trace_commands.h"
 #include "cli/usage_formatter.h"
 
@@ -40,6 +41,7 @@ rochound::cli::Commands AllCommands(CLI::App& app) {
   commands.push_back(std::make_unique<CaptureCommand>(app));
   commands.push_back(std::make_unique<ShowCommand>(app));
   commands.push_back(std::make_unique<ReplayCommand>(app));
+  commands.push_back(std::make_unique<SwapCommand>(app));
   commands.push_back(std::make_unique<DoctorCommand>(app));
   commands.push_back(std::make_unique<SelftestCommand>(app));
   commands.push_back(std::make_unique<LogCommand>(app));
