@@ -17,6 +17,7 @@
 #include "analysis/overlap.h"
 #include "analysis/questions/diff.h"
 #include "analysis/stragglers.h"
+#include "analysis/swaps.h"
 
 namespace rochound::analysis {
 namespace {
@@ -55,6 +56,8 @@ constexpr Question kQuestions[] = {
     {"idle", "what GPUs waited for, and which call or range took that time", AskIdle},
     {"overlap", "how much computing, copying and communication went on at the same time",
      AskOverlap},
+    {"swaps", "kernels that others took the place of, how fast those are, and what did not fit",
+     AskSwaps},
     {"critical-path", "what the whole time was spent on, one thing after the other, and slack",
      AskCriticalPath},
 };

@@ -883,5 +883,85 @@ TEST(QuestionsTest, MemoryOfATraceWithoutAllocations) {
   EXPECT_EQ(Rows(answer, "over_time").size(), 1U);
 }
 
+// Kernel 1 is the program's, kernel 2 took its place.
+TestTrace SwappedTrace() {
+  TestTrace trace;
+  const int64_t launch = trace.Call({.start = 0, .end = 5});
+  for (int64_t i = 0; i < 4; ++i) {
+    const int64_t at = 1000 * i;
+    trace.Kernel({.queue = 1, .start = at, .end = at + 120 + i, .name = "Add", .call = launch});
+    trace.Kernel(
+        {.queue = 1, .start = at + 500, .end = at + 600 + i, .name = "Add2", .call = launch});
+  }
+  return trace;
+}
+
+void AddSwap(store::TraceDatabase& trace, const std::string& values) {
+  const auto added = trace.connection().Run("INSERT INTO rochound_swap VALUES (" + values + ")");
+  EXPECT_TRUE(added.ok()) << added.error().message;
+}
+
+TEST(QuestionsTest, SwapsAreToldWithTheirReasons) {
+  store::TraceDatabase trace = SwappedTrace().Open();
+  AddSwap(trace, "1, 1, 2, 7, 'swapped', 'fast.hsaco', ''");
+  AddSwap(trace, "2, 1, NULL, 8, 'refused', 'old.hsaco', 'it is too old'");
+  const Answer answer = Asked(trace, "swaps");
+  EXPECT_EQ(Rows(answer, "decisions"),
+            (Lines{"kernel decision file reason", "Add swapped fast.hsaco ",
+                   "Add refused old.hsaco it is too old"}));
+  // Launches that did not alternate are shown, and no speed-up is made of them.
+  EXPECT_EQ(Rows(answer, "launches"),
+            (Lines{"kernel file original_launches swapped_launches original_mean_ns "
+                   "swapped_mean_ns speedup speedup_low speedup_high",
+                   "Add fast.hsaco 4 4 121.5 101.5 - - -"}));
+}
+
+TEST(QuestionsTest, AlternatingSwapsHaveASpeedUp) {
+  store::TraceDatabase trace = SwappedTrace().Open();
+  AddSwap(trace, "1, 1, 2, 7, 'alternating', 'fast.hsaco', ''");
+  const Answer answer = Asked(trace, "swaps");
+  ASSERT_EQ(answer.tables.size(), 2u);
+  const auto& row = answer.tables[1].rows.at(0);
+  EXPECT_NEAR(std::get<double>(row[6]), 121.5 / 101.5, 1e-9);
+  EXPECT_LT(std::get<double>(row[7]), 121.5 / 101.5);
+  EXPECT_GT(std::get<double>(row[7]), 1.15);
+  EXPECT_LT(std::get<double>(row[8]), 1.25);
+}
+
+TEST(SpeedUpTest, IntervalHoldsTheTruthInNineteenOfTwentyRuns) {
+  std::mt19937_64 random(17);
+  int inside = 0;
+  constexpr int kRuns = 1000;
+  for (int run = 0; run < kRuns; ++run) {
+    std::vector<SamplePair> shapes;
+    // Two shapes of different length; the second side takes 1.2 times as long.
+    for (const double length : {1000.0, 5000.0}) {
+      const auto sample = [&](double mean) {
+        std::lognormal_distribution<double> noise(-0.02, 0.2);  // of mean 1
+        double sum = 0, squares = 0;
+        constexpr int kCalls = 20;
+        for (int call = 0; call < kCalls; ++call) {
+          const double ns = mean * noise(random);
+          sum += ns;
+          squares += ns * ns;
+        }
+        return Sample{kCalls, sum / kCalls, (squares - sum * sum / kCalls) / (kCalls - 1), 0};
+      };
+      const Sample first = sample(length);
+      shapes.push_back({first, sample(1.2 * length)});
+    }
+    const SpeedUp speed_up = SpeedUpOf(shapes);
+    ASSERT_TRUE(speed_up.known);
+    inside += speed_up.low <= 1 / 1.2 && 1 / 1.2 <= speed_up.high;
+  }
+  EXPECT_GE(inside, kRuns * 93 / 100);
+  EXPECT_LE(inside, kRuns * 98 / 100);
+}
+
+TEST(SpeedUpTest, IsNotKnownFromOneCall) {
+  EXPECT_FALSE(SpeedUpOf({}).known);
+  EXPECT_FALSE(SpeedUpOf({{{1, 10, 0, 0}, {5, 10, 1, 0}}}).known);
+}
+
 }  // namespace
 }  // namespace rochound::analysis

@@ -115,6 +115,43 @@ Change ChangeOfMeans(const std::vector<Sample>& before, const std::vector<Sample
                   within / static_cast<double>(std::max<size_t>(before.size() + after.size(), 1)));
 }
 
+SpeedUp SpeedUpOf(const std::vector<SamplePair>& shapes) {
+  // The time that all launches would take on either side.
+  double totals[2] = {};
+  struct Part {
+    size_t side;
+    double variance, degrees;
+  };
+  std::vector<Part> parts;
+  for (const SamplePair& shape : shapes) {
+    if (shape.first.count < 2 || shape.second.count < 2) continue;
+    const auto weight = static_cast<double>(shape.first.count + shape.second.count);
+    for (const size_t side : {0u, 1u}) {
+      const Sample& sample = side == 0 ? shape.first : shape.second;
+      const auto count = static_cast<double>(sample.count);
+      const double variance = weight * weight * sample.variance / count;
+      totals[side] += weight * sample.mean;
+      parts.push_back({side, variance, count - 1});
+    }
+  }
+  SpeedUp result;
+  if (totals[0] <= 0 || totals[1] <= 0) return result;
+  // Of the logarithm of the quotient, with the degrees of freedom by Welch and Satterthwaite.
+  double variance = 0, squares = 0;
+  for (const Part& part : parts) {
+    const double share = part.variance / (totals[part.side] * totals[part.side]);
+    variance += share;
+    squares += share * share / part.degrees;
+  }
+  const double room =
+      variance > 0 ? StudentQuantile(0.05, variance * variance / squares) * std::sqrt(variance) : 0;
+  result.known = true;
+  result.factor = totals[0] / totals[1];
+  result.low = result.factor * std::exp(-room);
+  result.high = result.factor * std::exp(room);
+  return result;
+}
+
 Change ChangeOfFastest(const std::vector<Sample>& before, const std::vector<Sample>& after) {
   constexpr double kTickNs = 10;  // of most GPUs' clocks
   for (const std::vector<Sample>* const side : {&before, &after})

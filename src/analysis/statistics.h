@@ -27,6 +27,20 @@ struct Change {
   double p = 1;              // how likely a difference like this is if nothing changed
 };
 
+// How much faster the second side is, from calls of both that alternated in one process.
+struct SpeedUp {
+  bool known = false;        // false: too few calls
+  double factor = 1;         // 1.2: the second does in one second what the first does in 1.2
+  double low = 1, high = 1;  // where the true factor lies with 95% confidence
+};
+
+// One pair of samples for each shape of launch; a shape counts as often as it was launched. Shapes
+// of which one side has fewer than two calls are left out.
+struct SamplePair {
+  Sample first, second;
+};
+SpeedUp SpeedUpOf(const std::vector<SamplePair>& shapes);
+
 // Student's test on the means of runs, or on their fastest calls: where other work on the machine
 // disturbs calls, it makes them longer, and the fastest is the one that it disturbed least. A run
 // is one observation, however many calls it made: calls of a run share its clocks, its memory

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -801,6 +802,26 @@ void ProcessConverter::OnRange(const trace::Event<trace::Range>& event) {
 
 void ProcessConverter::OnThreadEnd(const trace::Event<trace::ThreadEnd>& event) {
   ranges_.EndThread(event.thread.index, event.begin_ns);
+}
+
+void ProcessConverter::OnSwap(const trace::Event<trace::Swap>& event) {
+  constexpr const char* kDecisions[] = {"", "swapped", "alternating", "refused", "launch refused"};
+  const trace::Swap& swap = event.record;
+  // The recorder says it again when old parts of the log are dropped.
+  if (!swaps_.emplace(swap.head.wide, swap.head.small, swap.file, swap.reason).second) return;
+  const bool known = swap.head.small < std::size(kDecisions);
+  const auto decision = static_cast<trace::SwapDecision>(swap.head.small);
+  const bool swapped =
+      decision == trace::SwapDecision::kSwapped || decision == trace::SwapDecision::kAlternating;
+  ++(swapped ? summary_->swapped : summary_->refused_swaps);
+  if (outputs_.rpd == nullptr) return;
+  const auto row = [&](uint32_t kernel) { return kernel == 0 ? 0 : KernelOf(kernel).row; };
+  outputs_.rpd->AddSwap({.kernel = row(swap.head.wide),
+                         .candidate = row(swap.candidate),
+                         .start = Signed(event.begin_ns),
+                         .decision = known ? kDecisions[swap.head.small] : "unknown",
+                         .file = std::string(StringOf(swap.file)),
+                         .reason = std::string(StringOf(swap.reason))});
 }
 
 void ProcessConverter::WriteRange(const RangePairs::Range& range) {

@@ -16,8 +16,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -70,6 +72,7 @@ class ProcessConverter : public trace::Visitor {
   void OnStateChange(const trace::Event<trace::StateChange>& event) override;
   void OnOverhead(const trace::Event<trace::Overhead>& event) override;
   void OnThreadEnd(const trace::Event<trace::ThreadEnd>& event) override;
+  void OnSwap(const trace::Event<trace::Swap>& event) override;
   bool OnProgress(uint64_t done, uint64_t records) override;
 
  private:
@@ -147,6 +150,7 @@ class ProcessConverter : public trace::Visitor {
   std::vector<std::unique_ptr<Thread>> threads_;           // by index; null: not seen
   std::vector<std::unique_ptr<FunctionFacts>> functions_;  // by id; null: not seen
   std::unordered_map<uint32_t, std::unique_ptr<KernelFacts>> kernels_;
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>> swaps_;  // those that were written
   uint32_t last_kernel_id_ = 0;  // the one asked for last, since launches repeat
   const KernelFacts* last_kernel_ = nullptr;
   RangePairs ranges_;

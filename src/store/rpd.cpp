@@ -207,12 +207,21 @@ base::Result<void> RpdWriter::AddSmallTables(Database& database) {
                database.Prepare("INSERT OR IGNORE INTO rochound_fact VALUES (?, ?, ?)"));
   ROCHOUND_TRY(Statement unrecorded,
                database.Prepare("INSERT INTO rochound_unrecorded VALUES (?, ?, ?, ?, ?)"));
+  ROCHOUND_TRY(Statement swap,
+               database.Prepare("INSERT INTO rochound_swap VALUES (?, ?, ?, ?, ?, ?, ?)"));
   int64_t number = 0;
   for (const Session& session : sessions_) {
     int64_t unrecorded_id = number << kSessionShift;
     for (const UnrecordedRow& one : session.unrecorded) {
       unrecorded.BindAll(++unrecorded_id, one.pid, one.start, one.end, std::string_view(one.why));
       ROCHOUND_CHECK(unrecorded.Run());
+    }
+    int64_t swap_id = number << kSessionShift;
+    for (const SwapRow& one : session.swaps) {
+      swap.BindAll(++swap_id, one.kernel, one.candidate, one.start, std::string_view(one.decision),
+                   ToUtf8(one.file, &scratch_), std::string_view(one.reason));
+      if (one.candidate == 0) swap.BindNull(2);
+      ROCHOUND_CHECK(swap.Run());
     }
     const ProcessRow& row = session.process;
     std::string executable, command, host;

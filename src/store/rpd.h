@@ -113,6 +113,12 @@ struct UnfinishedRow {
   int64_t id;
 };
 
+// What became of a candidate of the kernel cache; kernels are rows of rochound_kernel, 0: none.
+struct SwapRow {
+  int64_t kernel, candidate, start;
+  std::string decision, file, reason;
+};
+
 struct LostRow {
   int64_t pid;
   std::string what;
@@ -154,6 +160,7 @@ class RpdWriter {
   void AddFact(FactRow row) { sessions_.back().facts.push_back(std::move(row)); }
   void AddLost(LostRow row) { lost_.push_back(std::move(row)); }
   void AddUnrecorded(UnrecordedRow row) { sessions_.back().unrecorded.push_back(std::move(row)); }
+  void AddSwap(SwapRow row) { sessions_.back().swaps.push_back(std::move(row)); }
   void AddUnfinished(UnfinishedRow row) { unfinished_.push_back(std::move(row)); }
   void AddMetadata(std::string tag, std::string value);
   // Ends the session.
@@ -178,6 +185,7 @@ class RpdWriter {
     std::vector<QueueRow> queues;
     std::vector<FactRow> facts;
     std::vector<UnrecordedRow> unrecorded;
+    std::vector<SwapRow> swaps;
   };
 
   RpdWriter() = default;

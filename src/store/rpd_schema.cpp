@@ -78,6 +78,9 @@ const char* const kRochoundTables =
     // Times of a process's life in which nothing of it was recorded.
     TABLE("rochound_unrecorded") "id INTEGER PRIMARY KEY, pid INTEGER, start INTEGER, "
         "end INTEGER, why TEXT);"
+    // What became of kernels of the kernel cache. candidate_id is NULL for one that was not loaded.
+    TABLE("rochound_swap") "id INTEGER PRIMARY KEY, kernel_id INTEGER, candidate_id INTEGER, "
+        "start INTEGER, decision TEXT, file TEXT, reason TEXT);"
     // What had not ended when its process did, or when the recording paused: it is shown up to there.
     TABLE("rochound_unfinished") "what TEXT, id INTEGER, PRIMARY KEY (what, id));";
 

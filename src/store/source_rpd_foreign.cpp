@@ -268,9 +268,10 @@ base::Result<void> Attacher::AddOperations() {
 }
 
 base::Result<void> Attacher::AddProcesses() {
-  for (const char* name : {"rochound_process", "rochound_agent", "rochound_queue",
-                           "rochound_allocation", "rochound_failure", "rochound_fact",
-                           "rochound_lost", "rochound_unrecorded", "rochound_unfinished"})
+  for (const char* name :
+       {"rochound_process", "rochound_agent", "rochound_queue", "rochound_allocation",
+        "rochound_failure", "rochound_fact", "rochound_lost", "rochound_unrecorded",
+        "rochound_swap", "rochound_unfinished"})
     ROCHOUND_CHECK(connection_.Run(CreateTable(name_, *FindTraceTable(name))));
   return connection_.Run(fmt::format(R"(
     -- A session is a run of one process; the one that did most is named where several share it.

@@ -32,6 +32,8 @@ struct Summary {
   uint64_t ranges = 0;   // and marks, of the program
   uint64_t kernels = 0;  // dispatches of the program's kernels
   uint64_t runtime_kernels = 0;
+  uint64_t swapped = 0;        // kernels of the program whose place others took
+  uint64_t refused_swaps = 0;  // candidates that did not fit, or not every launch
   uint64_t copies = 0;
   uint64_t copied_bytes = 0;
   int64_t start = INT64_MAX;  // first and last time seen

@@ -141,6 +141,14 @@ constexpr TraceColumn kUnrecorded[] = {{"id", kInt, Role::kId},
                                        {"why", kText}};
 constexpr TraceColumn kUnfinished[] = {{"what", kText}, {"id", kInt, Role::kId}};
 
+constexpr TraceColumn kSwap[] = {{"id", kInt, Role::kId},
+                                 {"kernel_id", kInt, Role::kId},
+                                 {"candidate_id", kInt, Role::kId},
+                                 {"start", kInt, Role::kTime},
+                                 {"decision", kText},
+                                 {"file", kText},
+                                 {"reason", kText}};
+
 constexpr TraceTable kTables[] = {
     {"rocpd_metadata", kMetadata, "id", nullptr},
     {"rocpd_string", kString, "id", nullptr},
@@ -164,6 +172,7 @@ constexpr TraceTable kTables[] = {
     {"rochound_fact", kFact, "session, name, value", nullptr},
     {"rochound_lost", kLost, "id", nullptr},
     {"rochound_unrecorded", kUnrecorded, "id", nullptr},
+    {"rochound_swap", kSwap, "id", nullptr},
     {"rochound_unfinished", kUnfinished, "what, id", nullptr},
 };
 

@@ -394,6 +394,8 @@ uint64_t Writer::KeepLasting(const Chunk& chunk) {
       case Kind::kThreadEnd:
       case Kind::kDropped:
         break;  // of use only beside what goes with them; the sums stand in the header
+      case Kind::kSwap:
+        break;  // the recorder says it again
       default:
         ++lost;
         latest = std::max(latest, TimeOf(head, place));

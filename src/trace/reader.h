@@ -79,6 +79,7 @@ class Visitor {
   virtual void OnStateChange(const Event<StateChange>&) {}
   virtual void OnOverhead(const Event<Overhead>&) {}
   virtual void OnThreadEnd(const Event<ThreadEnd>&) {}
+  virtual void OnSwap(const Event<Swap>&) {}
 
   // After each chunk. False: enough.
   virtual bool OnProgress(uint64_t /*records_done*/, uint64_t /*records*/) { return true; }

@@ -39,6 +39,7 @@ enum class Kind : uint8_t {
   kOverhead = 18,
   kTextPiece = 19,
   kThreadEnd = 20,
+  kSwap = 21,
 };
 
 // The first eight bytes of every record. `units` is the record's size in 32 bytes, so that a reader
@@ -430,6 +431,34 @@ ROCHOUND_RECORD(ThreadEnd, 32, "thread_end",
                 "before the thread did.",
                 ROCHOUND_FIELD(ThreadEnd, now_tsc, kTsc, "when"));
 
+struct Swap {
+  Head head;
+  uint64_t now_tsc;
+  uint32_t candidate;
+  uint32_t file;
+  uint32_t reason;
+  uint32_t reserved;
+};
+enum class SwapDecision : uint16_t {
+  kSwapped = 1,
+  kAlternating = 2,
+  kRefused = 3,
+  kLaunchRefused = 4,
+};
+ROCHOUND_RECORD(Swap, 32, "swap",
+                "What became of a kernel of the kernel cache that was meant for a kernel of the "
+                "program. May be said again.",
+                ROCHOUND_SMALL("decision", kNumber,
+                               "1 it takes the other's place in all launches from now on that it "
+                               "can take; 2 the two alternate; 3 it does not; 4 there was a first "
+                               "launch that it could not take"),
+                ROCHOUND_WIDE("kernel", kNumber, "the program's: kernel symbol id"),
+                ROCHOUND_FIELD(Swap, now_tsc, kTsc, "when"),
+                ROCHOUND_FIELD(Swap, candidate, kNumber,
+                               "kernel symbol id of the other; 0: it is not loaded"),
+                ROCHOUND_FIELD(Swap, file, kString, "string id of the file that it is in"),
+                ROCHOUND_FIELD(Swap, reason, kString, "string id of why not; 0: none"));
+
 #undef ROCHOUND_FIELD
 #undef ROCHOUND_ARRAY
 #undef ROCHOUND_SMALL
@@ -460,6 +489,7 @@ inline constexpr const Description* kDescriptions[] = {
     &Described<Overhead>::kDescription,
     &Described<TextPiece>::kDescription,
     &Described<ThreadEnd>::kDescription,
+    &Described<Swap>::kDescription,
 };
 inline constexpr size_t kKinds = std::size(kDescriptions);
 

@@ -122,6 +122,9 @@ class Stream {
       case Kind::kThreadEnd:
         visitor_.OnThreadEnd(At(As<ThreadEnd>(record), &ThreadEnd::now_tsc));
         break;
+      case Kind::kSwap:
+        visitor_.OnSwap(At(As<Swap>(record), &Swap::now_tsc));
+        break;
       case Kind::kEnd:
       case Kind::kHostAnchor:
       case Kind::kGpuAnchor:
