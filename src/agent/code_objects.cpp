@@ -6,11 +6,13 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <string_view>
 
 #include "agent/capture.h"
 #include "agent/own_memory.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
+#include "agent/swap.h"
 
 namespace rochound::agent {
 namespace {
@@ -50,13 +52,21 @@ uint64_t StorageSize(const Loader& loader, hsa_loaded_code_object_t loaded) {
                        HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE);
 }
 
+bool IsWanted(std::string_view object) {
+  return CaptureAsked() || (SwapAsked() && SwapMayNeed(object));
+}
+
 // The runtime has the object in memory now, wherever it came from; afterwards it need not.
 void Keep(hsa_loaded_code_object_t loaded) {
   Loader loader{};
   if (!GetLoader(&loader)) return;
   const uint64_t base = StorageBase(loader, loaded);
   const uint64_t size = StorageSize(loader, loaded);
-  if (base == 0) return;
+  if (base == 0 || !IsWanted({reinterpret_cast<const char*>(base), size})) {
+    const std::lock_guard lock(changing);
+    Kept().erase(loaded.handle);  // of one that is gone
+    return;
+  }
   const auto* const first = reinterpret_cast<const std::byte*>(base);
   auto copy = std::make_shared<const std::vector<std::byte>>(first, first + size);
   const std::lock_guard lock(changing);
@@ -70,7 +80,7 @@ hsa_status_t Load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_objec
       executable, agent, reader, options, &loaded);
   if (status != HSA_STATUS_SUCCESS) return status;
   if (wanted != nullptr) *wanted = loaded;
-  if (CaptureAsked()) Guarded("no memory for a code object", [&] { Keep(loaded); });
+  if (CaptureAsked() || SwapAsked()) Guarded("no memory for a code object", [&] { Keep(loaded); });
   return status;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The code objects that a program has loaded. Their bytes are kept while a launch is to be
-// captured: the program may free its copy once it is loaded. Hooks run on the program's threads;
-// any thread may ask.
+// captured or a kernel may be swapped: the program may free its copy once it is loaded. Hooks run
+// on the program's threads; any thread may ask.
 #pragma once
 
 #include <hsa/hsa_api_trace.h>

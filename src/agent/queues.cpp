@@ -26,6 +26,7 @@
 #include "agent/session.h"
 #include "agent/signal_pool.h"
 #include "agent/state.h"
+#include "agent/swap.h"
 #include "agent/symbols.h"
 #include "agent/thread_state.h"
 #include "base/clock.h"
@@ -109,6 +110,10 @@ Pending* NextPending(Queue& queue, uint64_t index) {
   return &pending;
 }
 
+bool Noting() { return Recording() && settings().kernels; }
+// Packets are looked at to be recorded, and to have their kernels swapped.
+bool Looking() { return Noting() || SwapAsked(); }
+
 void CountUntimed() {
   if (trace::Writer* log = Log()) log->CountDropped(trace::DropReason::kNoSignal);
 }
@@ -188,14 +193,15 @@ void NoteTaken(Queue& queue, ThreadState* thread, uint64_t index, uint64_t now_t
 void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
                 hsa_amd_queue_intercept_packet_writer writer) {
   Queue& queue = *static_cast<Queue*>(data);
-  ThreadState* const thread = Recording() && settings().kernels ? CurrentThread() : nullptr;
-  if (thread == nullptr) return writer(packets, count);
+  ThreadState* const thread = Noting() ? CurrentThread() : nullptr;
+  if (thread == nullptr && !SwapAsked()) return writer(packets, count);
   const auto* const first = static_cast<const hsa_kernel_dispatch_packet_t*>(packets);
   for (uint64_t i = 0; i < count; ++i) {
     alignas(64) hsa_kernel_dispatch_packet_t packet = first[i];
     if ((packet.header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       const std::lock_guard lock(queue.submitting);
-      NoteDispatch(queue, thread, &packet, packet.header, index + i, Tsc());
+      if (SwapAsked()) SwapPacket(queue, &packet);
+      if (thread != nullptr) NoteDispatch(queue, thread, &packet, packet.header, index + i, Tsc());
     } else {
       CountIfNew(&packet);
     }
@@ -300,7 +306,7 @@ bool CaptureHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t do
 // Looks at the packets up to `limit` (a count), and at those that others rang for, and rings for
 // those that are there. With the queue's lock held.
 void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction store) {
-  ThreadState* thread = CurrentThread();
+  ThreadState* thread = Noting() ? CurrentThread() : nullptr;
   limit = queue.wanted = std::max(queue.wanted, limit);
   const uint64_t now_tsc = Tsc();
   uint64_t at = queue.next.load(std::memory_order_relaxed);
@@ -318,6 +324,7 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
     if ((header >> HSA_PACKET_HEADER_BARRIER & 1) != 0)
       queue.barrier.store(at + 1, std::memory_order_relaxed);
     if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH) CountIfNew(packet);
+    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && SwapAsked()) SwapPacket(queue, packet);
     if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH || thread == nullptr) continue;
     if (CaptureAsked() && CaptureHere(queue, thread, at, doorbell, store)) continue;
     NoteDispatch(queue, thread, packet, header, at, now_tsc);
@@ -350,7 +357,7 @@ void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) 
   const Busy busy;
   const std::lock_guard lock(queue->submitting);
   if (queue->doorbell != doorbell.handle) return store(doorbell, value);  // destroyed meanwhile
-  if (Recording() && settings().kernels) return Submit(*queue, limit, doorbell, store);
+  if (Looking()) return Submit(*queue, limit, doorbell, store);
   // Not recording: what was rung for is not ours to look at any more, and neither is what was held
   // back while we recorded.
   queue->wanted = std::max(queue->wanted, limit);
@@ -645,7 +652,7 @@ bool ServeLateDoorbells() {
   bool any = false;
   ForEachQueue([&](Queue& queue) {
     if (!queue.submitting.try_lock()) return;
-    if (queue.late_since_tsc != 0 && queue.doorbell != 0 && !(Recording() && settings().kernels)) {
+    if (queue.late_since_tsc != 0 && queue.doorbell != 0 && !Looking()) {
       RingForAllWanted(queue, hsa_signal_t{queue.doorbell},
                        Real().core.hsa_signal_store_screlease_fn);
     } else if (queue.late_since_tsc != 0 && queue.doorbell != 0) {

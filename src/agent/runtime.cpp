@@ -20,6 +20,7 @@
 #include "agent/queues.h"
 #include "agent/session.h"
 #include "agent/state.h"
+#include "agent/swap.h"
 #include "agent/symbols.h"
 
 namespace rochound::agent {
@@ -150,7 +151,7 @@ void TakeTable(HsaApiTable* table, TableFrom from) {
   ListenForFaults();
   HookOverrides(ours->core_);
   HookAllocations(ours->amd_ext_);
-  if (CaptureAsked()) HookCodeObjects(ours->core_);
+  if (CaptureAsked() || SwapAsked()) HookCodeObjects(ours->core_);
   HookCalls(ours);
   tables->WriteBack();
 }
@@ -165,6 +166,7 @@ void RuntimeShutsDown() {
       if (!interrupted) {
         ForgetCopies();
         ForgetQueues();
+        ForgetSwaps();
       }
       alive.store(false, std::memory_order_release);
     });

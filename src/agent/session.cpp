@@ -31,6 +31,7 @@
 #include "agent/runtime.h"
 #include "agent/signal_pool.h"
 #include "agent/state.h"
+#include "agent/swap.h"
 #include "agent/symbols.h"
 #include "agent/thread_state.h"
 #include "base/clock.h"
@@ -93,6 +94,7 @@ void DrainOnce(size_t* under_way) {
   *under_way = HarvestDispatches() + HarvestCopies();
   if (ServeLateDoorbells()) ++*under_way;
   if (ServeLateLaunches()) ++*under_way;
+  LookForCandidates();
 }
 
 // --delay and --duration: each switch happens once.
@@ -131,6 +133,7 @@ void RepeatDescriptions(uint64_t now_ns) {
   said_ns = now_ns;
   NoteQueues();
   NoteSymbols();
+  NoteSwaps();
 }
 
 // What the drain thread remembers from one turn to the next.
@@ -230,6 +233,7 @@ void InForkedChild() {
   ForgetCodeObjectsAfterFork();
   ForgetSymbolsAfterFork();
   ForgetCaptureAfterFork();
+  ForgetSwapsAfterFork();
   ForgetProcessFactsAfterFork();
   ForgetRangesAfterFork();
   ForgetControlAfterFork();
@@ -328,6 +332,7 @@ void SetUpLocked() {
   }
   if (!Open()) return;
   PrepareCapture();
+  PrepareSwap();
   ServeControl();
   Arm();
 }

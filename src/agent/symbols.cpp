@@ -14,6 +14,7 @@
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
+#include "agent/swap.h"
 #include "agent/thread_state.h"
 
 namespace rochound::agent {
@@ -123,7 +124,8 @@ void Learn(hsa_executable_symbol_t symbol, uint64_t object) {
   const auto bytes = Ask<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE);
   hsa_executable_t executable{};
   if (!FindExecutable(object, &executable)) executable = {};
-  Enter(object, shown, executable, AgentIndex(agent), bytes);
+  const uint32_t id = Enter(object, shown, executable, AgentIndex(agent), bytes);
+  SwapLearnsKernel(id, object, shown, AgentIndex(agent));
 }
 
 hsa_status_t SymbolGetInfo(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t what,
@@ -153,6 +155,11 @@ uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies) {
     id = Enter(kernel_object, name, {}, agent, 0);
   });
   return id;
+}
+
+uint32_t AddKernel(uint64_t kernel_object, std::string_view name, hsa_executable_t executable,
+                   uint16_t agent, uint64_t kernarg_bytes) {
+  return Enter(kernel_object, name, executable, agent, kernarg_bytes);
 }
 
 bool IsKnownKernel(uint64_t kernel_object) {

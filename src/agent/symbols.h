@@ -7,6 +7,7 @@
 #include <hsa/hsa_api_trace.h>
 
 #include <cstdint>
+#include <string_view>
 
 #include "agent/blit_copies.h"
 
@@ -18,6 +19,10 @@ void HookSymbols(CoreApiTable* core);
 // name. Lock-free for known objects.
 uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies = nullptr);
 bool IsKnownKernel(uint64_t kernel_object);
+
+// The id of a kernel that we loaded ourselves; name: without .kd.
+uint32_t AddKernel(uint64_t kernel_object, std::string_view name, hsa_executable_t executable,
+                   uint16_t agent, uint64_t kernarg_bytes);
 
 // Writes the records that describe the kernels once more, for a log that drops old chunks.
 void NoteSymbols();

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -92,6 +93,7 @@ Examples:
   rochound run --last 30s -- ./server       what happened just before the end
   rochound run --jsonl - -- ./vector_add    one JSON object per call
   rochound run --override cu=72 -- ./app    HIP answers 72 compute units, not 36
+  rochound run --kernel-cache build -- ./app  with the kernels in build/*.hsaco
   rochound run --softgpu mi300x -- ./vector_add
   sqlite3 trace.rpd 'select * from top'
 
@@ -100,8 +102,8 @@ program and its arguments; its output, exit code and signals are passed through,
 and the processes it starts are recorded, too. What rochound itself has to say
 goes to stderr. When program or launcher were killed, the log stays beside the
 output: rochound log recover FOLDER -o trace.rpd. The environment variables
-RPDT_FILENAME, RPDT_AUTOSTART, RPDT_STACKFRAMES and LOGDUR_LOG_LOCATION mean what
-they mean for RPD and logduration. Exit codes of rochound itself: 2 wrong usage,
+RPDT_FILENAME, RPDT_AUTOSTART, RPDT_STACKFRAMES, LOGDUR_LOG_LOCATION and
+LOGDUR_KERNEL_CACHE mean what they mean for RPD and logduration. Exit codes of rochound itself: 2 wrong usage,
 123 the program ended with 0 and used a GPU, but nothing was recorded, 125 no trace could be made although the program ended with 0, 126 program cannot
 be started, 127 program not found.
 )";
@@ -140,6 +142,13 @@ RunCommand::RunCommand(CLI::App& app)
   text("--override", recording_.overrides, "cu=72,...",
        "Correct what HIP says about GPUs: cu, clock (MHz), memory (GiB), name; and HSA, but for "
        "memory");
+  text("--kernel-cache", kernel_cache_, "DIR|triton",
+       "Swap kernels of the program for those in this folder; triton: in Triton's own");
+  text("--swap", swap_, "REGEX", "Swap only kernels whose names match");
+  subcommand_->add_flag("--swap-ab", recording_.swap_ab,
+                        "Let originals and their candidates alternate, and compare them");
+  subcommand_->add_flag("--kernel-cache-shared", recording_.swap_shared,
+                        "Use kernels that others may write to as well");
   text("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
   subcommand_->add_flag("--log-only", log_only_, "Leave the flight log as it is; make no trace");
   subcommand_->add_flag("--findings", findings_,
@@ -170,6 +179,7 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
   }
   if (const auto filter = store::Filter::Create(recording_.kernels, recording_.calls); !filter.ok())
     return filter.error().message;
+  if (const std::string problem = SwapProblem(); !problem.empty()) return problem;
   std::error_code error;
   const fs::path folder = fs::absolute(Output().rpd, error).parent_path();
   if (!log_only_ && !fs::is_directory(folder, error)) {
@@ -181,6 +191,27 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
                        log_directory_);
   }
   return {};
+}
+
+KernelCacheOptions RunCommand::SwapOptions() const {
+  const char* const variable = getenv("LOGDUR_KERNEL_CACHE");
+  const std::string asked =
+      kernel_cache_.empty() && variable != nullptr ? std::string(variable) : kernel_cache_;
+  return {KernelCacheDirectory(asked), swap_, recording_.swap_shared};
+}
+
+std::string RunCommand::SwapProblem() const {
+  const KernelCacheOptions options = SwapOptions();
+  if (options.directory.empty()) {
+    const bool asked = !swap_.empty() || recording_.swap_ab || recording_.swap_shared;
+    return asked ? "which kernels are to be swapped in? --kernel-cache names their folder" : "";
+  }
+  if (const auto filter = store::Filter::Create(swap_, ""); !filter.ok())
+    return "--swap: " + filter.error().message;
+  std::error_code error;
+  if (options.shared && fs::is_directory(options.directory, error)) return {};
+  const std::string problem = WhyNotTrusted(options.directory);
+  return problem.empty() ? "" : "--kernel-cache: " + problem;
 }
 
 // An earlier trace stays. Where the user named the file, that is where the new one goes, and the
@@ -240,6 +271,28 @@ int RunCommand::Run(const std::vector<std::string>& program) {
     ROCHOUND_TRY(recording.log_directory, MakeLogDirectory(log_directory_, output.rpd));
     return {};
   }();
+  std::optional<KernelCache> cache;
+  if (const KernelCacheOptions options = SwapOptions();
+      prepared.ok() && !options.directory.empty()) {
+    auto opened = KernelCache::Open(options, recording.log_directory / "kernel-cache");
+    // Results would not be those of the kernels that were asked for.
+    if (!opened.ok()) {
+      base::LogError(opened.error().message);
+      return kExitSetup;
+    }
+    cache.emplace(std::move(opened).value());
+    recording.swap_list = cache->list();
+    if (cache->kernels() == 0)
+      base::LogWarning(fmt::format("'{}' holds no kernels yet{}", options.directory.string(),
+                                   swap_.empty() ? "" : " whose names match --swap"));
+  }
+  const auto look_at_cache = [&]() -> std::chrono::milliseconds {
+    if (!cache) return std::chrono::hours(1);
+    const std::chrono::milliseconds next = cache->Look();
+    for (const std::string& remark : cache->TakeRemarks()) base::LogWarning(remark);
+    return next;
+  };
+  look_at_cache();
   if (prepared.ok()) {
     WriteRunFile(recording.log_directory, program, recording);
     for (const std::string& remark : SetRecording(recording, &environment))
@@ -259,9 +312,14 @@ int RunCommand::Run(const std::vector<std::string>& program) {
     return CannotStart(child.error(), error_number);
   }
   GpuUse gpu_use(recording.agent, recording.log_directory);
-  const int status = prepared.ok()
-                         ? child.value().Wait([&] { return gpu_use.Look(child.value().pid()); })
-                         : child.value().Wait();
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point next_use = Clock::now();
+  const auto meanwhile = [&] {
+    const Clock::time_point now = Clock::now();
+    if (now >= next_use) next_use = now + gpu_use.Look(child.value().pid());
+    return std::min(std::chrono::ceil<std::chrono::milliseconds>(next_use - now), look_at_cache());
+  };
+  const int status = prepared.ok() ? child.value().Wait(meanwhile) : child.value().Wait();
   if (!prepared.ok()) ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
   const std::vector<UnrecordedProcess> unrecorded = gpu_use.Unrecorded();
   NoteEnd(recording.log_directory, status, unrecorded);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/kernel_cache.h"
 #include "cli/run_environment.h"
 #include "cli/trace_output.h"
 
@@ -29,6 +30,8 @@ class RunCommand final : public Command {
  private:
   std::string Problem(const std::vector<std::string>& program) const;  // empty: none
   TraceOutput Output() const;
+  std::string SwapProblem() const;
+  KernelCacheOptions SwapOptions() const;
   void KeepEarlierTrace(std::filesystem::path* rpd) const;
 
   std::string output_;
@@ -36,6 +39,8 @@ class RunCommand final : public Command {
   Recording recording_;
   std::string jsonl_;
   std::string softgpu_;
+  std::string kernel_cache_;
+  std::string swap_;
   bool durations_ = false;
   bool log_only_ = false;
   bool quiet_ = false;

@@ -90,6 +90,9 @@ std::vector<std::string> SetRecording(const Recording& recording, Environment* e
   set("ROCHOUND_DURATION", recording.duration);
   set("ROCHOUND_RANGE", recording.range);
   set("ROCHOUND_OVERRIDE", recording.overrides);
+  set("ROCHOUND_SWAP_LIST", recording.swap_list.string());
+  set("ROCHOUND_SWAP_SHARED", recording.swap_shared ? "1" : "");
+  set("ROCHOUND_SWAP_AB", recording.swap_ab ? "1" : "");
   set("ROCHOUND_FAULT_BUNDLE",
       recording.fault_bundle ? (recording.log_directory / "fault.bundle").string() : "");
 

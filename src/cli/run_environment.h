@@ -27,14 +27,17 @@ struct Recording {
   bool hsa = false;
   bool stacks = false;
   bool start_off = false;
-  std::string last;           // "30s" or "64MiB"; empty: keep all
-  std::string delay;          // "5s"; empty: at once
-  std::string duration;       // "10s"; empty: to the end
-  bool fault_bundle = false;  // capture the launch that a GPU failed at
-  std::string overrides;      // "cu=72"; empty: answers as they are
-  std::string range;          // a roctx range's name; empty: everywhere
-  std::string kernels;        // a regular expression of what is kept; empty: all
-  std::string calls;          // likewise
+  std::string last;                 // "30s" or "64MiB"; empty: keep all
+  std::string delay;                // "5s"; empty: at once
+  std::string duration;             // "10s"; empty: to the end
+  bool fault_bundle = false;        // capture the launch that a GPU failed at
+  std::string overrides;            // "cu=72"; empty: answers as they are
+  std::filesystem::path swap_list;  // what the kernel cache holds; empty: no swapping
+  bool swap_shared = false;         // others may write to the kernel cache
+  bool swap_ab = false;             // original and candidate alternate
+  std::string range;                // a roctx range's name; empty: everywhere
+  std::string kernels;              // a regular expression of what is kept; empty: all
+  std::string calls;                // likewise
 };
 
 // Adds what the recording needs. The remarks are for the user: what of his was changed, and why.

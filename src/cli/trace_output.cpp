@@ -204,6 +204,11 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
                               Count(summary.kernels, "kernel", "kernels"), summary.runtime_kernels,
                               Count(summary.copies, "copy", "copies"), Size(summary.copied_bytes),
                               Count(summary.ranges, "range", "ranges")));
+  if (summary.swapped + summary.refused_swaps > 0)
+    lines.push_back(fmt::format("{} swapped, {} refused: rochound explain swaps{}",
+                                Count(summary.swapped, "kernel", "kernels"),
+                                Count(summary.refused_swaps, "candidate", "candidates"),
+                                output.rpd.empty() ? "" : " " + output.rpd.string()));
   int64_t kernel_ns = 0;
   for (const auto& [name, total] : summary.kernels_by_name) kernel_ns += total.ns;
   for (const auto& [name, total] :

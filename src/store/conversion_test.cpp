@@ -639,6 +639,7 @@ TEST_F(Conversion, KeepsWhatBecameOfTheKernelCache) {
   TestLog log(run());
   log.Kernel(1, "_Z3addPf");
   log.Kernel(2, "_Z3addPf");
+  log.Kernel(3, "_Z3addPf");
   const auto swap = [&](trace::SwapDecision decision, uint32_t candidate, const char* file,
                         const char* reason) {
     log.Put<trace::Swap>(log.drain(), static_cast<uint16_t>(decision), 1, [&](auto& record) {
@@ -651,14 +652,16 @@ TEST_F(Conversion, KeepsWhatBecameOfTheKernelCache) {
   swap(trace::SwapDecision::kRefused, 0, "a.hsaco", "it is too old");
   swap(trace::SwapDecision::kSwapped, 2, "b.hsaco", "");
   swap(trace::SwapDecision::kSwapped, 2, "b.hsaco", "");  // said again
+  swap(trace::SwapDecision::kSwapped, 3, "b.hsaco", "");  // the file was written anew
   log.Finish();
   log.SetClocks();
   const Summary summary = Convert();
-  EXPECT_EQ(summary.swapped, 1u);
+  EXPECT_EQ(summary.swapped, 2u);
   EXPECT_EQ(summary.refused_swaps, 1u);
   EXPECT_EQ(Ask("SELECT id, kernel_id, candidate_id, start, decision, file, reason FROM "
                 "rochound_swap ORDER BY id"),
-            (Rows{"1|1||2000000|refused|a.hsaco|it is too old", "2|1|2|2000000|swapped|b.hsaco|"}));
+            (Rows{"1|1||2000000|refused|a.hsaco|it is too old", "2|1|2|2000000|swapped|b.hsaco|",
+                  "3|1|3|2000000|swapped|b.hsaco|"}));
 }
 
 TEST_F(Conversion, WritesDurationLines) {

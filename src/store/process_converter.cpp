@@ -808,7 +808,9 @@ void ProcessConverter::OnSwap(const trace::Event<trace::Swap>& event) {
   constexpr const char* kDecisions[] = {"", "swapped", "alternating", "refused", "launch refused"};
   const trace::Swap& swap = event.record;
   // The recorder says it again when old parts of the log are dropped.
-  if (!swaps_.emplace(swap.head.wide, swap.head.small, swap.file, swap.reason).second) return;
+  if (!swaps_.emplace(swap.head.wide, swap.head.small, swap.candidate, swap.file, swap.reason)
+           .second)
+    return;
   const bool known = swap.head.small < std::size(kDecisions);
   const auto decision = static_cast<trace::SwapDecision>(swap.head.small);
   const bool swapped =

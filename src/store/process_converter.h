@@ -150,7 +150,8 @@ class ProcessConverter : public trace::Visitor {
   std::vector<std::unique_ptr<Thread>> threads_;           // by index; null: not seen
   std::vector<std::unique_ptr<FunctionFacts>> functions_;  // by id; null: not seen
   std::unordered_map<uint32_t, std::unique_ptr<KernelFacts>> kernels_;
-  std::set<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>> swaps_;  // those that were written
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>>
+      swaps_;                    // those that were written
   uint32_t last_kernel_id_ = 0;  // the one asked for last, since launches repeat
   const KernelFacts* last_kernel_ = nullptr;
   RangePairs ranges_;

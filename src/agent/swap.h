@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// Swaps kernels of the program for those of a kernel cache (`rochound run --kernel-cache`). What
+// the cache holds stands in a list that `rochound run` writes and goes on writing
+// (codeobj/cache_list.h).
+//
+//   program asks for a kernel object  -> candidates of that symbol are compared (codeobj/swap.h);
+//   one
+//                                        that fits is loaded on the same GPU
+//   program rings a doorbell          -> its packets get the candidate's kernel object and sizes
+//   the list grows (drain thread)     -> kernels that are known already are decided about again
+//
+// Each decision is a record in the log. Threads: as said; a mutex guards decisions, packets are
+// edited without one, under their queue's lock. Whatever fails leaves the program's own kernel.
+#pragma once
+
+#include <hsa/hsa.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "agent/queue.h"
+#include "agent/state.h"
+
+namespace rochound::agent {
+
+namespace internal {
+extern std::atomic<bool> swap_asked;
+}
+
+// Packets are to be looked at also while nothing is recorded.
+inline bool SwapAsked() {
+  return internal::swap_asked.load(std::memory_order_relaxed) && CurrentState() != State::kDisabled;
+}
+
+// Reads the wish; at set-up, before the runtime is hooked.
+void PrepareSwap();
+
+// Whether a code object that is being loaded has a kernel that could be swapped, so that its bytes
+// are worth keeping.
+bool SwapMayNeed(std::string_view object);
+
+// The program asked for this kernel; it has this id in the log.
+void SwapLearnsKernel(uint32_t id, uint64_t kernel_object, std::string_view symbol, uint16_t agent);
+
+// Puts the candidate into a dispatch packet, if its kernel has one. With the queue's lock held.
+void SwapPacket(const Queue& queue, hsa_kernel_dispatch_packet_t* packet);
+
+// The drain thread: what was added to the cache meanwhile.
+void LookForCandidates();
+
+// Writes the records of all decisions once more, for a log that drops old chunks.
+void NoteSwaps();
+
+// The runtime is about to go, and with it everything that was loaded.
+void ForgetSwaps();
+// In a forked child: what another thread of the parent held or was changing is made anew.
+void ForgetSwapsAfterFork();
+
+}  // namespace rochound::agent

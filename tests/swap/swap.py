@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs a program with a kernel cache, and compares its results and the decisions with what must be.
+
+usage: swap.py --list
+       swap.py --rochound PATH --files FOLDER --case NAME
+       swap.py --rochound PATH --files FOLDER --alternate
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+LIMIT = 120  # seconds
+
+
+@dataclasses.dataclass
+class Case:
+    cache: list  # files; ("name", "place") puts one elsewhere
+    results: list  # of the launches
+    decisions: list  # (file, decision, regular expression of the reason) of the kernel that was launched
+    program: str = "app"
+    mode: str = "plain"
+    gpu: str = "mi300x"
+    options: tuple = ()
+    later: str = ""  # added while the program runs
+    prepare: object = None
+    environment: dict = dataclasses.field(default_factory=dict)
+
+
+SWAPPED = "swapped"
+REFUSED = "refused"
+
+
+def one(file, results, decision, reason="", **more):
+    return Case([file], results, [(file, decision, reason)], **more)
+
+
+def triton(cache, files):
+    """As Triton lays it out: a folder per kernel, with everything it was made from."""
+    folder = cache / "AB12CDKERNELHASH"
+    folder.mkdir(mode=0o700)
+    for suffix in ("ttir", "ttgir", "llir", "amdgcn"):
+        (folder / f"scale.{suffix}").write_text("; not code\n")
+    (folder / "scale.json").write_text('{"name": "scale", "num_warps": 4, "target": {"arch": "gfx942"}}')
+    (folder / "__grp__scale.json").write_text('{"child_paths": {}}')
+    shutil.copy(files / "right.hsaco", folder / "scale.hsaco")
+
+
+def others_may_write(cache, _files):
+    os.chmod(cache / "right.hsaco", 0o666)
+
+
+CASES = {
+    "right.mi300x": one("right", ["3"] * 4, SWAPPED),
+    "right.rx6800xt": one("right_gfx1030", ["3"] * 4, SWAPPED, gpu="rx6800xt"),
+    "wrong-target.mi300x": one("right_gfx1030", ["2"] * 4, REFUSED, "compiled for gfx1030, and the GPU is gfx942"),
+    "both-targets.mi300x": Case(["right", "right_gfx1030"], ["3"] * 4,
+                                [("right", SWAPPED, ""), ("right_gfx1030", REFUSED, "compiled for gfx1030")]),
+    "argument.mi300x": one("argument", ["2"] * 4, REFUSED, r"argument 1.* 4 bytes at offset 8 in the original, .*8 bytes"),
+    "typed-argument.mi300x": one("argument", ["2"], REFUSED, r"'typed\(float\*, long\)', and the program 'typed\(float\*, int\)'",
+                                 mode="typed"),
+    "variable.mi300x": one("variable", ["72"] * 4, REFUSED, "variable 'gain'", program="app_variable"),
+    "outside-variable.mi300x": one("outside_variable", ["73"] * 4, SWAPPED, program="app_variable"),
+    "no-such-variable.mi300x": one("outside_variable", ["2"] * 4, REFUSED, "needs 'gain'"),
+    "equal-constants.mi300x": one("constants", ["12"] * 4, SWAPPED, program="app_constants"),
+    "other-constants.mi300x": one("other_constants", ["11"] * 4, REFUSED, "constant 'table' differs", program="app_constants"),
+    "version4.mi300x": one("version4", ["3"] * 4, SWAPPED),
+    "version4-hidden.mi300x": one("version4_prints", ["2"] * 4, REFUSED, "hidden argument .* version 4", program="app_prints"),
+    "more-lds.mi300x": one("shared", ["3"] * 4, SWAPPED),
+    "more-scratch.mi300x": one("scratch", ["3"] * 4, SWAPPED),
+    "dynamic-stack.mi300x": one("recursion", ["3"] * 4, SWAPPED),
+    "xnack.mi300x": one("xnack_on", ["2"] * 4, REFUSED, "compiled for gfx942:xnack\\+, and the GPU is gfx942:.*xnack-"),
+    "generic.mi300x": one("generic", ["3"] * 4, SWAPPED),
+    "bounds.mi300x": Case(["bounds"], ["3", "2"],
+                          [("bounds", SWAPPED, ""), ("bounds", "launch refused", "512 work-items, .* 256 at most")], mode="blocks"),
+    "graph.mi300x": one("right", ["3"] * 6, SWAPPED, mode="graph"),
+    "graph.rx6800xt": one("right_gfx1030", ["3"] * 6, SWAPPED, mode="graph", gpu="rx6800xt"),
+    "streams.mi300x": one("right", ["27"] * 3, SWAPPED, mode="streams"),
+    "threads.mi300x": one("right", ["3"] * 4, SWAPPED, mode="threads"),
+    "gpus.mi300x+mi300x": Case(["right"], ["3", "3"], [("right", SWAPPED, "")] * 2, mode="gpus", gpu="mi300x,mi300x"),
+    "gpus.mi300x+rx6800xt": Case(["right"], ["3", "2"], [("right", SWAPPED, ""), ("right", REFUSED, "the GPU is gfx1030")],
+                                 mode="gpus", gpu="mi300x,rx6800xt"),
+    "dynamic-lds.mi300x": one("dynamic", ["3"] * 4, SWAPPED, program="app_dynamic", mode="dynamic"),
+    "dynamic-lds.rx6800xt": one("dynamic_gfx1030", ["3"] * 4, SWAPPED, program="app_dynamic", mode="dynamic", gpu="rx6800xt"),
+    "cooperative.mi300x": one("right", ["3"], SWAPPED, mode="cooperative"),
+    "cooperative-bigger.mi300x": Case(["shared"], ["2"], [("shared", SWAPPED, ""), ("shared", "launch refused", "cooperative")],
+                                      mode="cooperative"),
+    "module.mi300x": one("right", ["3"], SWAPPED, mode="module"),
+    "own-code.mi300x": Case(["original", "right"], ["2"],
+                            [("original", REFUSED, "the program's own"), ("right", REFUSED, "the program's own code object, too")],
+                            mode="module"),
+    "several.mi300x": Case(["right", "right_again"], ["2"] * 4,
+                           [("right", REFUSED, "several files fit"), ("right_again", REFUSED, "several files fit")]),
+    "bundle.rx6800xt": Case(["bundle"], ["3"] * 4, [("bundle", SWAPPED, ""), ("bundle", REFUSED, "compiled for gfx942")],
+                            gpu="rx6800xt"),
+    "triton.mi300x": Case([], ["3"] * 4, [("AB12CDKERNELHASH/scale", SWAPPED, "")], prepare=triton),
+    "logduration.mi300x": one("right", ["3"] * 4, SWAPPED, environment={"LOGDUR_KERNEL_CACHE": "CACHE"}),
+    "added-later.mi300x": Case([], ["2", "3"], [("right", SWAPPED, "")], mode="wait", later="right"),
+    "replaced-later.mi300x": Case(["right"], ["3", "4"], [("right", SWAPPED, ""), ("right", SWAPPED, "")], mode="wait",
+                                  later="right_again:right"),
+    "untrusted.mi300x": Case(["right"], ["2"] * 4, [], prepare=others_may_write),
+    "trusted.mi300x": Case(["right"], ["3"] * 4, [("right", SWAPPED, "")], prepare=others_may_write,
+                           options=("--kernel-cache-shared",)),
+    "other-name.mi300x": Case(["right"], ["2"] * 4, [], options=("--swap", "^typed")),
+    "name.mi300x": Case(["right"], ["3"] * 4, [("right", SWAPPED, "")], options=("--swap", "^sc.le$")),
+    "not-recorded.mi300x": Case(["right"], ["3"] * 4, [("right", SWAPPED, "")], options=("--start-off",)),
+}
+
+
+class Failed(Exception):
+    pass
+
+
+def wait_for(program, later, files, cache):
+    """Adds a file once the program has launched its kernel; returns the output so far."""
+    first = program.stdout.readline()
+    source, _, name = later.partition(":")
+    time.sleep(0.2)
+    fresh = cache.parent / "fresh"
+    shutil.copy(files / f"{source}.hsaco", fresh)
+    os.chmod(fresh, 0o600)
+    os.rename(fresh, cache / f"{name or source}.hsaco")
+    return first
+
+
+def run(case, options, folder, arguments=()):
+    cache = folder / "cache"
+    cache.mkdir(mode=0o700)
+    for name in case.cache:
+        shutil.copy(options.files / f"{name}.hsaco", cache / f"{name}.hsaco")
+        os.chmod(cache / f"{name}.hsaco", 0o600)
+    if case.prepare:
+        case.prepare(cache, options.files)
+    trace = folder / "trace.rpd"
+    command = [str(options.rochound), "run", "--softgpu", case.gpu, "-o", str(trace), *case.options]
+    environment = dict(os.environ)
+    if case.environment:
+        environment.update({key: value.replace("CACHE", str(cache)) for key, value in case.environment.items()})
+    else:
+        command += ["--kernel-cache", str(cache)]
+    command += ["--", str(options.files / case.program), case.mode, *arguments]
+    if case.mode == "module":
+        command.append(str(options.files / "original.hsaco"))
+    with subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace") as program:
+        text = wait_for(program, case.later, options.files, cache) if case.later else ""
+        try:
+            out, err = program.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            out, err = program.communicate()
+            raise Failed(f"no end within {LIMIT} s\n{out}\n{err}") from None
+    text += out
+    if program.returncode != 0 or not text.endswith("end\n"):
+        raise Failed(f"exit code {program.returncode}\n{text}\n{err}")
+    answer = subprocess.run([options.rochound, "explain", "swaps", str(trace), "--json"], stdout=subprocess.PIPE, text=True,
+                            check=True).stdout
+    return text, err, json.loads(answer), cache
+
+
+def rows(answer, table):
+    """The rows of one table as dictionaries."""
+    return answer["tables"][table]["rows"]
+
+
+def check(case, text, err, answer, cache):
+    found = []
+    results = re.findall(r"^launch \d+: (.*)$", text, re.MULTILINE)
+    if results != case.results:
+        found.append(f"results {results} instead of {case.results}")
+    kernel = "typed" if case.mode == "typed" else "scale"
+    decisions = [row for row in rows(answer, "decisions") if row["kernel"].split("(")[0] == kernel]
+    left = list(decisions)
+    for file, decision, reason in case.decisions:
+        match = next((row for row in left if row["file"] == str(cache / f"{file}.hsaco") and row["decision"] == decision and
+                      re.search(reason, row["reason"] or "")), None)
+        if match:
+            left.remove(match)
+        else:
+            found.append(f"no decision ({file}, {decision}, {reason})")
+    found += [f"nobody expected {row}" for row in left]
+    if case.prepare is others_may_write and not case.options and "others may write to it" not in err:
+        found.append("nobody said that others may write to the file")
+    if found:
+        raise Failed("\n".join(found) + f"\ndecisions: {json.dumps(decisions, indent=1)}\n{text}\n{err}")
+
+
+def alternate(options):
+    """Both sides get as many launches, and a speed-up comes with an interval around it. How wide that is depends on what else
+    the machine does, since times are the interpreter's; what the interval is worth, SpeedUpTest says."""
+    launches = 200
+    with tempfile.TemporaryDirectory(prefix="rochound-test-") as folder:
+        case = Case(["slower"], [], [("slower", "alternating", "")], program="app_slow", mode="many", options=("--swap-ab",))
+        text, err, answer, cache = run(case, options, pathlib.Path(folder), [str(launches)])
+        check(case, text, err, answer, cache)
+        row, = rows(answer, "launches")
+        print(row)
+        if row["original_launches"] != launches / 2 or row["swapped_launches"] != launches / 2:
+            raise Failed("the two did not alternate")
+        if not row["speedup_low"] < row["speedup"] < row["speedup_high"]:
+            raise Failed("the interval does not hold the speed-up")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--rochound", type=pathlib.Path)
+    parser.add_argument("--files", type=pathlib.Path)
+    parser.add_argument("--case", choices=CASES)
+    parser.add_argument("--alternate", action="store_true")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(CASES))
+        return 0
+    if options.alternate:
+        try:
+            alternate(options)
+        except Failed as failure:
+            print(f"FAIL {failure}")
+            return 1
+        return 0
+    case = CASES[options.case]
+    with tempfile.TemporaryDirectory(prefix="rochound-test-") as folder:
+        try:
+            text, err, answer, cache = run(case, options, pathlib.Path(folder))
+            check(case, text, err, answer, cache)
+        except Failed as failure:
+            print(f"FAIL {options.case}: {failure}")
+            return 1
+    print(f"PASS {options.case}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
