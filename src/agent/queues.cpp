@@ -455,6 +455,21 @@ hsa_status_t QueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
   return status;
 }
 
+// A tool that comes after us makes its queues this way, so that it is shown their packets; so are
+// we.
+hsa_status_t WatchedQueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
+                                uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
+  const hsa_status_t status = Real().amd.hsa_amd_queue_intercept_create_fn(
+      agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  if (status == HSA_STATUS_SUCCESS && CurrentState() != State::kDisabled &&
+      IsGpu(AgentIndex(agent)))
+    Guarded("no memory for a queue", [&] {
+      FollowQueue(agent, *queue, Real().core.hsa_queue_load_write_index_relaxed_fn(*queue));
+    });
+  return status;
+}
+
 // What is still waiting will not finish, or not in a way that we would see.
 void Abandon(Queue& queue) {
   HarvestQueue(queue, Harvest::kAll);
@@ -627,6 +642,8 @@ void HookQueues(CoreApiTable* core, AmdExtTable* amd) {
   core->hsa_signal_silent_store_screlease_fn =
       Store<&CoreApiTable::hsa_signal_silent_store_screlease_fn>;
   amd->hsa_amd_profiling_set_profiler_enabled_fn = ProfilerEnabled;
+  if (amd->hsa_amd_queue_intercept_create_fn != nullptr)
+    amd->hsa_amd_queue_intercept_create_fn = WatchedQueueCreate;
 }
 
 size_t HarvestDispatches() {

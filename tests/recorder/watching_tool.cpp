@@ -7,6 +7,11 @@
 
 extern "C" {
 
+#ifdef TOOL_PRIORITY
+// NOLINTNEXTLINE(readability-identifier-naming)
+__attribute__((visibility("default"))) extern const uint32_t HSA_AMD_TOOL_PRIORITY = TOOL_PRIORITY;
+#endif
+
 __attribute__((visibility("default"))) bool OnLoad(void* table, uint64_t, uint64_t,
                                                    const char* const*) {
   watched_queues::Take(static_cast<HsaApiTable*>(table));
