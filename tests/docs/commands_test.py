@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""commands.py and options.py find what a page tells people to type, and fail when it is wrong."""
+"""commands.py and options.py find what a page tells people to type, promises.py what it promises; they fail when it is wrong."""
 
 import contextlib
 import io
@@ -10,6 +10,7 @@ import unittest
 
 import commands
 import options
+import promises
 
 GOOD = """# A page
 
@@ -113,6 +114,20 @@ class OptionsTest(unittest.TestCase):
 
     def test_a_command_that_is_not_there_is_found(self):
         self.assertEqual(self.problems("`rochound gaps trace.rpd`"), ["page:1: there is no rochound gaps"])
+
+
+class Promises(unittest.TestCase):
+    PAGE = "text\n\n| promise | held by |\n|---|---|\n| one | `a.b`, `label` |\n| two | |\n| three | `gone` |\n"
+
+    def test_every_promise_needs_a_test_that_exists(self):
+        found = promises.promises(self.PAGE)
+        self.assertEqual(found, [("one", ["a.b", "label"]), ("two", []), ("three", ["gone"])])
+        wrong = promises.problems(found, {"a.b"}, {"label"})
+        self.assertEqual(wrong, ["nothing holds: two", "there is no test and no label gone, which is to hold: three"])
+        self.assertEqual(promises.problems(found[:1], {"a.b"}, {"label"}), [])
+
+    def test_a_page_without_promises_is_wrong(self):
+        self.assertTrue(promises.problems(promises.promises("text"), set(), set()))
 
 
 if __name__ == "__main__":
