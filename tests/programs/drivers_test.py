@@ -83,14 +83,14 @@ class RunFaults(unittest.TestCase):
     INNOCENT = "echo running; read line; echo rounds 5; echo PASS innocent"
     FAULT = "echo fault error=700; echo Memory fault >&2"
 
-    def judge(self, fault, innocent=INNOCENT, promise=None, name="demo"):
+    def judge(self, fault, innocent=INNOCENT, promise=None, name="demo", timeout="60"):
         promise = promise or {"exit": 0, "stdout": "error=700$", "stderr": "^Memory"}
         with tempfile.TemporaryDirectory() as folder:
             expected = os.path.join(folder, "expected.json")
             with open(expected, "w", encoding="utf-8") as file:
                 json.dump({"outcomes": {"it": promise}, "releases": {"7": {"demo": "it"}}}, file)
             return drive("run_faults.py", "--name", name, "--release", "7", "--expected", expected, "--innocent",
-                         innocent, "--runs", "4", "--timeout", "2", "--", "sh", "-c", fault)
+                         innocent, "--runs", "4", "--timeout", timeout, "--", "sh", "-c", fault)
 
     def test_as_promised(self):
         result = self.judge(self.FAULT)
@@ -114,7 +114,7 @@ class RunFaults(unittest.TestCase):
         self.assertEqual(self.judge(self.FAULT + "; exit 1").returncode, 1)
 
     def test_hang(self):
-        self.assertEqual(self.judge("sleep 60").returncode, 1)
+        self.assertEqual(self.judge("sleep 60", timeout="2").returncode, 1)
 
     def test_innocent_that_fails(self):
         result = self.judge(self.FAULT, innocent="echo running; read line; echo FAIL innocent; exit 1")
@@ -122,7 +122,7 @@ class RunFaults(unittest.TestCase):
         self.assertIn("the innocent process ended with 1", result.stdout)
 
     def test_innocent_that_hangs(self):
-        self.assertEqual(self.judge(self.FAULT, innocent="echo running; sleep 60").returncode, 1)
+        self.assertEqual(self.judge(self.FAULT, innocent="echo running; sleep 60", timeout="2").returncode, 1)
 
     def test_nothing_promised(self):
         self.assertNotEqual(self.judge(self.FAULT, name="unknown").returncode, 0)

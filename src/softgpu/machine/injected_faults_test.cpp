@@ -24,6 +24,9 @@ DeviceConfig With(const char* faults) {
   return config;
 }
 
+// For what must happen, on a machine as slow as it may be.
+constexpr int kHangMs = 60'000;
+
 template <typename Condition>
 bool Within(int milliseconds, Condition condition) {
   for (int i = 0; i < milliseconds; ++i) {
@@ -51,7 +54,7 @@ TEST(InjectedFaultsTest, APacketWithoutADoorbellIsNotRescued) {
     const uint64_t first = machine.Enqueue({kernel, 32, 32});
     const uint64_t second = machine.Enqueue({kernel, 32, 32});
     machine.Ring(first);
-    EXPECT_EQ(Within(rescue ? 5000 : 400, [&] { return machine.ReadIndex() == 2; }), rescue);
+    EXPECT_EQ(Within(rescue ? kHangMs : 400, [&] { return machine.ReadIndex() == 2; }), rescue);
     machine.Ring(second);
     EXPECT_TRUE(machine.Wait());
   }
@@ -82,7 +85,7 @@ TEST(InjectedFaultsTest, TheReadIndexPassesAKernelThatRuns) {
                     .grid = 32,
                     .group = 32,
                     .signal = signals.Handle(0)});
-    EXPECT_EQ(Within(early ? 5000 : 100, [&] { return machine.ReadIndex() == 1; }), early);
+    EXPECT_EQ(Within(early ? kHangMs : 100, [&] { return machine.ReadIndex() == 1; }), early);
     EXPECT_FALSE(signals.Done(0));
   }
 }
@@ -116,18 +119,17 @@ TEST(InjectedFaultsTest, CompletionsComeInAnyOrderUnlessABarrierIsBetween) {
                       .signal = signals.Handle(i),
                       .barrier = barrier});
       if (i % 20 != 19) continue;
-      ASSERT_TRUE(Within(5000, [&] { return signals.Done(i); }));
+      ASSERT_TRUE(Within(kHangMs, [&] { return signals.Done(i); }));
       for (size_t j = i - 19; j < i; ++j) overtaken += !signals.Done(j);
     }
-    ASSERT_TRUE(Within(5000, [&] {
+    ASSERT_TRUE(Within(kHangMs, [&] {
       for (size_t i = 0; i < kLaunches; ++i)
         if (!signals.Done(i)) return false;
       return true;
     }));
     for (size_t i = 0; i < kLaunches; ++i)
       EXPECT_LE(signals.signals[i].start_ts, signals.signals[i].end_ts);
-    if (barrier) EXPECT_EQ(overtaken, 0u);
-    if (!barrier) EXPECT_GT(overtaken, 0u);
+    EXPECT_EQ(overtaken == 0, barrier) << overtaken;
   }
 }
 
@@ -138,10 +140,13 @@ TEST(InjectedFaultsTest, DroppedCompletionsAreThoseThatTheSeedSays) {
   const uint64_t kernel = machine.LoadWords({kEnd});
   for (size_t i = 0; i < kLaunches; ++i)
     machine.Submit({.kernel_object = kernel, .grid = 32, .group = 32, .signal = signals.Handle(i)});
-  ASSERT_TRUE(Within(5000, [&] { return machine.ReadIndex() == kLaunches; }));
+  const InjectedFaults& faults = machine.device().config().faults;
+  size_t last = kLaunches - 1;
+  while (faults.Happens(&InjectedFaults::drop_completions, 1, last)) --last;
+  ASSERT_TRUE(
+      Within(kHangMs, [&] { return machine.ReadIndex() == kLaunches && signals.Done(last); }));
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   std::vector<uint64_t> lost;
-  const InjectedFaults& faults = machine.device().config().faults;
   for (size_t i = 0; i < kLaunches; ++i) {
     EXPECT_EQ(signals.Done(i), !faults.Happens(&InjectedFaults::drop_completions, 1, i)) << i;
     if (!signals.Done(i)) lost.push_back(i);

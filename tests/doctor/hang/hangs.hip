@@ -248,7 +248,7 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-constexpr double kSlow = 8;  // seconds
+double slow_seconds = 8;
 
 void SlowCount() {
   int* const data = Device<int>(64);
@@ -262,7 +262,7 @@ void SlowCount() {
     took = Seconds() - start;
   }
   const double start = Seconds();
-  Count<<<1, 64>>>(data, static_cast<long>(static_cast<double>(rounds) * 2 * kSlow / took));
+  Count<<<1, 64>>>(data, static_cast<long>(static_cast<double>(rounds) * 2 * slow_seconds / took));
   Submitted();
   HIP(hipDeviceSynchronize());
   printf("took %.3f s\n", Seconds() - start);
@@ -273,7 +273,7 @@ void SlowTime() {
   int khz = 0;
   HIP(hipDeviceGetAttribute(&khz, hipDeviceAttributeWallClockRate, 0));
   const double start = Seconds();
-  UntilTime<<<1, 64>>>(data, static_cast<long long>(kSlow * khz * 1000));
+  UntilTime<<<1, 64>>>(data, static_cast<long long>(slow_seconds * khz * 1000));
   Submitted();
   HIP(hipDeviceSynchronize());
   printf("took %.3f s\n", Seconds() - start);
@@ -283,7 +283,7 @@ void SlowTime() {
 void Busy() {
   int* const data = Device<int>(64);
   Submitted();
-  for (const double start = Seconds(); Seconds() - start < kSlow;) {
+  for (const double start = Seconds(); Seconds() - start < slow_seconds;) {
     Quick<<<1, 64>>>(data);
     HIP(hipDeviceSynchronize());
   }
@@ -294,7 +294,7 @@ void Idle() {
   Quick<<<1, 64>>>(data);
   HIP(hipDeviceSynchronize());
   Submitted();
-  sleep(static_cast<unsigned>(kSlow));
+  sleep(static_cast<unsigned>(slow_seconds));
 }
 
 const std::map<std::string, std::function<void()>> kPrograms = {
@@ -322,7 +322,9 @@ int main(int argc, char** argv) {
     for (const auto& [name, run] : kPrograms) printf("%s\n", name.c_str());
     return 2;
   }
-  alarm(120);  // in case that nobody kills it
+  if (argc > 2) slow_seconds = atof(argv[2]);
+  // In case that nobody kills it.
+  alarm(120 + 10 * static_cast<unsigned>(slow_seconds));
   program->second();
   return 0;
 }
