@@ -115,40 +115,20 @@ Change ChangeOfMeans(const std::vector<Sample>& before, const std::vector<Sample
                   within / static_cast<double>(std::max<size_t>(before.size() + after.size(), 1)));
 }
 
-SpeedUp SpeedUpOf(const std::vector<SamplePair>& shapes) {
-  // The time that all launches would take on either side.
-  double totals[2] = {};
-  struct Part {
-    size_t side;
-    double variance, degrees;
-  };
-  std::vector<Part> parts;
-  for (const SamplePair& shape : shapes) {
-    if (shape.first.count < 2 || shape.second.count < 2) continue;
-    const auto weight = static_cast<double>(shape.first.count + shape.second.count);
-    for (const size_t side : {0u, 1u}) {
-      const Sample& sample = side == 0 ? shape.first : shape.second;
-      const auto count = static_cast<double>(sample.count);
-      const double variance = weight * weight * sample.variance / count;
-      totals[side] += weight * sample.mean;
-      parts.push_back({side, variance, count - 1});
-    }
-  }
+SpeedUp SpeedUpOf(std::vector<double> quotients) {
+  const size_t count = quotients.size();
+  // How many on either side may be cut off: each is below the true median with probability 1/2.
+  size_t cut = 0;
+  while (2 * (cut + 1) <= count && IncompleteBeta(static_cast<double>(count - cut),
+                                                  static_cast<double>(cut + 1), 0.5) <= 0.025)
+    ++cut;
   SpeedUp result;
-  if (totals[0] <= 0 || totals[1] <= 0) return result;
-  // Of the logarithm of the quotient, with the degrees of freedom by Welch and Satterthwaite.
-  double variance = 0, squares = 0;
-  for (const Part& part : parts) {
-    const double share = part.variance / (totals[part.side] * totals[part.side]);
-    variance += share;
-    squares += share * share / part.degrees;
-  }
-  const double room =
-      variance > 0 ? StudentQuantile(0.05, variance * variance / squares) * std::sqrt(variance) : 0;
+  if (cut == 0) return result;
+  std::sort(quotients.begin(), quotients.end());
   result.known = true;
-  result.factor = totals[0] / totals[1];
-  result.low = result.factor * std::exp(-room);
-  result.high = result.factor * std::exp(room);
+  result.factor = (quotients[(count - 1) / 2] + quotients[count / 2]) / 2;
+  result.low = quotients[cut - 1];
+  result.high = quotients[count - cut];
   return result;
 }
 

@@ -29,17 +29,15 @@ struct Change {
 
 // How much faster the second side is, from calls of both that alternated in one process.
 struct SpeedUp {
-  bool known = false;        // false: too few calls
+  bool known = false;        // false: fewer than six pairs
   double factor = 1;         // 1.2: the second does in one second what the first does in 1.2
   double low = 1, high = 1;  // where the true factor lies with 95% confidence
 };
 
-// One pair of samples for each shape of launch; a shape counts as often as it was launched. Shapes
-// of which one side has fewer than two calls are left out.
-struct SamplePair {
-  Sample first, second;
-};
-SpeedUp SpeedUpOf(const std::vector<SamplePair>& shapes);
+// From the quotients of the times of neighbouring calls: their median, with the interval of the
+// sign test. Makes no assumption about how times are distributed, so a few calls that the machine
+// delayed do not matter.
+SpeedUp SpeedUpOf(std::vector<double> quotients);
 
 // Student's test on the means of runs, or on their fastest calls: where other work on the machine
 // disturbs calls, it makes them longer, and the fastest is the one that it disturbed least. A run

@@ -195,8 +195,7 @@ def check(case, text, err, answer, cache):
 
 
 def alternate(options):
-    """Both sides get as many launches, and a speed-up comes with an interval around it. How wide that is depends on what else
-    the machine does, since times are the interpreter's; what the interval is worth, SpeedUpTest says."""
+    """Both sides get as many launches, and the candidate, which does 20% more, is found slower."""
     launches = 200
     with tempfile.TemporaryDirectory(prefix="rochound-test-") as folder:
         case = Case(["slower"], [], [("slower", "alternating", "")], program="app_slow", mode="many", options=("--swap-ab",))
@@ -206,8 +205,8 @@ def alternate(options):
         print(row)
         if row["original_launches"] != launches / 2 or row["swapped_launches"] != launches / 2:
             raise Failed("the two did not alternate")
-        if not row["speedup_low"] < row["speedup"] < row["speedup_high"]:
-            raise Failed("the interval does not hold the speed-up")
+        if not row["speedup_low"] < row["speedup"] < row["speedup_high"] < 1:
+            raise Failed("the candidate was not found slower")
 
 
 def main():

@@ -22,8 +22,8 @@ constexpr const char* kDecisions = R"(
   LEFT JOIN rocpd_string s ON s.id = k.name_id
   ORDER BY w.id)";
 
-// Launches of both sides of each swap, by shape. LDS is left out: the sides differ in it.
-constexpr const char* kLaunches = R"(
+// Launches of both sides of each swap, in the order in which they ran.
+constexpr const char* kSides = R"(
   WITH pairs AS (
     SELECT kernel_id, candidate_id, any_value(file) AS file,
            bool_or(decision = 'alternating') AS alternating
@@ -31,64 +31,58 @@ constexpr const char* kLaunches = R"(
     GROUP BY kernel_id, candidate_id),
   sides AS (
     SELECT p.*, d."gridX", d."gridY", d."gridZ", d."workgroupX", d."workgroupY", d."workgroupZ",
-           d.kernel_id = p.candidate_id AS candidate, d.timed = 1 AS timed,
-           o."end" - o.start AS ns
+           d.kernel_id = p.candidate_id AS candidate, d.timed = 1 AS timed, o.id AS op_id, o.start,
+           o."end" - o.start AS ns, s.string AS name
     FROM pairs p
     JOIN rochound_dispatch d ON d.kernel_id IN (p.kernel_id, p.candidate_id)
-    JOIN rocpd_op o ON o.id = d.op_id)
-  SELECT s.string, file, alternating,
-    count(*) FILTER (NOT candidate), count(*) FILTER (candidate),
-    count(*) FILTER (NOT candidate AND timed), coalesce(avg(ns) FILTER (NOT candidate AND timed), 0),
-    coalesce(var_samp(ns) FILTER (NOT candidate AND timed), 0),
-    count(*) FILTER (candidate AND timed), coalesce(avg(ns) FILTER (candidate AND timed), 0),
-    coalesce(var_samp(ns) FILTER (candidate AND timed), 0)
-  FROM sides JOIN rochound_kernel k ON k.id = sides.kernel_id
-  JOIN rocpd_string s ON s.id = k.name_id
-  GROUP BY s.string, file, alternating, sides.kernel_id, candidate_id,
-    "gridX", "gridY", "gridZ", "workgroupX", "workgroupY", "workgroupZ")";
+    JOIN rocpd_op o ON o.id = d.op_id
+    JOIN rochound_kernel k ON k.id = p.kernel_id
+    JOIN rocpd_string s ON s.id = k.name_id))";
 
-struct Compared {
-  bool alternating = false;
-  int64_t original_launches = 0, candidate_launches = 0;
-  std::vector<SamplePair> shapes;
-};
+constexpr const char* kLaunches = R"(
+  SELECT name, file, count(*) FILTER (NOT candidate), count(*) FILTER (candidate),
+    avg(ns) FILTER (NOT candidate AND timed), avg(ns) FILTER (candidate AND timed)
+  FROM sides GROUP BY name, file ORDER BY name, file)";
 
-// The mean over all shapes of one side; nothing: no launch has a time.
-Value MeanNs(const std::vector<SamplePair>& shapes, Sample SamplePair::* side) {
-  int64_t count = 0;
-  double sum = 0;
-  for (const SamplePair& shape : shapes) {
-    const Sample& sample = shape.*side;
-    count += sample.count;
-    sum += sample.mean * static_cast<double>(sample.count);
-  }
-  return count == 0 ? Value() : Value(sum / static_cast<double>(count));
-}
+// The n-th launch of the original and the n-th of the candidate, of one shape, are neighbours. LDS
+// is no part of a shape: the sides differ in it.
+constexpr const char* kQuotients = R"(,
+  numbered AS (
+    SELECT *, row_number() OVER (
+      PARTITION BY kernel_id, candidate_id, candidate, "gridX", "gridY", "gridZ", "workgroupX",
+        "workgroupY", "workgroupZ" ORDER BY start, op_id) AS number
+    FROM sides WHERE alternating)
+  SELECT a.name, a.file, CAST(a.ns AS DOUBLE) / b.ns
+  FROM numbered a JOIN numbered b
+    USING (kernel_id, candidate_id, number, "gridX", "gridY", "gridZ", "workgroupX", "workgroupY",
+           "workgroupZ")
+  WHERE NOT a.candidate AND b.candidate AND a.timed AND b.timed AND b.ns > 0)";
 
 Result<Table> Launches(store::duck::Connection& connection, uint64_t limit) {
-  std::map<std::pair<std::string, std::string>, Compared> kernels;
-  ROCHOUND_TRY(Rows rows, connection.Query(kLaunches));
+  std::map<std::pair<std::string, std::string>, std::vector<double>> quotients;
+  ROCHOUND_TRY(Rows pairs, connection.Query(std::string(kSides) + kQuotients));
   while (true) {
-    ROCHOUND_TRY(const bool any, rows.Next());
+    ROCHOUND_TRY(const bool any, pairs.Next());
     if (!any) break;
-    Compared& one = kernels[{std::string(rows.Text(0)), std::string(rows.Text(1))}];
-    one.alternating |= rows.Int(2) != 0;
-    one.original_launches += rows.Int(3);
-    one.candidate_launches += rows.Int(4);
-    one.shapes.push_back({{rows.Int(5), rows.Real(6), rows.Real(7), 0},
-                          {rows.Int(8), rows.Real(9), rows.Real(10), 0}});
+    quotients[{std::string(pairs.Text(0)), std::string(pairs.Text(1))}].push_back(pairs.Real(2));
   }
   TableBuilder table(
       "launches", "Launches of swapped kernels",
       {"kernel", "file", "#original_launches", "#swapped_launches", "#original_mean_ns",
        "#swapped_mean_ns", "#speedup", "#speedup_low", "#speedup_high"},
       limit);
-  for (const auto& [key, one] : kernels) {
-    const SpeedUp faster = one.alternating ? SpeedUpOf(one.shapes) : SpeedUp();
+  ROCHOUND_TRY(Rows rows, connection.Query(std::string(kSides) + kLaunches));
+  while (true) {
+    ROCHOUND_TRY(const bool any, rows.Next());
+    if (!any) break;
+    const std::string kernel(rows.Text(0)), file(rows.Text(1));
+    const SpeedUp faster = SpeedUpOf(std::move(quotients[{kernel, file}]));
     const auto number = [&](double value) { return faster.known ? Value(value) : Value(); };
-    table.Row({key.first, key.second, one.original_launches, one.candidate_launches,
-               MeanNs(one.shapes, &SamplePair::first), MeanNs(one.shapes, &SamplePair::second),
-               number(faster.factor), number(faster.low), number(faster.high)});
+    const auto mean = [&](size_t column) {
+      return rows.IsNull(column) ? Value() : Value(rows.Real(column));
+    };
+    table.Row({kernel, file, rows.Int(2), rows.Int(3), mean(4), mean(5), number(faster.factor),
+               number(faster.low), number(faster.high)});
   }
   return table.Take();
 }
@@ -99,8 +93,9 @@ Result<Answer> AskSwaps(store::TraceDatabase& trace, const AskOptions& options) 
   Answer answer;
   answer.question = "swaps";
   answer.notes = {
-      "speedup: time of the original by time of the kernel that took its place, with the interval "
-      "that holds the true value in 95 of 100 runs. Only for kernels that alternated (--swap-ab)."};
+      "speedup: time of the original by time of the kernel that took its place, the median of "
+      "neighbouring launches, with its 95% interval. Only for kernels that alternated (--swap-ab) "
+      "six times or more."};
   ROCHOUND_TRY(Table decisions, ReadTable(trace.connection(), kDecisions, "decisions",
                                           "What became of the kernel cache", options.limit));
   ROCHOUND_TRY(Table launches, Launches(trace.connection(), options.limit));
