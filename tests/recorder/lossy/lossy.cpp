@@ -140,9 +140,10 @@ void PrintClock(const Machine& machine) {
   uint64_t now = 0;
   hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &now);
   const uint64_t after = Now();
+  const uint64_t middle = before + (after - before) / 2;
   printf("elapsed clock %.0f %llu\n",
          static_cast<double>(now) * 1e9 / static_cast<double>(machine.frequency),
-         static_cast<unsigned long long>(before + (after - before) / 2));
+         static_cast<unsigned long long>(middle));
 }
 
 uint64_t Nanoseconds(const Machine& machine, uint64_t ticks) {
