@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # Builds ROCr and HIP 6.4.3 the way AMD builds them: with rocprofiler-register, which Debian leaves out, and in AMD's
-# place, /opt/rocm-6.4.3. `./dev root --amd` calls it.
+# place, /opt/rocm-6.4.3. `./dev root --amd` calls it. In ahead/lib there they are once more, as if of a release that is newer than
+# rochound (amd_ahead.py says how).
 #
-#   amd_runtimes.sh [--fresh]   make or bring up to date; takes about 8 minutes on two cores
+#   amd_runtimes.sh [--fresh]   make or bring up to date; takes about 12 minutes on two cores
 #   amd_runtimes.sh --path      print where they are kept; `./dev` mounts that at /opt/rocm-6.4.3
 #   amd_runtimes.sh --state     print missing, outdated or ready
 #
@@ -37,11 +38,13 @@ build_inside() {
   llvm=${llvm%/lib/cmake/llvm}
 
   local apt=(apt-get -q -o Acquire::Retries=3 -o Acquire::Check-Valid-Until=false -o Dpkg::Use-Pty=0)
-  "${apt[@]}" update || exit 75
-  "${apt[@]}" install -y --no-install-recommends "${packages[@]}" "libclang-${llvm##*-}-dev" || exit 75
-
   cd "$work"
   mkdir -p downloads
+  if [[ ! -e packages-complete ]]; then
+    "${apt[@]}" update || exit 75
+    "${apt[@]}" install -y --no-install-recommends "${packages[@]}" "libclang-${llvm##*-}-dev" || exit 75
+    touch packages-complete
+  fi
   local row file hash name
   for row in "${sources[@]}"; do
     read -r file hash <<<"$row"
@@ -59,7 +62,8 @@ build_inside() {
     "-DCMAKE_INSTALL_PREFIX=$place" -DCMAKE_INSTALL_LIBDIR=lib "-DCMAKE_INSTALL_RPATH=\$ORIGIN"
     "-DCMAKE_CXX_FLAGS=-include cstdint -w" "-DLLVM_DIR=$llvm/lib/cmake/llvm" "-DClang_DIR=$llvm/lib/cmake/clang")
   [[ -e rocr-complete ]] || build_rocr
-  build_hip
+  [[ -e hip-complete ]] || build_hip
+  build_ahead
 }
 
 build_rocr() {
@@ -72,12 +76,15 @@ build_rocr() {
   sed -i 's/ocl_blit_object_gfx94[01]/ocl_blit_object_gfx942/' rocr/runtime/hsa-runtime/image/blit_kernel.cpp
   cmake -S rocr -B rocr/build "${common_options[@]}" -DBUILD_SHARED_LIBS=ON
   ninja -C rocr/build -j "$jobs"
-  DESTDIR=$work/made ninja -C rocr/build install
+  install_rocr made
+  touch rocr-complete
+}
+
+install_rocr() {
+  DESTDIR=$work/$1 ninja -C rocr/build install
   # HIP is built against this ROCr.
   mkdir -p "$place"
-  cp -a "made$place/." "$place/"
-  rm -rf rocr
-  touch rocr-complete
+  cp -a "$1$place/." "$place/"
 }
 
 build_hip() {
@@ -103,7 +110,7 @@ build_hip() {
   printf '6\n4\n43484\n' >common/VERSION
   : >common/hip-lang-config.cmake.in
   cmake -S hip -B hip/build "${common_options[@]}" "-DCMAKE_PREFIX_PATH=$place" -DHIP_COMMON_DIR="$work/common" \
-    -DCLR_BUILD_HIP=ON -DCLR_BUILD_OCL=OFF -DHIP_PLATFORM=amd -DHIPCC_BIN_DIR=/usr/bin -DUSE_PROF_API=OFF \
+    -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DCLR_BUILD_HIP=ON -DCLR_BUILD_OCL=OFF -DHIP_PLATFORM=amd -DHIPCC_BIN_DIR=/usr/bin -DUSE_PROF_API=OFF \
     -D__HIP_ENABLE_PCH=OFF -DHIP_ENABLE_ROCPROFILER_REGISTER=ON "-Dclang=$llvm/bin/clang"
   ninja -C hip/build -j "$jobs" amdhip64
   # Only the library: what its install rules also want was not built.
@@ -115,7 +122,29 @@ build_hip() {
     readelf -d "made$place/lib/$library" | grep -q 'NEEDED.*librocprofiler-register' ||
       { echo "$library was built without rocprofiler-register" >&2; exit 1; }
   done
-  rm -rf hip headers common
+  touch hip-complete
+}
+
+# The same builds go on with changed sources.
+build_ahead() {
+  local part library file
+  for part in rocr hip; do
+    [[ -e $part-changed ]] || python3 -B "$tools/amd_ahead.py" $part $part
+    touch $part-changed
+  done
+  ninja -C rocr/build -j "$jobs"
+  install_rocr made-ahead
+  # Configuring writes a header anew, as it was: nothing has to be compiled for that.
+  cmake hip/build
+  touch -d @0 hip/build/hipamd/include/hip/hip_version.h
+  ninja -C hip/build -j "$jobs" amdhip64
+  mkdir -p "made$place/ahead/lib"
+  # Each with the file name that tells its version.
+  for library in "made-ahead$place/lib/libhsa-runtime64.so.1" hip/build/hipamd/lib/libamdhip64.so.6; do
+    file=$(readlink -f "$library")
+    cp "$file" "made$place/ahead/lib/"
+    ln -sf "${file##*/}" "made$place/ahead/lib/${library##*/}"
+  done
 }
 
 if [[ ${1:-} == --inside ]]; then
@@ -126,7 +155,7 @@ fi
 cache=$("$tools/root.sh" --cache)
 root=$("$tools/root.sh" --path 7)
 kept=$cache/amd/rocm-$version
-recipe=$({ cat "$0"; grep -vE '^(clang|g\+\+)' "$root/etc/rochound/versions" 2>/dev/null; } | sha256sum | cut -c 1-16)
+recipe=$({ cat "$0" "$tools/amd_ahead.py"; grep -vE '^(clang|g\+\+)' "$root/etc/rochound/versions" 2>/dev/null; } | sha256sum | cut -c 1-16)
 state() {
   if [[ ! -e $kept/lib/libamdhip64.so.6 ]]; then
     echo missing
