@@ -5,11 +5,12 @@
 usage: exact.py --name NAME [--runs N] [--says REGEX] [--rochound PATH] --gpu GPU -- PROGRAM...
 
 Equal must be: kernels by name, copies, fills and HIP calls by function. Every kernel has a time, unless the software GPU took
-it before its doorbell. Nothing else is reported lost.
+it before its doorbell. Nothing else is reported lost. ROCHOUND_MAX_REPEATS bounds N.
 """
 
 import argparse
 import collections
+import os
 import pathlib
 import re
 import sys
@@ -63,6 +64,7 @@ def main():
     parser.add_argument("--processes", type=int, help="so many processes the trace must have")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
+    options.runs = min(options.runs, int(os.environ.get("ROCHOUND_MAX_REPEATS", options.runs)))
     for run in range(1, options.runs + 1):
         with tempfile.TemporaryDirectory(prefix="rochound-test-") as folder:
             path, faults = pathlib.Path(folder, "trace.rpd"), pathlib.Path(folder, "faults")
