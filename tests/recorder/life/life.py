@@ -247,7 +247,6 @@ def prepare(folder):
 
 add_file_system("tmpfs", lambda place, kib: tmpfs(place, f"{kib}k"), (4, 64, 1024, 4096))
 add_file_system("ext4", lambda place, kib: image(place, "ext4", kib >> 10, ["mkfs.ext4", "-q", "-F"]), (2048, 8192))
-add_file_system("btrfs", lambda place, kib: image(place, "btrfs", kib >> 10, ["mkfs.btrfs", "-q", "-f", "-M"]), (24576,))
 
 
 @case("read_only", 2, 1000)
@@ -306,7 +305,7 @@ def system_calls(place, recorded, rounds):
 
 # --- comparing
 
-MOUNTING = re.compile("tmpfs|ext4|btrfs|read_only")
+MOUNTING = re.compile("tmpfs|ext4|read_only")
 UNRECORDED = re.compile("^(stderr|streams_closed|read_only)")
 
 
