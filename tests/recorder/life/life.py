@@ -260,8 +260,11 @@ def read_only(place, recorded, rounds):
 
 @case("log_removed", 2, 1000)
 def log_removed(place, recorded, rounds):
-    return often(rounds, place,
-                 lambda inner: step_by_step(inner, recorded, [lambda: shutil.rmtree(inner.log, ignore_errors=True)]))
+    def remove(inner):
+        if recorded and not any(inner.log.rglob("segment-*")):
+            raise RuntimeError("nothing was recorded: this shows nothing")
+        shutil.rmtree(inner.log, ignore_errors=True)
+    return often(rounds, place, lambda inner: step_by_step(inner, recorded, [lambda: remove(inner)]))
 
 
 # --- a filter that kills what makes an unknown system call
@@ -306,7 +309,7 @@ def system_calls(place, recorded, rounds):
 # --- comparing
 
 MOUNTING = re.compile("tmpfs|ext4|read_only")
-UNRECORDED = re.compile("^(stderr|streams_closed|read_only)")
+UNRECORDED = re.compile("^(stderr|streams_closed|read_only|log_removed)")
 
 
 def growth(end):
