@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "base/count.h"
 
@@ -75,10 +76,11 @@ std::unique_ptr<const CaptureChoice> CaptureChoice::FromEnvironment(std::string*
   };
   choice.kernel = Variable("ROCHOUND_CAPTURE_KERNEL");
   if (!choice.kernel.empty()) {
-    auto pattern = std::make_unique<regex_t>();
-    if (regcomp(pattern.get(), choice.kernel.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
-      return refuse("ROCHOUND_CAPTURE_KERNEL", "a regular expression");
-    choice.pattern_.reset(pattern.release());
+    auto pattern = base::Pattern::Compile(choice.kernel);
+    if (!pattern.ok())
+      return refuse("ROCHOUND_CAPTURE_KERNEL",
+                    ("a regular expression: " + pattern.error().message).c_str());
+    choice.pattern_ = std::move(pattern).value();
   }
   const std::string nth = Variable("ROCHOUND_CAPTURE_NTH");
   if (!nth.empty() && (!ReadNumber(nth, &choice.nth) || choice.nth == 0))
@@ -93,9 +95,7 @@ std::unique_ptr<const CaptureChoice> CaptureChoice::FromEnvironment(std::string*
 }
 
 bool CaptureChoice::NameMatches(const std::string& symbol) const {
-  if (!pattern_) return true;
-  return regexec(pattern_.get(), symbol.c_str(), 0, nullptr, 0) == 0 ||
-         regexec(pattern_.get(), ReadableName(symbol).c_str(), 0, nullptr, 0) == 0;
+  return !pattern_ || pattern_->FoundIn(symbol) || pattern_->FoundIn(ReadableName(symbol));
 }
 
 bool CaptureChoice::ShapeMatches(const hsa_kernel_dispatch_packet_t& packet) const {

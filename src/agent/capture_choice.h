@@ -3,8 +3,8 @@
 // Which launch is wanted, as the environment says:
 //
 //   ROCHOUND_CAPTURE_DIR       where the bundle goes; without it nothing is captured
-//   ROCHOUND_CAPTURE_KERNEL    extended regular expression, found in the symbol or its C++ name
-//   ROCHOUND_CAPTURE_NTH       which of the launches that match, from 1
+//   ROCHOUND_CAPTURE_KERNEL    regular expression (base/pattern.h), found in the symbol or its C++
+//   name ROCHOUND_CAPTURE_NTH       which of the launches that match, from 1
 //   ROCHOUND_CAPTURE_DISPATCH  or which of all the process's dispatches, from 1
 //   ROCHOUND_CAPTURE_SHAPE     grid=XxYxZ,workgroup=XxYxZ in work-items; either, both, or * for any
 //   number ROCHOUND_CAPTURE_MEMORY    reachable or all
@@ -13,12 +13,14 @@
 #pragma once
 
 #include <hsa/hsa.h>
-#include <regex.h>
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+
+#include "base/pattern.h"
 
 namespace rochound::agent {
 
@@ -42,13 +44,7 @@ class CaptureChoice {
   using Sizes = std::array<uint32_t, 3>;  // 0: any
   bool ReadShape(const std::string& text);
 
-  struct Free {
-    void operator()(regex_t* pattern) const {
-      regfree(pattern);
-      delete pattern;
-    }
-  };
-  std::unique_ptr<regex_t, Free> pattern_;  // null: any name
+  std::optional<base::Pattern> pattern_;  // none: any name
   Sizes grid_{};
   Sizes workgroup_{};
 };

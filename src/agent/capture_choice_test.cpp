@@ -51,6 +51,23 @@ TEST(CaptureChoiceTest, NamesMatchAsSymbolsAndAsReadableNames) {
   EXPECT_FALSE(symbol->NameMatches("VectorAdd"));
 }
 
+TEST(CaptureChoiceTest, ExpressionsAreThoseOfEveryOtherFilter) {
+  std::string problem;
+  const auto matches = [&](const char* pattern, const char* symbol) {
+    const auto choice = Choice({{"DIR", "d"}, {"KERNEL", pattern}}, &problem);
+    EXPECT_NE(choice, nullptr) << problem;
+    return choice != nullptr && choice->NameMatches(symbol);
+  };
+  EXPECT_TRUE(matches("gemm_\\d+x\\d+$", "gemm_64x32"));
+  EXPECT_FALSE(matches("\\bemm", "gemm_64x32"));
+  EXPECT_TRUE(matches("gem+?_", "gemm_64x32"));
+  EXPECT_FALSE(matches("gemm_(?!64)", "gemm_64x32"));
+  EXPECT_TRUE(matches("gemm_(?=64)", "gemm_64x32"));
+  EXPECT_TRUE(matches("^[[:alpha:]]+_[0-9]{2}x(16|32)$", "gemm_64x32"));  // as in POSIX
+  EXPECT_EQ(Choice({{"DIR", "d"}, {"KERNEL", "(a"}}, &problem), nullptr);
+  EXPECT_EQ(problem, "ROCHOUND_CAPTURE_KERNEL: '(a' is not a regular expression: a ) is missing");
+}
+
 TEST(CaptureChoiceTest, ShapesMatchWhereTheyAreNamed) {
   std::string problem;
   const auto choice = Choice({{"DIR", "d"}, {"SHAPE", "grid=1024x1x1,workgroup=256"}}, &problem);

@@ -2,7 +2,6 @@
 #include "cli/capture_command.h"
 
 #include <fmt/format.h>
-#include <regex.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/pattern.h"
 #include "capture/bundle.h"
 #include "capture/pack.h"
 #include "cli/child_process.h"
@@ -122,13 +122,10 @@ std::string CaptureCommand::Problem(const std::vector<std::string>& program) con
   if (kernel_.empty() && dispatch_ == 0)
     return "which launch? --kernel REGEX, or --dispatch N; --kernel . is the first of all";
   if (!kernel_.empty()) {
-    regex_t pattern;
-    if (const int error = regcomp(&pattern, kernel_.c_str(), REG_EXTENDED | REG_NOSUB)) {
-      char why[128] = {};
-      regerror(error, &pattern, why, sizeof why);
-      return fmt::format("--kernel: '{}' is no regular expression: {}", kernel_, why);
-    }
-    regfree(&pattern);
+    const auto pattern = base::Pattern::Compile(kernel_);
+    if (!pattern.ok())
+      return fmt::format("--kernel: '{}' is no regular expression: {}", kernel_,
+                         pattern.error().message);
   }
   std::error_code error;
   const fs::path output = fs::absolute(output_, error);

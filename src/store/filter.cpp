@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "store/filter.h"
 
+#include <utility>
+
 namespace rochound::store {
 
-base::Result<Filter::Pattern> Filter::Compile(const std::string& text) {
-  Pattern pattern{text, std::nullopt};
-  if (text.empty()) return pattern;
-  try {
-    pattern.expression.emplace(text, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    return base::Error{"'" + text + "' is not a regular expression: " + error.what()};
-  }
-  return pattern;
+base::Result<Filter::Expression> Filter::Compile(const std::string& text) {
+  Expression expression{text, std::nullopt};
+  if (text.empty()) return expression;
+  auto pattern = base::Pattern::Compile(text);
+  if (!pattern.ok())
+    return base::Error{"'" + text + "' is not a regular expression: " + pattern.error().message};
+  expression.pattern = std::move(pattern).value();
+  return expression;
 }
 
 base::Result<Filter> Filter::Create(const std::string& kernels, const std::string& calls) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // Which kernels and calls of a log become part of the trace: those whose names match a regular
-// expression (ECMAScript's, found anywhere in the name). Made by the command line, asked by the
+// expression (base/pattern.h, found anywhere in the name). Made by the command line, asked by the
 // conversion once per kernel and function; one thread. Failure: an Error that names what is wrong.
 #pragma once
 
 #include <optional>
-#include <regex>
 #include <string>
 
+#include "base/pattern.h"
 #include "base/result.h"
 
 namespace rochound::store {
@@ -24,16 +24,16 @@ class Filter {
   const std::string& calls() const { return calls_.text; }
 
  private:
-  struct Pattern {
+  struct Expression {
     std::string text;
-    std::optional<std::regex> expression;
+    std::optional<base::Pattern> pattern;
   };
-  static base::Result<Pattern> Compile(const std::string& text);
-  static bool Keeps(const Pattern& pattern, const std::string& name) {
-    return !pattern.expression.has_value() || std::regex_search(name, *pattern.expression);
+  static base::Result<Expression> Compile(const std::string& text);
+  static bool Keeps(const Expression& expression, const std::string& name) {
+    return !expression.pattern.has_value() || expression.pattern->FoundIn(name);
   }
 
-  Pattern kernels_, calls_;
+  Expression kernels_, calls_;
 };
 
 }  // namespace rochound::store
