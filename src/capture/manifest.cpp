@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "capture/manifest_fields.h"
 
 namespace rochound::capture {
@@ -30,25 +31,6 @@ std::string Shown(const std::string& text) {
     }
   }
   return shown;
-}
-
-// Bytes of the character that a text begins with; 0: it is no UTF-8.
-size_t CharacterBytes(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const size_t bytes = byte(0) < 0x80         ? 1
-                       : byte(0) >> 5 == 0x06 ? 2
-                       : byte(0) >> 4 == 0x0e ? 3
-                       : byte(0) >> 3 == 0x1e ? 4
-                                              : 0;
-  if (bytes < 2 || bytes > text.size()) return bytes == 1 ? 1 : 0;
-  uint32_t code = byte(0) & (0xffu >> (bytes + 1));
-  for (size_t i = 1; i < bytes; ++i) {
-    if (byte(i) >> 6 != 2) return 0;
-    code = code << 6 | (byte(i) & 0x3fu);
-  }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  return code < kLeast[bytes] || code > 0x10ffff || surrogate ? 0 : bytes;
 }
 
 // Makes the text at once: a library's tree of values needs memory to be taken down, and we may be
@@ -143,7 +125,7 @@ class Writer {
   void String(std::string_view value) {
     text_ += '"';
     while (!value.empty()) {
-      const size_t bytes = CharacterBytes(value);
+      const size_t bytes = base::Utf8Length(value);
       if (value[0] == '"' || value[0] == '\\') text_ += '\\';
       text_ += bytes == 0 ? std::string_view("\xef\xbf\xbd") : value.substr(0, bytes);
       value.remove_prefix(std::max<size_t>(bytes, 1));

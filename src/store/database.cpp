@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-#include "store/utf8.h"
+#include "base/utf8.h"
 
 namespace rochound::store {
 namespace {
@@ -17,7 +17,7 @@ base::Error LastError(sqlite3* connection) {
 void IsUtf8Function(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
   const auto* const text = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
   const auto size = static_cast<size_t>(sqlite3_value_bytes(values[0]));
-  sqlite3_result_int(context, text == nullptr || IsUtf8({text, size}) ? 1 : 0);
+  sqlite3_result_int(context, text == nullptr || base::IsUtf8({text, size}) ? 1 : 0);
 }
 
 }  // namespace

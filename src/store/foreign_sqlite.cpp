@@ -5,7 +5,7 @@
 #include <cctype>
 #include <vector>
 
-#include "store/utf8.h"
+#include "base/utf8.h"
 
 namespace rochound::store {
 namespace {
@@ -154,7 +154,7 @@ base::Result<std::string> ForeignSqlite::Copy(const std::string& table,
       } else if (type == ForeignColumn::kReal) {
         appender.Real(rows.Real(i));
       } else {
-        appender.Text(ToUtf8(rows.Text(i), &scratch));
+        appender.Text(base::ToUtf8(rows.Text(i), &scratch));
       }
     }
     appender.EndRow();

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "store/utf8.h"
+#include "base/utf8.h"
 
 namespace rochound::store {
 namespace {
@@ -261,7 +261,7 @@ void AppendResultJson(std::string* out, const Function& function, const CallArgu
 void AppendJsonText(std::string* out, std::string_view text) {
   out->push_back('"');
   while (!text.empty()) {
-    const size_t length = Utf8Length(text);
+    const size_t length = base::Utf8Length(text);
     const char c = text[0];
     if (length == 0) {
       out->append("\\ufffd");

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "store/utf8.h"
+#include "base/utf8.h"
 
 namespace rochound::store {
 namespace {
@@ -159,7 +159,7 @@ KinetoParser::~KinetoParser() = default;
 
 bool KinetoParser::Parse(std::string_view object, KinetoEvent* event) {
   // A name with one bad byte is better than no event.
-  state_->padded.assign(ToUtf8(object, &state_->text));
+  state_->padded.assign(base::ToUtf8(object, &state_->text));
   state_->padded.append(simdjson::SIMDJSON_PADDING, ' ');
   return state_->Parse(event);
 }

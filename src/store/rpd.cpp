@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "base/utf8.h"
 #include "store/database.h"
-#include "store/utf8.h"
 
 namespace rochound::store {
 namespace {
@@ -63,7 +63,7 @@ int64_t RpdWriter::AddApi(const ApiRow& row) {
     if (row.args.empty()) empty_args_ = args;
     record_.Clear();
     record_.Null();
-    record_.Text(ToUtf8(RpdFile::Cut(row.args), &scratch_));
+    record_.Text(base::ToUtf8(RpdFile::Cut(row.args), &scratch_));
     Put(ustring_, args);
   }
   const int64_t id = Id(api_);
@@ -180,14 +180,14 @@ base::Result<void> RpdWriter::AddSmallTables(Database& database) {
   ROCHOUND_TRY(Statement string, database.Prepare("INSERT INTO rocpd_string VALUES (?, ?)"));
   int64_t id = 0;
   for (const std::string* text : strings_) {
-    string.BindAll(++id, ToUtf8(*text, &scratch_));
+    string.BindAll(++id, base::ToUtf8(*text, &scratch_));
     ROCHOUND_CHECK(string.Run());
   }
   ROCHOUND_TRY(Statement metadata,
                database.Prepare("INSERT INTO rocpd_metadata(tag, value) VALUES (?, ?)"));
   AddMetadata("session_count", std::to_string(sessions_.size()));
   for (const auto& [tag, value] : metadata_) {
-    metadata.BindAll(std::string_view(tag), ToUtf8(value, &scratch_));
+    metadata.BindAll(std::string_view(tag), base::ToUtf8(value, &scratch_));
     ROCHOUND_CHECK(metadata.Run());
   }
   ROCHOUND_TRY(Statement kernel,
@@ -219,15 +219,15 @@ base::Result<void> RpdWriter::AddSmallTables(Database& database) {
     int64_t swap_id = number << kSessionShift;
     for (const SwapRow& one : session.swaps) {
       swap.BindAll(++swap_id, one.kernel, one.candidate, one.start, std::string_view(one.decision),
-                   ToUtf8(one.file, &scratch_), std::string_view(one.reason));
+                   base::ToUtf8(one.file, &scratch_), std::string_view(one.reason));
       if (one.candidate == 0) swap.BindNull(2);
       ROCHOUND_CHECK(swap.Run());
     }
     const ProcessRow& row = session.process;
     std::string executable, command, host;
-    process.BindAll(number, row.pid, row.ppid, ToUtf8(row.executable, &executable),
-                    ToUtf8(row.command, &command), ToUtf8(row.host, &host), row.start, row.end,
-                    row.calls, row.dispatches, row.copies, std::string_view(row.note));
+    process.BindAll(number, row.pid, row.ppid, base::ToUtf8(row.executable, &executable),
+                    base::ToUtf8(row.command, &command), base::ToUtf8(row.host, &host), row.start,
+                    row.end, row.calls, row.dispatches, row.copies, std::string_view(row.note));
     ROCHOUND_CHECK(process.Run());
     for (const AgentRow& one : session.agents) {
       agent.BindAll(number, one.agent, one.node, std::string_view(one.type),
@@ -241,7 +241,7 @@ base::Result<void> RpdWriter::AddSmallTables(Database& database) {
       ROCHOUND_CHECK(queue.Run());
     }
     for (const FactRow& one : session.facts) {
-      fact.BindAll(number, std::string_view(one.name), ToUtf8(one.value, &scratch_));
+      fact.BindAll(number, std::string_view(one.name), base::ToUtf8(one.value, &scratch_));
       ROCHOUND_CHECK(fact.Run());
     }
     ++number;

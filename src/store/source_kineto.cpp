@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "store/foreign_names.h"
 #include "store/inflating_file.h"
 #include "store/json_splitter.h"
 #include "store/kineto_event.h"
 #include "store/names.h"
 #include "store/trace_tables.h"
-#include "store/utf8.h"
 
 namespace rochound::store {
 namespace {
@@ -414,7 +414,7 @@ void Loader::Member(std::string_view name, std::string_view value) {
     }
     return;
   }
-  if (members_.size() < 100000 && IsUtf8(name) && IsUtf8(value))
+  if (members_.size() < 100000 && base::IsUtf8(name) && base::IsUtf8(value))
     members_.emplace_back(name, Cut(value, kMaxText));
 }
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
+
 namespace rochound::trace {
 namespace {
 
@@ -28,22 +30,6 @@ const Field* FindField(const Description& description, std::string_view name) {
 template <size_t kCount>
 const char* NameIn(const char* const (&names)[kCount], uint64_t value) {
   return value < kCount ? names[value] : nullptr;
-}
-
-// How many bytes the UTF-8 character at the front has; 0: it is none.
-size_t CharacterBytes(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < bytes) return 0;
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, and what lies above Unicode.
-  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f)) return 0;
-  if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f)) return 0;
-  return bytes;
 }
 
 }  // namespace
@@ -73,7 +59,7 @@ const char* StateName(uint64_t state) {
 void AppendJsonString(std::string_view text, std::string* line) {
   line->push_back('"');
   while (!text.empty()) {
-    const size_t bytes = CharacterBytes(text);
+    const size_t bytes = base::Utf8Length(text);
     const char c = text[0];
     if (bytes == 0) {
       line->append("\xef\xbf\xbd");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "store/utf8.h"
+#include "base/utf8.h"
 
 #include <cstdint>
 #include <cstring>
 
-namespace rochound::store {
+namespace rochound::base {
 namespace {
 
 // How many bytes at the front are ASCII, which is nearly all there ever is.
@@ -67,4 +67,4 @@ std::string_view ToUtf8(std::string_view text, std::string* scratch) {
   return *scratch;
 }
 
-}  // namespace rochound::store
+}  // namespace rochound::base

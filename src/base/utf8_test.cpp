@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "store/utf8.h"
+#include "base/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace rochound::store {
+namespace rochound::base {
 namespace {
 
 TEST(Utf8, TellsCharactersFromBytes) {
@@ -28,4 +28,4 @@ TEST(Utf8, ReplacesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace rochound::store
+}  // namespace rochound::base
