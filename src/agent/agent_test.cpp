@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +32,25 @@ extern "C" {
 bool OnLoad(void* table, uint64_t version, uint64_t failed, const char* const* names);
 void OnUnload();
 }
+
+namespace {
+
+// Which of this thread's next allocations fails, from 1; 0: none.
+constinit thread_local int failing_allocation = 0;
+
+void* Allocate(size_t bytes) {
+  if (failing_allocation > 0 && --failing_allocation == 0) return nullptr;
+  return malloc(bytes == 0 ? 1 : bytes);
+}
+
+}  // namespace
+
+void* operator new(size_t bytes) {
+  if (void* memory = Allocate(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { free(memory); }
+void operator delete(void* memory, size_t) noexcept { free(memory); }
 
 namespace rochound::agent {
 namespace {
@@ -820,6 +840,27 @@ TEST_F(AgentTest, AHangThatWasNoneHidesNoFault) {
   OnQueueError(HSA_STATUS_ERROR, queue, &listener);
   EXPECT_EQ(FileOfProcess("fault.json"), first);
   EXPECT_EQ(passed_on, 2);
+}
+
+// Each allocation fails in turn, on the way up and while what was made is taken down.
+TEST_F(AgentTest, WhatIsInFlightIsDescribedWithoutMemoryOrNotAtAll) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.Hold();
+  for (int i = 0; i < 3; ++i) Launch(queue);
+  int failed = 0;
+  for (bool fired = true; fired; failed += fired) {
+    failing_allocation = failed + 1;
+    const bool described = DescribeInFlight();
+    fired = failing_allocation == 0;
+    failing_allocation = 0;
+    EXPECT_NE(described, fired) << failed;
+  }
+  EXPECT_GT(failed, 50);
+  EXPECT_NE(FileOfProcess("now.json").find("kernel_object"), std::string::npos);
+  fake.Go();
+  ASSERT_TRUE(fake.WaitUntilConsumed(3));
 }
 
 TEST_F(AgentTest, ALogThatCannotBeOpenedChangesNothing) {

@@ -3,11 +3,11 @@
 // Which launch is wanted, as the environment says:
 //
 //   ROCHOUND_CAPTURE_DIR       where the bundle goes; without it nothing is captured
-//   ROCHOUND_CAPTURE_KERNEL    regular expression (base/pattern.h), found in the symbol or its C++
-//   name ROCHOUND_CAPTURE_NTH       which of the launches that match, from 1
+//   ROCHOUND_CAPTURE_KERNEL    base/pattern.h, found in the symbol or its C++ name
+//   ROCHOUND_CAPTURE_NTH       which of the launches that match, from 1
 //   ROCHOUND_CAPTURE_DISPATCH  or which of all the process's dispatches, from 1
-//   ROCHOUND_CAPTURE_SHAPE     grid=XxYxZ,workgroup=XxYxZ in work-items; either, both, or * for any
-//   number ROCHOUND_CAPTURE_MEMORY    reachable or all
+//   ROCHOUND_CAPTURE_SHAPE     grid=XxYxZ,workgroup=XxYxZ in work-items; either, both; * for any
+//   ROCHOUND_CAPTURE_MEMORY    reachable or all
 //
 // Pure but for reading the environment; the caller holds whatever lock it needs.
 #pragma once

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +26,12 @@
 #include "agent/state.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json_text.h"
 
 namespace rochound::agent {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = rochound::base::JsonText;
 
 constinit std::atomic<bool> written{false};
 constinit std::atomic<bool> hang_written{false};
@@ -58,27 +58,32 @@ std::string HexBytes(const std::vector<std::byte>& bytes) {
 }
 
 Json StackText(const AllocationStack& stack) {
-  Json frames = Json::array();
+  Json frames = Json::Array();
   for (const uint64_t address : stack)
-    if (address != 0) frames.push_back(AddressText(address));
+    if (address != 0) frames.Add(AddressText(address));
   return frames;
 }
 
 Json Describe(uint64_t base, const Allocation& one) {
-  hsa_amd_pointer_info_t info{};
-  info.size = sizeof info;
   Json json = {{"base", AddressText(base)},
                {"size", one.size},
                {"kind", KindName(one.kind)},
                {"thread", one.thread},
                {"when_ns", one.when_ns}};
-  if (one.stack[0] != 0) json["stack"] = StackText(one.stack);
-  if (one.host_base != 0) json["host_base"] = AddressText(one.host_base);
+  if (one.stack[0] != 0) json.Add("stack", StackText(one.stack));
+  if (one.host_base != 0) json.Add("host_base", AddressText(one.host_base));
+  return json;
+}
+
+Json DescribeLive(uint64_t base, const Allocation& one) {
+  Json json = Describe(base, one);
+  hsa_amd_pointer_info_t info{};
+  info.size = sizeof info;
   if (Real().amd.hsa_amd_pointer_info_fn(reinterpret_cast<const void*>(base), &info, nullptr,
                                          nullptr, nullptr) == HSA_STATUS_SUCCESS &&
       info.type != HSA_EXT_POINTER_TYPE_UNKNOWN) {
     const uint16_t owner = AgentIndex(info.agentOwner);
-    if (owner < AgentCount()) json["owner"] = owner;
+    if (owner < AgentCount()) json.Add("owner", owner);
   }
   return json;
 }
@@ -86,21 +91,20 @@ Json Describe(uint64_t base, const Allocation& one) {
 Json DescribeMemory() {
   constexpr size_t kMost = 20'000;
   const HeldAllocations held;
-  Json live = Json::array();
+  Json live = Json::Array();
   for (const auto& [base, one] : held.all()) {
     if (live.size() == kMost) break;
-    live.push_back(Describe(base, one));
+    live.Add(DescribeLive(base, one));
   }
-  Json gone = Json::array();
+  Json gone = Json::Array();
   for (const Freed& one : held.freed()) {
     Json json = Describe(one.base, one.allocation);
-    json.erase("owner");
-    json["freed_by"] = one.thread;
-    json["freed_ns"] = one.when_ns;
-    if (one.stack[0] != 0) json["freed_stack"] = StackText(one.stack);
-    gone.push_back(std::move(json));
+    json.Add("freed_by", one.thread);
+    json.Add("freed_ns", one.when_ns);
+    if (one.stack[0] != 0) json.Add("freed_stack", StackText(one.stack));
+    gone.Add(json);
   }
-  return {{"live", std::move(live)}, {"freed", std::move(gone)}};
+  return {{"live", live}, {"freed", gone}};
 }
 
 // The code objects of kernels under way, each written to a file once.
@@ -184,20 +188,25 @@ Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, Gathered* 
   const std::string file = gathered->files.NameOf(packet.kernel_object, &delta);
   const std::vector<std::byte> arguments = ReadBytes(kernarg, symbol.kernarg_bytes);
   gathered->arguments.push_back(arguments);
-  return {
-      {"packet", at},
-      {"fetched", at < read},
-      {"kernel", symbol.name},
-      {"kernel_object", AddressText(packet.kernel_object)},
-      {"completion_signal", AddressText(packet.completion_signal.handle)},
-      {"code_object", file},
-      {"load_delta", AddressText(delta)},
-      {"grid", {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z}},
-      {"workgroup", {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z}},
-      {"group_bytes", packet.group_segment_size},
-      {"private_bytes", packet.private_segment_size},
-      {"kernarg", AddressText(kernarg)},
-      {"kernarg_bytes", HexBytes(arguments)}};
+  const auto three = [](uint32_t x, uint32_t y, uint32_t z) {
+    Json sizes = Json::Array();
+    for (const uint32_t size : {x, y, z}) sizes.Add(size);
+    return sizes;
+  };
+  return {{"packet", at},
+          {"fetched", at < read},
+          {"kernel", symbol.name},
+          {"kernel_object", AddressText(packet.kernel_object)},
+          {"completion_signal", AddressText(packet.completion_signal.handle)},
+          {"code_object", file},
+          {"load_delta", AddressText(delta)},
+          {"grid", three(packet.grid_size_x, packet.grid_size_y, packet.grid_size_z)},
+          {"workgroup",
+           three(packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z)},
+          {"group_bytes", packet.group_segment_size},
+          {"private_bytes", packet.private_segment_size},
+          {"kernarg", AddressText(kernarg)},
+          {"kernarg_bytes", HexBytes(arguments)}};
 }
 
 // Keeps a queue from being destroyed while it is looked at. The lock may be held for long by the
@@ -222,7 +231,7 @@ Json DescribeQueue(Queue& queue, bool failed, Gathered* gathered) {
   const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
   const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
   HarvestQueue(queue, Harvest::kAll);
-  Json dispatches = Json::array();
+  Json dispatches = Json::Array();
   uint64_t first = read;
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     const Pending& one = queue.pending[at & queue.pending_mask];
@@ -233,7 +242,7 @@ Json DescribeQueue(Queue& queue, bool failed, Gathered* gathered) {
       continue;
     if (dispatches.size() == kMost) break;
     first = std::min(first, packet);
-    dispatches.push_back(DescribeDispatch(queue, packet, read, gathered));
+    dispatches.Add(DescribeDispatch(queue, packet, read, gathered));
   }
   const uint64_t since_ns = queue.front_since_ns.load(std::memory_order_relaxed);
   const uint64_t now_ns = rochound::base::ClockNs(CLOCK_MONOTONIC);
@@ -260,27 +269,27 @@ uint64_t TargetVersion(uint32_t node) {
 }
 
 Json DescribeAgents() {
-  Json agents = Json::array();
+  Json agents = Json::Array();
   for (uint16_t index = 0; index < AgentCount(); ++index) {
     const AgentFacts facts = DescribeAgent(index);
-    agents.push_back({{"name", facts.name},
-                      {"product", facts.product},
-                      {"isa", facts.isa},
-                      {"node", facts.node},
-                      {"gfx_target_version", TargetVersion(facts.node)},
-                      {"gpu", IsGpu(index)}});
+    agents.Add({{"name", facts.name},
+                {"product", facts.product},
+                {"isa", facts.isa},
+                {"node", facts.node},
+                {"gfx_target_version", TargetVersion(facts.node)},
+                {"gpu", IsGpu(index)}});
   }
   return agents;
 }
 
 // What changes how the runtimes behave.
 Json DescribeEnvironment() {
-  Json variables = Json::object();
+  Json variables = Json::Object();
   for (char** line = environ; line != nullptr && *line != nullptr; ++line) {
     const std::string_view text = *line;
     for (const char* start : {"HSA_", "HIP_", "ROCR_", "GPU_", "AMD_", "PYTORCH_"})
       if (text.starts_with(start))
-        variables[std::string(text.substr(0, text.find('=')))] = text.substr(text.find('=') + 1);
+        variables.Add(text.substr(0, text.find('=')), text.substr(text.find('=') + 1));
   }
   return variables;
 }
@@ -291,50 +300,49 @@ Json SaveMemory(const Gathered& gathered, int agent, uint64_t patience_ns, const
   for (const std::vector<std::byte>& one : gathered.arguments) memory.AddArguments(one);
   for (const LoadedCode& code : gathered.files.loaded()) memory.AddVariables(code);
   memory.Follow();
-  Json pieces = Json::array();
+  Json pieces = Json::Array();
   std::string all;
   for (const auto& [address, bytes] : memory.pieces()) {
-    pieces.push_back({{"address", AddressText(address)}, {"size", bytes.size()}});
+    pieces.Add({{"address", AddressText(address)}, {"size", bytes.size()}});
     all += bytes;
   }
   Log()->WriteText(file, all);
   return pieces;
 }
 
-// `kind`: "fault", "hang" or "now", which the files' names begin with. `patience_ns`: for one copy
-// of memory by the GPU; 0: it is to copy nothing.
-void Write(Json record, const hsa_queue_t* failed, const char* kind, uint64_t patience_ns) {
-  record["pid"] = getpid();
-  record["when_ns"] = rochound::base::ClockNs(CLOCK_REALTIME);
-  record["command"] = CommandLine();
-  record["environment"] = DescribeEnvironment();
-  record["agents"] = DescribeAgents();
+// `kind`: "fault", "hang" or "now", which the files' names begin with. `agent`: the GPU that
+// failed, -1: to be found. `patience_ns`: for one copy of memory by the GPU; 0: it is to copy
+// nothing.
+void Write(Json record, const hsa_queue_t* failed, int agent, const char* kind,
+           uint64_t patience_ns) {
+  record.Add("pid", getpid());
+  record.Add("when_ns", rochound::base::ClockNs(CLOCK_REALTIME));
+  record.Add("command", CommandLine());
+  record.Add("environment", DescribeEnvironment());
+  record.Add("agents", DescribeAgents());
   Gathered gathered(kind);
-  Json queues = Json::array();
-  int agent = record.value("agent", -1);
+  Json queues = Json::Array();
   ForEachQueue([&](Queue& queue) {
     const WhileItLives lives(queue);
     if (queue.doorbell == 0) return;
-    queues.push_back(DescribeQueue(queue, queue.queue == failed, &gathered));
+    queues.Add(DescribeQueue(queue, queue.queue == failed, &gathered));
     if (queue.queue == failed || (agent < 0 && queue.front_since_ns != 0)) agent = queue.agent;
   });
-  record["queues"] = std::move(queues);
-  Json copies = Json::array();
-  for (const uint64_t signal : CopySignals()) copies.push_back(AddressText(signal));
-  record["copy_signals"] = std::move(copies);
-  record["memory"] = DescribeMemory();
+  record.Add("queues", queues);
+  Json copies = Json::Array();
+  for (const uint64_t signal : CopySignals()) copies.Add(AddressText(signal));
+  record.Add("copy_signals", copies);
+  record.Add("memory", DescribeMemory());
   const std::string prefix = kind;
   if (const auto maps = rochound::base::ReadFile("/proc/self/maps"); maps.ok())
     Log()->WriteText((prefix + "-maps").c_str(), maps.value());
-  const auto write = [&] {
-    Log()->WriteText((prefix + ".json").c_str(),
-                     record.dump(1, ' ', false, Json::error_handler_t::replace));
-  };
+  const auto write = [&] { Log()->WriteText((prefix + ".json").c_str(), record.text()); };
   // After what it names: whoever finds it finds the rest. Memory comes last, since the GPU has to
   // copy it, and may not do so any more.
   write();
-  if (record.value("kind", "") == "queue" || agent < 0) return;
-  record["saved_memory"] = SaveMemory(gathered, agent, patience_ns, (prefix + "-memory").c_str());
+  if (failed != nullptr || agent < 0) return;
+  record.Add("saved_memory",
+             SaveMemory(gathered, agent, patience_ns, (prefix + "-memory").c_str()));
   write();
 }
 
@@ -374,11 +382,10 @@ void CaptureSuspects(const hsa_queue_t* failed, int agent) {
 }
 
 // The first is what matters: what comes after is often its consequence.
-void Note(Json record, const hsa_queue_t* failed) {
+void Note(Json record, const hsa_queue_t* failed, int agent) {
   if (Log() == nullptr || written.exchange(true)) return;
-  const int agent = record.value("agent", -1);
   Guarded("no memory to describe a fault", [&] {
-    Write(std::move(record), failed, "fault", kCopyPatienceNs);
+    Write(std::move(record), failed, agent, "fault", kCopyPatienceNs);
     CaptureSuspects(failed, agent);
   });
 }
@@ -391,7 +398,8 @@ Json HangRecord(uint64_t stuck_ns) {
 // the drain thread, which must not wait for a GPU.
 void NoteHang(uint64_t stuck_ns) {
   if (Log() == nullptr || written || hang_written.exchange(true)) return;
-  Guarded("no memory to describe a hang", [&] { Write(HangRecord(stuck_ns), nullptr, "hang", 0); });
+  Guarded("no memory to describe a hang",
+          [&] { Write(HangRecord(stuck_ns), nullptr, -1, "hang", 0); });
 }
 
 void ForgetHang() {
@@ -454,9 +462,9 @@ hsa_status_t OnSystemEvent(const hsa_amd_event_t* event, void*) {
   if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT) {
     Guarded("no memory to describe a fault", [&] {
       const hsa_amd_gpu_memory_fault_info_t& fault = event->memory_fault;
-      Json reasons = Json::array();
+      Json reasons = Json::Array();
       const auto add = [&](uint32_t bit, const char* text) {
-        if ((fault.fault_reason_mask & bit) != 0) reasons.push_back(text);
+        if ((fault.fault_reason_mask & bit) != 0) reasons.Add(text);
       };
       add(HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT, "page not present");
       add(HSA_AMD_MEMORY_FAULT_READ_ONLY, "read only");
@@ -470,8 +478,8 @@ hsa_status_t OnSystemEvent(const hsa_amd_event_t* event, void*) {
             {"kind", "memory"},
             {"agent", AgentIndex(fault.agent)},
             {"address", AddressText(fault.virtual_address)},
-            {"reasons", std::move(reasons)}},
-           nullptr);
+            {"reasons", reasons}},
+           nullptr, AgentIndex(fault.agent));
     });
   }
   // Not handled: the runtime goes on as if we were not there.
@@ -494,7 +502,7 @@ void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* data) {
           {"kind", "queue"},
           {"status", static_cast<uint32_t>(status)},
           {"status_text", text != nullptr ? text : ""}},
-         queue);
+         queue, -1);
   });
   listener.program(status, queue, listener.data);
 }
@@ -535,7 +543,7 @@ bool DescribeInFlight() {
   if (!RuntimeAlive() || stopped_watching || Log() == nullptr) return false;
   bool done = false;
   Guarded("no memory to describe what is in flight", [&] {
-    Write(HangRecord(LookAtQueues(rochound::base::ClockNs(CLOCK_MONOTONIC))), nullptr, "now",
+    Write(HangRecord(LookAtQueues(rochound::base::ClockNs(CLOCK_MONOTONIC))), nullptr, -1, "now",
           kShortPatienceNs);
     done = true;
   });

@@ -13,7 +13,7 @@
 namespace rochound::agent {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = base::JsonText;
 
 constexpr size_t kMostPackets = 64;
 
@@ -43,24 +43,26 @@ const char* ConditionName(uint32_t condition) {
 }
 
 Json DescribeBarrier(const hsa_barrier_and_packet_t& packet) {
-  Json waits = Json::array();
+  Json waits = Json::Array();
   for (const hsa_signal_t& signal : packet.dep_signal)
     if (signal.handle != 0)
-      waits.push_back({{"signal", AddressText(signal.handle)},
-                       {"value", SignalValue(signal.handle)},
-                       {"wanted", 0},
-                       {"mask", -1},
-                       {"condition", "=="}});
+      waits.Add({{"signal", AddressText(signal.handle)},
+                 {"value", SignalValue(signal.handle)},
+                 {"wanted", 0},
+                 {"mask", -1},
+                 {"condition", "=="}});
   return waits;
 }
 
 Json DescribeBarrierValue(const hsa_amd_barrier_value_packet_t& packet) {
-  if (packet.signal.handle == 0) return Json::array();
-  return {{{"signal", AddressText(packet.signal.handle)},
-           {"value", SignalValue(packet.signal.handle)},
-           {"wanted", packet.value},
-           {"mask", packet.mask},
-           {"condition", ConditionName(packet.cond)}}};
+  Json waits = Json::Array();
+  if (packet.signal.handle != 0)
+    waits.Add({{"signal", AddressText(packet.signal.handle)},
+               {"value", SignalValue(packet.signal.handle)},
+               {"wanted", packet.value},
+               {"mask", packet.mask},
+               {"condition", ConditionName(packet.cond)}});
+  return waits;
 }
 
 }  // namespace
@@ -72,29 +74,30 @@ bool IsValidPacket(const Queue& queue, uint64_t at) {
 }
 
 Json DescribePackets(const Queue& queue, uint64_t first, uint64_t end) {
-  Json packets = Json::array();
+  Json packets = Json::Array();
   for (uint64_t at = first; at < end && packets.size() < kMostPackets; ++at) {
     const uint16_t type = TypeOf(queue, at);
     if (type == HSA_PACKET_TYPE_INVALID) continue;
     // All packets have their completion signal in the same place.
     hsa_barrier_and_packet_t barrier;
     std::memcpy(&barrier, queue.Packet(at), sizeof barrier);
-    Json packet = {{"packet", at},
-                   {"type", "other"},
-                   {"completion_signal", AddressText(barrier.completion_signal.handle)}};
-    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) packet["type"] = "dispatch";
-    if (type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR) {
-      packet["type"] = type == HSA_PACKET_TYPE_BARRIER_AND ? "barrier_and" : "barrier_or";
-      packet["waits"] = DescribeBarrier(barrier);
-    }
     hsa_amd_barrier_value_packet_t value;
     std::memcpy(&value, &barrier, sizeof value);
-    if (type == HSA_PACKET_TYPE_VENDOR_SPECIFIC &&
-        value.header.AmdFormat == HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
-      packet["type"] = "barrier_value";
-      packet["waits"] = DescribeBarrierValue(value);
+    Json packet = {{"packet", at},
+                   {"completion_signal", AddressText(barrier.completion_signal.handle)}};
+    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+      packet.Add("type", "dispatch");
+    } else if (type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR) {
+      packet.Add("type", type == HSA_PACKET_TYPE_BARRIER_AND ? "barrier_and" : "barrier_or");
+      packet.Add("waits", DescribeBarrier(barrier));
+    } else if (type == HSA_PACKET_TYPE_VENDOR_SPECIFIC &&
+               value.header.AmdFormat == HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
+      packet.Add("type", "barrier_value");
+      packet.Add("waits", DescribeBarrierValue(value));
+    } else {
+      packet.Add("type", "other");
     }
-    packets.push_back(std::move(packet));
+    packets.Add(packet);
   }
   return packets;
 }

@@ -6,11 +6,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "agent/queue.h"
+#include "base/json_text.h"
 
 namespace rochound::agent {
 
@@ -22,6 +22,6 @@ bool IsValidPacket(const Queue& queue, uint64_t at);
 // The packets from `first` to before `end`, some dozens at most: type, completion signal, and what
 // barriers wait for. Each: {"packet", "type", "completion_signal", "waits": [{"signal", "value",
 // "wanted", "mask", "condition"}]}
-nlohmann::ordered_json DescribePackets(const Queue& queue, uint64_t first, uint64_t end);
+base::JsonText DescribePackets(const Queue& queue, uint64_t first, uint64_t end);
 
 }  // namespace rochound::agent

@@ -7,9 +7,7 @@ namespace rochound::base {
 namespace {
 
 TEST(Utf8, TellsCharactersFromBytes) {
-  for (const char* good : {"", "plain", "longer than eight bytes",
-                           "gr\xc3\xb6\xc3\x9f"
-                           "er",
+  for (const char* good : {"", "plain", "longer than eight bytes", "gr\xc3\xb6\xc3\x9f",
                            "\xe2\x82\xac", "\xf0\x9f\x98\x80 and more ascii", "\xed\x9f\xbf"})
     EXPECT_TRUE(IsUtf8(good)) << good;
   for (const char* bad :

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "base/utf8.h"
+#include "base/json_text.h"
 #include "capture/manifest_fields.h"
 
 namespace rochound::capture {
@@ -121,17 +121,7 @@ class Writer {
     if (!first) Line(depth_ + 1);
     text_ += ']';
   }
-  // What is no UTF-8 becomes the sign for that.
-  void String(std::string_view value) {
-    text_ += '"';
-    while (!value.empty()) {
-      const size_t bytes = base::Utf8Length(value);
-      if (value[0] == '"' || value[0] == '\\') text_ += '\\';
-      text_ += bytes == 0 ? std::string_view("\xef\xbf\xbd") : value.substr(0, bytes);
-      value.remove_prefix(std::max<size_t>(bytes, 1));
-    }
-    text_ += '"';
-  }
+  void String(std::string_view value) { base::AppendJsonString(value, &text_); }
 
   std::string& text_;
   const size_t depth_;
