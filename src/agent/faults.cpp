@@ -20,6 +20,7 @@
 #include "agent/fault_memory.h"
 #include "agent/own_memory.h"
 #include "agent/packets.h"
+#include "agent/probe.h"
 #include "agent/queue.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
@@ -480,6 +481,7 @@ hsa_status_t OnSystemEvent(const hsa_amd_event_t* event, void*) {
             {"address", AddressText(fault.virtual_address)},
             {"reasons", reasons}},
            nullptr, AgentIndex(fault.agent));
+      EndProbe(ProbeEnd::kFault);
     });
   }
   // Not handled: the runtime goes on as if we were not there.
@@ -503,6 +505,7 @@ void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* data) {
           {"status", static_cast<uint32_t>(status)},
           {"status_text", text != nullptr ? text : ""}},
          queue, -1);
+    EndProbe(ProbeEnd::kFault);
   });
   listener.program(status, queue, listener.data);
 }

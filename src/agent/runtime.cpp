@@ -17,6 +17,7 @@
 #include "agent/copies.h"
 #include "agent/faults.h"
 #include "agent/override.h"
+#include "agent/probe.h"
 #include "agent/queues.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -152,6 +153,7 @@ void TakeTable(HsaApiTable* table, TableFrom from) {
   HookOverrides(ours->core_);
   HookAllocations(ours->amd_ext_);
   if (CaptureAsked() || SwapAsked()) HookCodeObjects(ours->core_);
+  HookProbe(ours->core_);
   HookCalls(ours);
   tables->WriteBack();
 }
@@ -164,6 +166,7 @@ void RuntimeShutsDown() {
   Guarded("no memory at shut-down", [&] {
     WithoutDrainThread([&] {
       if (!interrupted) {
+        EndProbe(ProbeEnd::kShutDown);
         ForgetCopies();
         ForgetQueues();
         ForgetSwaps();

@@ -25,6 +25,7 @@
 #include "agent/faults.h"
 #include "agent/launch_alone.h"
 #include "agent/override.h"
+#include "agent/probe.h"
 #include "agent/process_facts.h"
 #include "agent/queues.h"
 #include "agent/range_switch.h"
@@ -95,6 +96,7 @@ void DrainOnce(size_t* under_way) {
   if (ServeLateDoorbells()) ++*under_way;
   if (ServeLateLaunches()) ++*under_way;
   LookForCandidates();
+  if (DrainProbe()) ++*under_way;
 }
 
 // --delay and --duration: each switch happens once.
@@ -195,6 +197,8 @@ void DrainLoop() {
 void* DrainThread(void*) {
   pthread_setname_np(pthread_self(), "rochound-drain");
   Guarded("no memory in the drain thread", DrainLoop);
+  // Nobody empties the ring after this.
+  Guarded("no memory in the drain thread", [] { EndProbe(ProbeEnd::kDisabled); });
   Guarded("no memory in the drain thread", [] {
     while (LetGo()) usleep(1000);
   });
@@ -233,6 +237,7 @@ void InForkedChild() {
   ForgetCodeObjectsAfterFork();
   ForgetSymbolsAfterFork();
   ForgetCaptureAfterFork();
+  ForgetProbeAfterFork();
   ForgetSwapsAfterFork();
   ForgetProcessFactsAfterFork();
   ForgetRangesAfterFork();
@@ -247,6 +252,7 @@ void AtExit() {
   Flush();
   Guarded("no memory at exit", StopWatchingProgress);
   Guarded("no memory at exit", ExplainMissingCapture);
+  Guarded("no memory at exit", [] { EndProbe(ProbeEnd::kExit); });
   if (RuntimeAlive()) Guarded("no memory at exit", GiveBackSignals);
 }
 
@@ -333,6 +339,7 @@ void SetUpLocked() {
   if (!Open()) return;
   PrepareCapture();
   PrepareSwap();
+  PrepareProbe();
   ServeControl();
   Arm();
 }

@@ -19,13 +19,14 @@ OURS = {
     "trace": ["base"],
     "codeobj": ["base"],
     "capture": ["codeobj", "trace", "base"],
-    "agent": ["capture", "trace", "codeobj", "base"],
+    "probe": ["codeobj", "base"],
+    "agent": ["capture", "probe", "trace", "codeobj", "base"],
     "softgpu": ["base"],
     "store": ["trace", "base"],
     "analysis": ["store", "codeobj", "base"],
     "doctor": ["store", "codeobj", "base"],
     "report": ["analysis", "base"],
-    "cli": ["base", "trace", "codeobj", "capture", "store", "analysis", "doctor", "report"],
+    "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "report"],
 }
 
 # Parts of a folder with a direction of their own -> what of ours they may include besides themselves.
@@ -39,7 +40,7 @@ PARTS = {
 
 # Start of a foreign header's name -> folders below src/ that may include it.
 FOREIGN = {
-    "llvm/": ["softgpu/isa", "codeobj"],
+    "llvm/": ["softgpu/isa", "codeobj", "probe/pass"],
     "llvm-c/": ["softgpu/isa", "codeobj"],
     "hsa/": ["agent", "capture/replay", "doctor/probe", "softgpu"],
     "hip/": ["agent", "doctor/probe"],

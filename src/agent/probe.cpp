@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: MIT
+#include "agent/probe.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <regex>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "agent/code_objects.h"
+#include "agent/runtime.h"
+#include "agent/session.h"
+#include "agent/state.h"
+#include "base/clock.h"
+#include "base/file_limit.h"
+#include "codeobj/demangle.h"
+#include "probe/layout.h"
+
+namespace rochound::agent {
+
+namespace internal {
+constinit std::atomic<bool> probe_asked{false};
+}
+
+namespace {
+
+using Control = rochound_probe_control;
+using Ring = rochound_probe_ring;
+
+constexpr const char* kVariable = "__rochound_probe";
+constexpr uint64_t kDefaultBytes = 16 << 20;
+constexpr uint64_t kFewestWords = 1 << 10;
+constexpr size_t kBufferWords = 8192;
+// About ten seconds of a GPU whose host does not answer.
+constexpr uint32_t kPatience = 1 << 22;
+
+// How long a process that ends waits for messages that are being written.
+constexpr uint64_t kExitPatienceNs = 200'000'000;
+
+constinit std::mutex using_ring;
+
+struct Listening {  // with using_ring held
+  std::string directory;
+  uint64_t words = 0;
+  Control control{};  // what each module's variable gets
+  bool chooses = false;
+  std::string pattern_text;
+  std::regex pattern;
+  Ring* ring = nullptr;
+  uint64_t read = 0;
+  int file = -1;
+  off_t length = 0;        // of the file
+  bool failed = false;     // nothing more is written
+  bool told = false;       // how much that was
+  uint64_t unwritten = 0;  // messages
+  uint64_t skipped = 0;    // words of messages that were never finished
+  unsigned modules = 0;
+  std::vector<uint64_t> buffer;
+};
+
+Listening& It() {
+  alignas(Listening) static std::byte place[sizeof(Listening)];
+  static auto* const listening = new (place) Listening;
+  return *listening;
+}
+
+// A write past the size that the process may write raises a signal that would end it.
+class NoSizeSignal {
+ public:
+  NoSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~NoSizeSignal() {
+    const timespec at_once{};
+    if (!was_pending_) sigtimedwait(&signal_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoSizeSignal(const NoSizeSignal&) = delete;
+  NoSizeSignal& operator=(const NoSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_;
+  sigset_t before_;
+  bool was_pending_ = false;
+};
+
+bool WriteAll(int file, const void* data, size_t bytes) {
+  const NoSizeSignal quiet;
+  const auto* from = static_cast<const char*>(data);
+  while (bytes != 0) {
+    const ssize_t written = write(file, from, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    from += written;
+    bytes -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+uint64_t Header(uint64_t kind, uint64_t words, uint32_t position = 0) {
+  return uint64_t{kRochoundProbeMagic} << 48 | kind << 40 | words << 32 | position;
+}
+
+void Fail(Listening& it, const char* what) {
+  if (it.failed) return;
+  it.failed = true;
+  const std::string why = std::generic_category().message(errno);
+  SayOnStderr(std::string("rochound: the probes' messages are lost from here on: ") + what + ": " +
+              why + "\n");
+}
+
+// All of it or nothing: what a failed write has left is taken away again.
+bool Append(Listening& it, const std::vector<uint64_t>& words) {
+  if (it.file < 0) return false;
+  const size_t bytes = words.size() * sizeof(uint64_t);
+  if (WriteAll(it.file, words.data(), bytes)) {
+    it.length += static_cast<off_t>(bytes);
+    return true;
+  }
+  const int reason = errno;
+  if (ftruncate(it.file, it.length) != 0) {
+    close(it.file);
+    it.file = -1;
+  }
+  errno = reason;
+  return false;
+}
+
+// Numbers, and a text that is cut off where a record ends.
+void WriteRecord(Listening& it, uint64_t kind, std::vector<uint64_t> numbers,
+                 const std::string& text) {
+  constexpr size_t kMostWords = 255;
+  const size_t most = (kMostWords - 1 - numbers.size()) * sizeof(uint64_t);
+  const size_t bytes = std::min(text.size(), most);
+  const size_t words = 1 + numbers.size() + (bytes + 7) / 8;
+  std::vector<uint64_t> record{Header(kind, words)};
+  record.insert(record.end(), numbers.begin(), numbers.end());
+  record.resize(words);
+  std::memcpy(record.data() + 1 + numbers.size(), text.data(), bytes);
+  if (!Append(it, record)) Fail(it, "the file cannot be written");
+}
+
+bool OpenFile(Listening& it) {
+  const std::string path = it.directory + "/" + std::to_string(getpid()) + ".probe";
+  it.file = base::UnlessScarce(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (it.file >= 0) {
+    it.length = std::max<off_t>(lseek(it.file, 0, SEEK_END), 0);
+    return true;
+  }
+  Fail(it, "the file cannot be made");
+  return false;
+}
+
+// Called by the runtime.
+hsa_status_t VisitPool(hsa_amd_memory_pool_t pool, void* data) {
+  const auto ask = Real().amd.hsa_amd_memory_pool_get_info_fn;
+  hsa_amd_segment_t segment{};
+  uint32_t flags = 0;
+  bool allowed = false;
+  ask(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
+  if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
+  ask(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
+  ask(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &allowed);
+  if (!allowed || (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) == 0)
+    return HSA_STATUS_SUCCESS;
+  *static_cast<hsa_amd_memory_pool_t*>(data) = pool;
+  return HSA_STATUS_INFO_BREAK;
+}
+
+bool MakeRing(Listening& it) {
+  if (it.ring != nullptr) return true;
+  const uint16_t host = HostAgent();
+  if (host == trace::kNoAgent || Real().amd.hsa_amd_agent_iterate_memory_pools_fn == nullptr)
+    return false;
+  hsa_amd_memory_pool_t pool{};
+  Real().amd.hsa_amd_agent_iterate_memory_pools_fn(AgentHandle(host), VisitPool, &pool);
+  std::vector<hsa_agent_t> gpus;
+  for (uint16_t i = 0; i < AgentCount(); ++i)
+    if (IsGpu(i)) gpus.push_back(AgentHandle(i));
+  const uint64_t bytes = sizeof(Ring) + (it.words + kRochoundProbeMargin) * sizeof(uint64_t);
+  void* memory = nullptr;
+  if (pool.handle == 0 || gpus.empty() ||
+      Real().amd.hsa_amd_memory_pool_allocate_fn(pool, bytes, 0, &memory) != HSA_STATUS_SUCCESS)
+    return false;
+  if (Real().amd.hsa_amd_agents_allow_access_fn(static_cast<uint32_t>(gpus.size()), gpus.data(),
+                                                nullptr, memory) != HSA_STATUS_SUCCESS) {
+    Real().amd.hsa_amd_memory_pool_free_fn(memory);
+    return false;
+  }
+  std::memset(memory, 0, bytes);
+  it.buffer.reserve(kBufferWords + 256);
+  it.ring = static_cast<Ring*>(memory);
+  it.read = it.ring->next = it.ring->read = kRochoundProbeFirst;
+  it.control.ring = reinterpret_cast<uint64_t>(memory);
+  it.control.words = it.words;
+  it.control.mask = it.words - 1;
+  it.control.limit = it.words - it.words / 4;
+  WriteRecord(it, kRochoundProbeProcess,
+              {kRochoundProbeVersion, static_cast<uint64_t>(getpid()), it.control.ring, bytes},
+              CommandLine());
+  return true;
+}
+
+std::string SymbolName(hsa_executable_symbol_t symbol) {
+  const auto ask = Real().core.hsa_executable_symbol_get_info_fn;
+  uint32_t length = 0;
+  if (ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, &length) != HSA_STATUS_SUCCESS) return {};
+  std::string name(length, '\0');
+  if (ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, name.data()) != HSA_STATUS_SUCCESS) return {};
+  if (name.ends_with(".kd")) name.resize(name.size() - 3);
+  return name;
+}
+
+// A name so long that matching it might take a whole stack counts as chosen: the reader chooses,
+// too.
+bool IsChosen(const Listening& it, const std::string& symbol) {
+  constexpr size_t kLongestName = 2000;
+  if (symbol.size() > kLongestName) return true;
+  const std::string called = codeobj::Demangle(symbol);
+  return called.size() > kLongestName || std::regex_search(symbol, it.pattern) ||
+         std::regex_search(called, it.pattern);
+}
+
+// Called by the runtime, which an exception of ours must not pass through.
+hsa_status_t VisitSymbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void*) {
+  Guarded("no memory for a probed kernel", [&] {
+    Listening& it = It();
+    hsa_symbol_kind_t kind{};
+    uint64_t object = 0;
+    const auto ask = Real().core.hsa_executable_symbol_get_info_fn;
+    if (ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind) != HSA_STATUS_SUCCESS ||
+        kind != HSA_SYMBOL_KIND_KERNEL ||
+        ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object) != HSA_STATUS_SUCCESS ||
+        !IsChosen(it, SymbolName(symbol)))
+      return;
+    uint64_t& count = it.ring->kernel_count;
+    // More than the list can hold: all are chosen, and the reader leaves out what was not asked
+    // for.
+    if (count < kRochoundProbeKernels) it.ring->kernels[count] = object;
+    __atomic_store_n(&count, std::min<uint64_t>(count + 1, kRochoundProbeKernels + 1),
+                     __ATOMIC_RELEASE);
+  });
+  return HSA_STATUS_SUCCESS;
+}
+
+void KeepModule(Listening& it, uint16_t agent, uint64_t variable) {
+  LoadedCode code;
+  if (!FindLoadedCode(variable, &code) || code.object == nullptr) {
+    SayOnStderr(
+        "rochound: an instrumented code object is not in memory any more; its messages "
+        "will have no names\n");
+    return;
+  }
+  const std::string name = std::to_string(getpid()) + "-" + std::to_string(++it.modules) + ".hsaco";
+  const int file =
+      base::UnlessScarce(open((it.directory + "/" + name).c_str(),
+                              O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file < 0 || !WriteAll(file, code.object->data(), code.object->size()))
+    Fail(it, "a code object cannot be kept");
+  if (file >= 0) close(file);
+  WriteRecord(it, kRochoundProbeModule, {code.delta, code.base, code.size, agent}, name);
+}
+
+void Connect(Listening& it, hsa_executable_t executable, uint16_t agent) {
+  const CoreApiTable& core = Real().core;
+  const hsa_agent_t gpu = AgentHandle(agent);
+  hsa_executable_symbol_t symbol{};
+  uint64_t address = 0;
+  if (core.hsa_executable_get_symbol_by_name_fn(executable, kVariable, &gpu, &symbol) !=
+          HSA_STATUS_SUCCESS ||
+      core.hsa_executable_symbol_get_info_fn(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS,
+                                             &address) != HSA_STATUS_SUCCESS)
+    return;
+  auto* const variable = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  uint64_t version = 0;
+  if (core.hsa_memory_copy_fn(&version, variable, sizeof version) != HSA_STATUS_SUCCESS ||
+      version != kRochoundProbeVersion) {
+    SayOnStderr(
+        "rochound: kernels that another version of rochound has instrumented are not "
+        "listened to; build them again with this one\n");
+    return;
+  }
+  if (it.failed || (it.file < 0 && !OpenFile(it)) || !MakeRing(it)) return;
+  KeepModule(it, agent, address);
+  if (it.chooses)
+    core.hsa_executable_iterate_agent_symbols_fn(executable, gpu, VisitSymbol, nullptr);
+  const Control control = it.control;
+  core.hsa_memory_copy_fn(variable, &control, sizeof control);
+}
+
+hsa_status_t Freeze(hsa_executable_t executable, const char* options) {
+  const hsa_status_t status = Real().core.hsa_executable_freeze_fn(executable, options);
+  if (status != HSA_STATUS_SUCCESS || CurrentState() == State::kDisabled) return status;
+  Guarded("no memory for a probed module", [&] {
+    const std::lock_guard lock(using_ring);
+    for (uint16_t agent = 0; agent < AgentCount(); ++agent)
+      if (IsGpu(agent)) Connect(It(), executable, agent);
+  });
+  return status;
+}
+
+void EmptyBuffer(Listening& it, uint64_t messages) {
+  if (!it.failed && !it.buffer.empty() && !Append(it, it.buffer))
+    Fail(it, "the file cannot be written");
+  if (it.failed) it.unwritten += messages;
+  it.buffer.clear();
+  __atomic_store_n(&it.ring->read, it.read, __ATOMIC_RELEASE);
+}
+
+// Up to the first message that is still being written; finally: up to the end, whatever is missing.
+void Drain(Listening& it, bool finally) {
+  const auto* const words = reinterpret_cast<const uint64_t*>(it.ring + 1);
+  const uint64_t mask = it.words - 1;
+  // Waves that wait have taken positions beyond the ring.
+  const uint64_t end =
+      std::min(__atomic_load_n(&it.ring->next, __ATOMIC_ACQUIRE), it.read + it.words);
+  uint64_t messages = 0;
+  while (it.read < end) {
+    const uint64_t header = __atomic_load_n(words + (it.read & mask), __ATOMIC_ACQUIRE);
+    const uint64_t length = header >> 32 & 0xff;
+    const bool whole = header >> 48 == kRochoundProbeMagic &&
+                       static_cast<uint32_t>(header) == static_cast<uint32_t>(it.read) &&
+                       length != 0 && it.read + length <= end;
+    if (!whole && !finally) break;
+    if (!whole) {
+      ++it.read;
+      ++it.skipped;
+      continue;
+    }
+    const uint64_t* const message = words + (it.read & mask);
+    it.buffer.insert(it.buffer.end(), message, message + length);
+    it.read += length;
+    ++messages;
+    if (it.buffer.size() >= kBufferWords) {
+      EmptyBuffer(it, messages);
+      messages = 0;
+    }
+  }
+  EmptyBuffer(it, messages);
+}
+
+void NoteLosses(Listening& it, uint64_t why) {
+  const uint64_t dropped = __atomic_load_n(&it.ring->dropped, __ATOMIC_ACQUIRE);
+  WriteRecord(it, kRochoundProbeEnd, {why, dropped, it.unwritten, it.skipped}, "");
+}
+
+bool ReadRange(std::string_view text, uint32_t* first, uint32_t* end) {
+  if (text.empty()) return true;
+  const size_t colon = text.find(':');
+  const std::string from(text.substr(0, colon));
+  char* rest = nullptr;
+  const unsigned long number = strtoul(from.c_str(), &rest, 10);
+  if (from.empty() || *rest != '\0') return false;
+  *first = static_cast<uint32_t>(number);
+  *end = *first + 1;
+  if (colon == std::string_view::npos) return true;
+  const std::string to(text.substr(colon + 1));
+  *end = static_cast<uint32_t>(strtoul(to.c_str(), &rest, 10));
+  return !to.empty() && *rest == '\0';
+}
+
+const char* Text(const char* name) {
+  const char* const value = getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// The launcher has checked all of it; what is not understood means no filter.
+void ReadWishes(Listening& it) {
+  const uint64_t bytes = strtoull(Text("ROCHOUND_PROBE_BYTES"), nullptr, 10);
+  it.words =
+      std::bit_floor(std::max<uint64_t>((bytes != 0 ? bytes : kDefaultBytes) / 8, kFewestWords));
+  it.control.version = kRochoundProbeVersion;
+  it.control.flags = std::string_view(Text("ROCHOUND_PROBE_MODE")) == "drop"
+                         ? 0
+                         : uint64_t{kRochoundProbeThrottle};
+  const uint64_t lanes = strtoull(Text("ROCHOUND_PROBE_LANES"), nullptr, 16);
+  it.control.lanes = lanes != 0 ? lanes : ~0ull;
+  const char* const groups[3] = {"ROCHOUND_PROBE_GROUPS_X", "ROCHOUND_PROBE_GROUPS_Y",
+                                 "ROCHOUND_PROBE_GROUPS_Z"};
+  for (int i = 0; i < 3; ++i) {
+    it.control.group_first[i] = 0;
+    it.control.group_end[i] = ~0u;
+    if (!ReadRange(Text(groups[i]), &it.control.group_first[i], &it.control.group_end[i])) {
+      it.control.group_first[i] = 0;
+      it.control.group_end[i] = ~0u;
+    }
+  }
+  const uint64_t sample = strtoull(Text("ROCHOUND_PROBE_SAMPLE"), nullptr, 10);
+  it.control.sample = sample != 0 ? static_cast<uint32_t>(sample) : ~0u;
+  it.control.patience = kPatience;
+  it.pattern_text = Text("ROCHOUND_PROBE_KERNEL");
+  it.chooses = !it.pattern_text.empty();
+  if (it.chooses) {
+    it.pattern = std::regex(it.pattern_text, std::regex::ECMAScript | std::regex::nosubs);
+    it.control.flags |= kRochoundProbeChosenKernels;
+  }
+}
+
+}  // namespace
+
+void PrepareProbe() {
+  const char* const directory = Text("ROCHOUND_PROBE_DIR");
+  if (*directory == '\0') return;
+  const std::lock_guard lock(using_ring);
+  It().directory = directory;
+  ReadWishes(It());
+  internal::probe_asked.store(true);
+}
+
+void HookProbe(CoreApiTable* core) {
+  if (ProbeAsked()) core->hsa_executable_freeze_fn = Freeze;
+}
+
+bool DrainProbe() {
+  if (!ProbeAsked()) return false;
+  const std::unique_lock lock(using_ring, std::try_to_lock);
+  Listening& it = It();
+  if (!lock.owns_lock() || it.ring == nullptr) return false;
+  const uint64_t before = it.read;
+  Drain(it, false);
+  return it.read != before || __atomic_load_n(&it.ring->next, __ATOMIC_RELAXED) != it.read;
+}
+
+void EndProbe(ProbeEnd why) {
+  if (!ProbeAsked()) return;
+  // The drain thread may be writing; a thread that does not come back from that keeps nobody here.
+  std::unique_lock lock(using_ring, std::defer_lock);
+  for (uint64_t waited = 0; !lock.try_lock() && waited < kExitPatienceNs; waited += 200'000)
+    usleep(200);
+  Listening& it = It();
+  if (!lock.owns_lock() || it.ring == nullptr) return;
+  if (why == ProbeEnd::kExit) {
+    const uint64_t start = base::ClockNs(CLOCK_MONOTONIC);
+    for (Drain(it, false); __atomic_load_n(&it.ring->next, __ATOMIC_RELAXED) != it.read &&
+                           base::ClockNs(CLOCK_MONOTONIC) - start < kExitPatienceNs;
+         Drain(it, false))
+      usleep(200);
+  } else {
+    __atomic_store_n(&it.ring->closed, 1, __ATOMIC_RELEASE);
+    Drain(it, true);
+  }
+  NoteLosses(it, static_cast<uint64_t>(why));
+  if (it.unwritten != 0 && !it.told) {
+    it.told = true;
+    SayOnStderr("rochound: " + std::to_string(it.unwritten) +
+                " messages of the probes could not be written\n");
+  }
+  if (why == ProbeEnd::kShutDown) {
+    // The runtime takes the memory back.
+    it.ring = nullptr;
+    if (it.file >= 0) close(it.file);
+    it.file = -1;
+  }
+}
+
+void ForgetProbeAfterFork() {
+  new (&using_ring) std::mutex;
+  if (!ProbeAsked()) return;
+  if (It().file >= 0) close(It().file);
+  // Not cleared: another thread of the parent may have been changing it.
+  new (&It()) Listening;
+  internal::probe_asked.store(false);
+}
+
+}  // namespace rochound::agent

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+#include "cli/probe_command.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <regex>
+#include <system_error>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/child_process.h"
+#include "cli/exit_codes.h"
+#include "cli/gpu_use.h"
+#include "cli/installation.h"
+#include "cli/recorded_program.h"
+#include "cli/trace_output.h"
+#include "cli/usage_formatter.h"
+#include "codeobj/demangle.h"
+#include "probe/messages.h"
+#include "probe/stream.h"
+#include "store/filter.h"
+
+namespace rochound::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Result;
+
+constexpr const char* kExamples = R"(
+Examples:
+  rochound probe build -- hipcc --offload-arch=gfx942 -O3 app.hip -o app
+  rochound probe -- ./app                      every access to memory, as JSON lines
+  rochound probe -k blur -l accesses.csv -- ./app
+  rochound probe --filter-x 0:4 --lanes 1 -- ./app   a sample: four workgroups, lane 0
+  rochound probe --softgpu mi300x -- ./app
+
+A program that was built with probes runs as ever without this command. Probes see
+loads, stores and atomics of global memory and LDS; docs/guides/probe.md says what
+they do not see. The program's output, exit code and signals are passed through.
+DH_COMMS_GROUP_FILTER_X, _Y and _Z mean what they mean for omniprobe. Exit codes of
+rochound itself: 2 wrong usage, 125 there are no messages although the program ended
+with 0, 126 program cannot be started, 127 program not found.
+)";
+
+constexpr const char* kPlugin = "../lib/librochound_probe_pass.so";
+
+bool IsCompiler(const std::string& program) {
+  static const std::regex kNames("(amd)?(hipcc|clang|clang\\+\\+|clang-[0-9]+|hipcc\\.bin)");
+  return std::regex_match(fs::path(program).filename().string(), kNames);
+}
+
+bool IsRange(const std::string& text) {
+  static const std::regex kRange("[0-9]{1,9}(:[0-9]{1,9})?");
+  return std::regex_match(text, kRange);
+}
+
+// all, or random:P with a share of dispatches between 0 and 1; 0: not understood.
+uint32_t SampleOf(const std::string& text) {
+  if (text == "all") return UINT32_MAX;
+  constexpr std::string_view kRandom = "random:";
+  if (!text.starts_with(kRandom)) return 0;
+  char* rest = nullptr;
+  const std::string number = text.substr(kRandom.size());
+  const double share = strtod(number.c_str(), &rest);
+  if (number.empty() || *rest != '\0' || !(share > 0 && share <= 1)) return 0;
+  return static_cast<uint32_t>(std::max(1.0, share * UINT32_MAX));
+}
+
+std::string Place(const std::vector<probe::Location>& at) {
+  return at.empty() ? "a place without debug information"
+                    : fmt::format("{}:{}", at[0].file, at[0].line);
+}
+
+void SayWhatIsMissing(const probe::StreamSummary& summary, bool verbose) {
+  if (summary.dropped != 0)
+    base::LogWarning(
+        fmt::format("{} messages were dropped, since the ring was full. A larger "
+                    "--buffer holds more; without --drop kernels wait for room.",
+                    summary.dropped));
+  if (summary.unwritten != 0)
+    base::LogWarning(fmt::format("{} messages could not be written to disk", summary.unwritten));
+  if (summary.unfinished != 0)
+    base::LogWarning(fmt::format("{} bytes of messages were not finished by their waves",
+                                 summary.unfinished * sizeof(uint64_t)));
+  if (summary.not_understood != 0)
+    base::LogWarning(
+        fmt::format("{} messages belong to waves that are not known", summary.not_understood));
+  if (summary.fault) base::LogWarning("a GPU failed; what was sent before is here");
+  if (summary.without_end != 0 || summary.cut_off)
+    base::LogWarning("a process was killed; its last messages may be missing");
+  constexpr size_t kShown = 10;
+  size_t shown = 0;
+  for (const probe::UnprobedSite& site : summary.unprobed) {
+    if (!verbose && shown++ == kShown) {
+      base::LogWarning(fmt::format("and {} more places without a probe; -v names all",
+                                   summary.unprobed.size() - kShown));
+      break;
+    }
+    base::LogWarning(fmt::format("no probe: {} in {}, {}", site.why,
+                                 codeobj::Demangle(site.function), Place(site.at)));
+  }
+}
+
+}  // namespace
+
+const char* ProbeCommand::examples() const { return kExamples; }
+
+ProbeCommand::ProbeCommand(CLI::App& app)
+    : Command(app.add_subcommand("probe", "See each access to memory that kernels make")) {
+  UsageFormatter::Set(*subcommand_,
+                      "rochound probe [OPTIONS] -- PROGRAM [ARGUMENTS]\n"
+                      "       rochound probe build -- hipcc [ARGUMENTS]\n"
+                      "       rochound probe read FOLDER [OPTIONS]");
+  const auto option = [&](const char* name, auto& value, const char* type,
+                          const char* description) {
+    return subcommand_->add_option(name, value, description)
+        ->type_name(type)
+        ->allow_extra_args(false);
+  };
+  option("action", action_, "", "build: compile with probes; read: what --keep has kept");
+  option("folder", folder_, "", "read: the folder");
+  option("-k,--kernel", kernel_, "REGEX", "Only kernels whose symbol or C++ name has a match");
+  option("-d,--dispatches", dispatches_, "all|random:P",
+         "Which dispatches: all, or by chance this share of them (random:0.1)");
+  option("-a,--analyzer", analyzers_, "NAME", "What to make of the messages: messages");
+  option("-l,--log-location,-o,--output", output_, "FILE|-", "Where to (default: -, stdout)");
+  option("-t,--log-format", format_, "jsonl|csv", "Default: by FILE's ending, else jsonl")
+      ->check(CLI::IsMember({"jsonl", "json", "csv"}));
+  option("--keep", keep_, "FOLDER",
+         "Keep what the kernels have sent; rochound probe read reads it");
+  option("--buffer", buffer_, "16MiB", "Memory for messages under way");
+  subcommand_->add_flag("--drop", drop_,
+                        "Drop and count messages when that is full; otherwise kernels wait");
+  option("--lanes", lanes_, "MASK", "Only these lanes; a hexadecimal mask, lane 0 is bit 0");
+  option("--filter-x", groups_[0], "N|N:M", "Only workgroups N, or N to M-1, in x");
+  option("--filter-y", groups_[1], "N|N:M", "The same in y");
+  option("--filter-z", groups_[2], "N|N:M", "The same in z");
+  option("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
+  subcommand_->add_flag("-v,--verbose", verbose_, "Name every place without a probe");
+}
+
+std::string ProbeCommand::Problem() const {
+  if (const auto filter = store::Filter::Create(kernel_, ""); !filter.ok())
+    return "-k: " + filter.error().message;
+  if (SampleOf(dispatches_) == 0)
+    return fmt::format("-d: '{}' is neither all nor random:P with a share such as 0.1",
+                       dispatches_);
+  for (const std::string& analyzer : analyzers_)
+    if (analyzer != "messages" && analyzer != "MessageLogger")
+      return fmt::format("-a: there is no analyzer '{}'; there is messages", analyzer);
+  if (!buffer_.empty() && !base::ParseSize(buffer_))
+    return fmt::format("--buffer: '{}' is no size, such as 16MiB", buffer_);
+  static const std::regex kMask("(0x)?[0-9a-fA-F]{1,16}");
+  if (!lanes_.empty() &&
+      (!std::regex_match(lanes_, kMask) || strtoull(lanes_.c_str(), nullptr, 16) == 0))
+    return fmt::format("--lanes: '{}' is no mask of lanes, such as ffff", lanes_);
+  for (int i = 0; i < 3; ++i)
+    if (!groups_[i].empty() && !IsRange(groups_[i]))
+      return fmt::format("--filter-{}: '{}' is neither a number nor a range such as 0:4", "xyz"[i],
+                         groups_[i]);
+  return {};
+}
+
+int ProbeCommand::Build(const std::vector<std::string>& command) const {
+  if (command.empty())
+    return Usage("no compiler given; example: rochound probe build -- hipcc app.hip -o app");
+  const auto plugin = FindBesideExecutable(kPlugin, "the compiler's plugin");
+  if (!plugin.ok()) {
+    base::LogError(plugin.error().message);
+    return kExitSetup;
+  }
+  // Lines are named by debug information, which changes no instruction.
+  const std::vector<std::string> added = {"-Xarch_device",
+                                          "-fpass-plugin=" + plugin.value().string(),
+                                          "-Xarch_device", "-gline-tables-only"};
+  const bool rdc = std::find(command.begin(), command.end(), "-fgpu-rdc") != command.end();
+  std::vector<std::string> all = command;
+  Environment environment = CurrentEnvironment();
+  if (IsCompiler(command[0])) {
+    all.insert(all.end(), added.begin(), added.end());
+    // Bitcode is linked by lld, which instruments it then.
+    if (rdc) {
+      all.emplace_back("-Xoffload-linker");
+      all.push_back("--load-pass-plugin=" + plugin.value().string());
+    }
+  } else {
+    // A build system: hipcc reads it wherever it is started.
+    std::string& flags = environment["HIPCC_COMPILE_FLAGS_APPEND"];
+    for (const std::string& flag : added) flags += (flags.empty() ? "" : " ") + flag;
+  }
+  int error_number = 0;
+  auto child = ChildProcess::Start(all, Lines(environment), &error_number);
+  if (!child.ok()) return CannotStart(child.error(), error_number);
+  ChildProcess::EndLike(child.value().Wait());
+}
+
+int ProbeCommand::Read(const fs::path& folder) const {
+  const bool to_stdout = output_.empty() || output_ == "-";
+  std::FILE* const out = to_stdout ? stdout : std::fopen(output_.c_str(), "we");
+  if (out == nullptr) {
+    base::LogError(base::ErrnoError("cannot write", output_, errno).message);
+    return kExitSetup;
+  }
+  const bool csv = format_.empty() ? fs::path(output_).extension() == ".csv" : format_ == "csv";
+  probe::MessageWriter writer(out,
+                              csv ? probe::MessageFormat::kCsv : probe::MessageFormat::kJsonLines);
+  const auto filter = store::Filter::Create(kernel_, "");
+  const auto choose = [&](const std::string& symbol) {
+    return kernel_.empty() || filter.value().KeepsKernel(symbol) ||
+           filter.value().KeepsKernel(codeobj::Demangle(symbol));
+  };
+  const auto summary =
+      probe::ReadStreams(folder, choose, [&](const probe::AccessMessage& m) { writer.Write(m); });
+  const bool written = writer.Finish();
+  if (!to_stdout) std::fclose(out);
+  if (!summary.ok()) {
+    base::LogError(summary.error().message);
+    return kExitSetup;
+  }
+  if (!written) {
+    base::LogError(fmt::format("'{}' could not be written", to_stdout ? "stdout" : output_));
+    return kExitSetup;
+  }
+  const probe::StreamSummary& all = summary.value();
+  if (all.processes == 0) {
+    base::LogError(
+        "no instrumented kernel was loaded; build the program with rochound probe "
+        "build -- hipcc ...");
+    return kExitSetup;
+  }
+  SayWhatIsMissing(all, verbose_);
+  base::LogInfo(fmt::format("{} accesses by {} waves in {} dispatches", all.accesses, all.waves,
+                            all.dispatches));
+  return kExitSuccess;
+}
+
+void ProbeCommand::SetProbing(const fs::path& folder, Environment* environment) const {
+  Environment& variables = *environment;
+  variables["ROCHOUND_PROBE_DIR"] = folder.string();
+  variables["ROCHOUND_PROBE_KERNEL"] = kernel_;
+  variables["ROCHOUND_PROBE_MODE"] = drop_ ? "drop" : "throttle";
+  variables["ROCHOUND_PROBE_LANES"] = lanes_;
+  variables["ROCHOUND_PROBE_SAMPLE"] = std::to_string(SampleOf(dispatches_));
+  variables["ROCHOUND_PROBE_BYTES"] =
+      buffer_.empty() ? "" : std::to_string(base::ParseSize(buffer_).value_or(0));
+  for (int i = 0; i < 3; ++i) {
+    const char axis = "XYZ"[i];
+    const char* const theirs = getenv(fmt::format("DH_COMMS_GROUP_FILTER_{}", axis).c_str());
+    std::string& ours = variables[fmt::format("ROCHOUND_PROBE_GROUPS_{}", axis)];
+    ours = groups_[i];
+    if (ours.empty() && theirs != nullptr && IsRange(theirs)) ours = theirs;
+  }
+  // Nothing is recorded beside the messages.
+  variables["ROCHOUND_START"] = "off";
+}
+
+int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
+  const auto command = OnSoftwareGpu(softgpu_, program);
+  if (!command.ok()) return Usage(command.error().message);
+  Recording recording;
+  Environment environment = CurrentEnvironment();
+  const fs::path beside =
+      output_.empty() || output_ == "-" ? fs::path("rochound-probe") : fs::path(output_);
+  const auto prepared = [&]() -> Result<void> {
+    ROCHOUND_TRY(recording.agent, FindBesideExecutable("../lib/librochound_agent.so", "the agent"));
+    ROCHOUND_TRY(recording.log_directory, MakeLogDirectory("", beside));
+    return {};
+  }();
+  if (!prepared.ok()) {
+    base::LogError(prepared.error().message);
+    return kExitSetup;
+  }
+  std::error_code error;
+  const fs::path folder = keep_.empty() ? recording.log_directory / "probe" : fs::absolute(keep_);
+  fs::create_directories(folder, error);
+  if (error) {
+    base::LogError(base::ErrnoError("cannot make the folder", folder, error.value()).message);
+    return kExitSetup;
+  }
+  for (const std::string& remark : SetRecording(recording, &environment)) base::LogWarning(remark);
+  SetProbing(folder, &environment);
+  const auto remove_log = [&] {
+    std::error_code ignored;
+    fs::remove_all(recording.log_directory, ignored);
+  };
+  int error_number = 0;
+  auto child = ChildProcess::Start(command.value(), Lines(environment), &error_number);
+  if (!child.ok()) {
+    remove_log();
+    return CannotStart(child.error(), error_number);
+  }
+  GpuUse gpu_use(recording.agent, recording.log_directory);
+  const int status = child.value().Wait([&] { return gpu_use.Look(child.value().pid()); });
+  int code = kExitSetup;
+  if (!IsLogFolder(recording.log_directory))
+    base::LogError("no messages: " + WhyNothing(program, status, gpu_use.Unrecorded()));
+  else
+    code = Read(folder);
+  remove_log();
+  ChildProcess::EndLike(status == 0 ? code << 8 : status);
+}
+
+int ProbeCommand::Run(const std::vector<std::string>& program) {
+  if (action_ == "build") return Build(program);
+  if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
+  if (action_ == "read") {
+    if (folder_.empty()) return Usage("which folder? rochound probe read FOLDER");
+    return Read(folder_);
+  }
+  if (!action_.empty())
+    return Usage(fmt::format("put -- before the program: rochound probe [OPTIONS] -- {}", action_));
+  if (program.empty()) return Usage("no program given; example: rochound probe -- ./app");
+  return RunProbed(program);
+}
+
+}  // namespace rochound::cli

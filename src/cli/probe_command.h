@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//
+// `rochound probe`: builds programs with probes in their kernels (build), runs them and writes down
+// what the probes say, or reads again what they said (read). Called once by main on its only
+// thread. A program comes first: its exit code or signal is ours.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/run_environment.h"
+
+namespace rochound::cli {
+
+class ProbeCommand final : public Command {
+ public:
+  explicit ProbeCommand(CLI::App& app);
+
+  const char* examples() const override;
+  int Run(const std::vector<std::string>& program) override;
+
+ private:
+  std::string Problem() const;  // empty: none
+  int Build(const std::vector<std::string>& command) const;
+  int Read(const std::filesystem::path& folder) const;
+  int RunProbed(const std::vector<std::string>& program);
+  void SetProbing(const std::filesystem::path& folder, Environment* environment) const;
+
+  std::string action_;
+  std::string folder_;
+  std::string kernel_;
+  std::string dispatches_ = "all";
+  std::vector<std::string> analyzers_;
+  std::string output_;
+  std::string format_;
+  std::string keep_;
+  std::string buffer_;
+  std::string lanes_;
+  std::string groups_[3];
+  std::string softgpu_;
+  bool drop_ = false;
+  bool verbose_ = false;
+};
+
+}  // namespace rochound::cli

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "probe/messages.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace rochound::probe {
+namespace {
+
+std::string Quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// A field that a spreadsheet takes for text, whatever a program calls its kernels.
+std::string CsvField(const std::string& text) {
+  const bool plain = text.find_first_of(",\"\r\n") == std::string::npos;
+  const bool formula =
+      !text.empty() && std::string_view("=+-@\t").find(text[0]) != std::string_view::npos;
+  if (plain && !formula) return text;
+  std::string field = formula ? "\"'" : "\"";
+  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return field + "\"";
+}
+
+std::string LocationJson(const Location& location) {
+  return fmt::format(R"({{"file":{},"line":{},"column":{},"function":{}}})", Quoted(location.file),
+                     location.line, location.column, Quoted(location.function));
+}
+
+}  // namespace
+
+MessageWriter::MessageWriter(std::FILE* out, MessageFormat format) : out_(out), format_(format) {
+  if (format_ == MessageFormat::kCsv)
+    line_ =
+        "process,dispatch,kernel,function,group_x,group_y,group_z,group,wave,action,space,pointer,"
+        "bytes,mask,file,line,column,addresses\n";
+}
+
+void MessageWriter::Write(const AccessMessage& message) {
+  format_ == MessageFormat::kCsv ? WriteCsv(message) : WriteJson(message);
+  constexpr size_t kEnough = 1 << 16;
+  if (line_.size() < kEnough) return;
+  std::fwrite(line_.data(), 1, line_.size(), out_);
+  line_.clear();
+}
+
+bool MessageWriter::Finish() {
+  std::fwrite(line_.data(), 1, line_.size(), out_);
+  line_.clear();
+  return std::fflush(out_) == 0 && std::ferror(out_) == 0;
+}
+
+const std::string& MessageWriter::Described(const Site& site) {
+  if (&site == described_site_) return described_;
+  described_site_ = &site;
+  if (format_ == MessageFormat::kCsv) {
+    const Location none;
+    const Location& at = site.at.empty() ? none : site.at[0];
+    described_ = fmt::format("{},{},{}", CsvField(at.file), at.line, at.column);
+    return described_;
+  }
+  described_.clear();
+  for (const Location& location : site.at)
+    described_ += (described_.empty() ? "" : ",") + LocationJson(location);
+  return described_;
+}
+
+void MessageWriter::WriteJson(const AccessMessage& message) {
+  const Dispatch& dispatch = *message.dispatch;
+  auto out = std::back_inserter(line_);
+  fmt::format_to(out,
+                 R"({{"process":{},"dispatch":{},"kernel":{},"function":{},"group":[{},{},{}],)"
+                 R"("group_number":{},"wave":{},"action":"{}","space":"{}","pointer":"{}",)"
+                 R"("bytes":{},"mask":"{:x}","at":[{}],"addresses":[)",
+                 dispatch.process, dispatch.number, Quoted(dispatch.kernel),
+                 Quoted(*message.function), message.group[0], message.group[1], message.group[2],
+                 message.group_number, message.wave, message.site->action, message.space,
+                 message.site->pointer, message.site->bytes, message.mask,
+                 Described(*message.site));
+  const char* comma = "";
+  for (const uint64_t address : *message.addresses) {
+    fmt::format_to(out, "{}\"{:x}\"", comma, address);
+    comma = ",";
+  }
+  line_ += "]}\n";
+}
+
+void MessageWriter::WriteCsv(const AccessMessage& message) {
+  const Dispatch& dispatch = *message.dispatch;
+  auto out = std::back_inserter(line_);
+  fmt::format_to(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{:x},{},", dispatch.process,
+                 dispatch.number, CsvField(dispatch.kernel), CsvField(*message.function),
+                 message.group[0], message.group[1], message.group[2], message.group_number,
+                 message.wave, message.site->action, message.space, message.site->pointer,
+                 message.site->bytes, message.mask, Described(*message.site));
+  const char* space = "";
+  for (const uint64_t address : *message.addresses) {
+    fmt::format_to(out, "{}{:x}", space, address);
+    space = " ";
+  }
+  line_ += "\n";
+}
+
+}  // namespace rochound::probe

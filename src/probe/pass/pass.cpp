@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+//
+// The instrumentation pass, a plugin for the clang that compiles HIP programs (-fpass-plugin). It
+// changes functions in place: signatures, kernel arguments and names stay as they are, so that
+// calls, recursion and function pointers need no care. Where the ring of messages is stands in the
+// module variable __rochound_probe, which the agent fills; a program that runs without it does what
+// it always did. Called by the compiler, once per module; what fails leaves the module as it is,
+// with a warning.
+//
+// It runs last, where the accesses are those of the final code, or nearly. AMDGPUAttributor ran
+// before it and wrote down which inputs each kernel does not need; what the probes need is taken
+// back.
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsAMDGPU.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Plugins/PassPlugin.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
+
+#include <vector>
+
+#include "probe/layout.h"
+#include "probe/pass/sites.h"
+
+// probe.bc, as the build made it of src/probe/device.
+__asm__(
+    ".section .rodata\n.globl rochound_probe_bitcode\n.globl rochound_probe_bitcode_end\n"
+    ".hidden rochound_probe_bitcode\n.hidden rochound_probe_bitcode_end\n"
+    "rochound_probe_bitcode: .incbin \"" ROCHOUND_PROBE_BITCODE
+    "\"\nrochound_probe_bitcode_end:\n.previous\n");
+extern "C" const char rochound_probe_bitcode[];
+extern "C" const char rochound_probe_bitcode_end[];
+
+namespace rochound::probe {
+namespace {
+
+using namespace llvm;  // NOLINT: nearly every name here is from there
+
+constexpr const char* kControl = "__rochound_probe";
+constexpr const char* kPrefix = "__rochound_";
+
+// Inputs of a wave that the device functions read.
+constexpr const char* kNeeded[] = {"amdgpu-no-dispatch-id",    "amdgpu-no-dispatch-ptr",
+                                   "amdgpu-no-workgroup-id-x", "amdgpu-no-workgroup-id-y",
+                                   "amdgpu-no-workgroup-id-z", "amdgpu-no-workitem-id-x",
+                                   "amdgpu-no-workitem-id-y",  "amdgpu-no-workitem-id-z"};
+
+constexpr unsigned kFlat = 0, kGlobal = 1, kLds = 3, kConstant = 4;
+
+bool IsKernel(const Function& function) {
+  return function.getCallingConv() == CallingConv::AMDGPU_KERNEL;
+}
+
+// The wave's own inputs and stack: no memory that anybody asks about.
+bool IsOwn(const Value* pointer) {
+  const Value* const object = getUnderlyingObject(pointer, /*MaxLookup=*/32);
+  if (isa<AllocaInst>(object)) return true;
+  if (const auto* const argument = dyn_cast<Argument>(object))
+    return argument->getType()->getPointerAddressSpace() == kConstant &&
+           IsKernel(*argument->getParent());
+  if (const auto* const call = dyn_cast<IntrinsicInst>(object)) {
+    switch (call->getIntrinsicID()) {
+      case Intrinsic::amdgcn_kernarg_segment_ptr:
+      case Intrinsic::amdgcn_implicitarg_ptr:
+      case Intrinsic::amdgcn_dispatch_ptr:
+      case Intrinsic::amdgcn_queue_ptr:
+        return true;
+      default:
+        return false;
+    }
+  }
+  return false;
+}
+
+// What an instruction accesses; a copy has two.
+SmallVector<Access, 2> AccessesOf(Instruction& instruction, const DataLayout& layout) {
+  SmallVector<Access, 2> found;
+  const auto add = [&](const char* action, Value* pointer, uint64_t bytes) {
+    const unsigned space = pointer->getType()->getPointerAddressSpace();
+    if (space != kFlat && space != kGlobal && space != kLds && space != kConstant) return;
+    if (bytes != 0 && !IsOwn(pointer)) found.push_back({action, space, bytes, pointer});
+  };
+  const auto size = [&](Type* type) { return layout.getTypeStoreSize(type).getFixedValue(); };
+  if (auto* const load = dyn_cast<LoadInst>(&instruction)) {
+    add("load", load->getPointerOperand(), size(load->getType()));
+  } else if (auto* const store = dyn_cast<StoreInst>(&instruction)) {
+    add("store", store->getPointerOperand(), size(store->getValueOperand()->getType()));
+  } else if (auto* const update = dyn_cast<AtomicRMWInst>(&instruction)) {
+    add("atomic", update->getPointerOperand(), size(update->getType()));
+  } else if (auto* const exchange = dyn_cast<AtomicCmpXchgInst>(&instruction)) {
+    add("atomic", exchange->getPointerOperand(), size(exchange->getNewValOperand()->getType()));
+  } else if (auto* const memory = dyn_cast<MemIntrinsic>(&instruction)) {
+    const auto* const length = dyn_cast<ConstantInt>(memory->getLength());
+    if (length == nullptr) return found;
+    if (auto* const copy = dyn_cast<MemTransferInst>(memory))
+      add("load", copy->getRawSource(), length->getZExtValue());
+    add("store", memory->getRawDest(), length->getZExtValue());
+  }
+  return found;
+}
+
+// Why an instruction that may access memory has no probe; null: it accesses none, or has one.
+const char* WhyUnprobed(const Instruction& instruction) {
+  const auto* const call = dyn_cast<CallBase>(&instruction);
+  if (call == nullptr) return nullptr;
+  if (const auto* const text = dyn_cast<InlineAsm>(call->getCalledOperand()))
+    return text->getAsmString().empty() || !call->mayReadOrWriteMemory() ? nullptr
+                                                                         : "inline assembly";
+  if (const auto* const memory = dyn_cast<MemIntrinsic>(call))
+    return isa<ConstantInt>(memory->getLength()) ? nullptr
+                                                 : "a copy or fill whose length is not constant";
+  const auto* const intrinsic = dyn_cast<IntrinsicInst>(call);
+  if (intrinsic == nullptr) return nullptr;
+  const StringRef name = intrinsic->getCalledFunction()->getName();
+  for (const char* const start :
+       {"llvm.amdgcn.raw.", "llvm.amdgcn.struct.", "llvm.amdgcn.s.buffer", "llvm.amdgcn.image.",
+        "llvm.amdgcn.ds.", "llvm.amdgcn.global.", "llvm.amdgcn.flat.", "llvm.amdgcn.load.to.lds"})
+    if (name.starts_with(start) && intrinsic->mayReadOrWriteMemory())
+      return "an instruction of the GPU by its own name";
+  return nullptr;
+}
+
+class Instrumenter {
+ public:
+  explicit Instrumenter(Module& module) : module_(module) {}
+
+  bool Run() {
+    for (Function& function : module_)
+      if (!function.isDeclaration() && !function.getName().starts_with(kPrefix)) Collect(function);
+    if (work_.empty()) return false;
+    if (!LinkDeviceFunctions()) return false;
+    MakeControl();
+    for (Work& work : work_) Instrument(work);
+    MakeSites();
+    for (CallInst* const call : calls_) {
+      InlineFunctionInfo info;
+      if (!InlineFunction(*call, info).isSuccess())
+        errs() << "rochound probe: a probe was not inlined\n";
+    }
+    wave_->eraseFromParent();
+    access_->eraseFromParent();
+    LoosenPromises();
+    return true;
+  }
+
+ private:
+  struct Work {
+    Function* function;
+    SmallVector<std::pair<Instruction*, Access>> accesses;
+  };
+
+  void Collect(Function& function) {
+    Work work{&function, {}};
+    for (Instruction& instruction : instructions(function)) {
+      for (const Access& access : AccessesOf(instruction, module_.getDataLayout()))
+        work.accesses.push_back({&instruction, access});
+      if (const char* const why = WhyUnprobed(instruction)) sites_.AddUnprobed(instruction, why);
+    }
+    if (!work.accesses.empty()) work_.push_back(std::move(work));
+  }
+
+  bool LinkDeviceFunctions() {
+    const StringRef bytes(rochound_probe_bitcode,
+                          rochound_probe_bitcode_end - rochound_probe_bitcode);
+    auto parsed = parseBitcodeFile(MemoryBufferRef(bytes, "rochound probe"), module_.getContext());
+    if (!parsed) {
+      errs() << "rochound probe: " << toString(parsed.takeError()) << "\n";
+      return false;
+    }
+    (*parsed)->setDataLayout(module_.getDataLayout());
+    (*parsed)->setTargetTriple(module_.getTargetTriple());
+    if (Linker::linkModules(module_, std::move(*parsed))) {
+      errs() << "rochound probe: the probes cannot be linked into this module\n";
+      return false;
+    }
+    wave_ = module_.getFunction("__rochound_probe_wave");
+    access_ = module_.getFunction("__rochound_probe_access");
+    return wave_ != nullptr && access_ != nullptr;
+  }
+
+  void MakeControl() {
+    LLVMContext& context = module_.getContext();
+    Type* const word = Type::getInt64Ty(context);
+    constexpr size_t kWords = sizeof(rochound_probe_control) / sizeof(rochound_u64);
+    SmallVector<uint64_t, kWords> first(kWords, 0);
+    first[0] = kRochoundProbeVersion;
+    auto* const value = ConstantDataArray::get(context, first);
+    control_ = new GlobalVariable(module_, ArrayType::get(word, kWords), /*isConstant=*/false,
+                                  GlobalValue::ExternalLinkage, value, kControl, nullptr,
+                                  GlobalValue::NotThreadLocal, kGlobal,
+                                  /*isExternallyInitialized=*/true);
+    control_->setVisibility(GlobalValue::ProtectedVisibility);
+    control_->setAlignment(Align(64));
+    appendToUsed(module_, {control_});
+    // A place for the text, whose size is known at the end.
+    sites_address_ = new GlobalVariable(
+        module_, Type::getInt8Ty(context), true, GlobalValue::ExternalLinkage, nullptr,
+        "__rochound_probe_sites_later", nullptr, GlobalValue::NotThreadLocal, kGlobal);
+  }
+
+  void MakeSites() {
+    auto* const text =
+        ConstantDataArray::getString(module_.getContext(), sites_.text(), /*AddNull=*/false);
+    auto* const real = new GlobalVariable(
+        module_, text->getType(), /*isConstant=*/true, GlobalValue::InternalLinkage, text,
+        "__rochound_probe_sites", nullptr, GlobalValue::NotThreadLocal, kGlobal);
+    sites_address_->replaceAllUsesWith(real);
+    sites_address_->eraseFromParent();
+  }
+
+  void Instrument(Work& work) {
+    Function& function = *work.function;
+    BasicBlock::iterator start = function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+    IRBuilder<> begin(&function.getEntryBlock(), start);
+    begin.SetCurrentDebugLocation(DebugLoc());
+    Value* const control =
+        begin.CreateAddrSpaceCast(control_, PointerType::get(module_.getContext(), kConstant));
+    CallInst* const wave =
+        begin.CreateCall(wave_, {control, begin.CreatePtrToInt(sites_address_, begin.getInt64Ty()),
+                                 begin.getInt32(sites_.AddFunction(function))});
+    calls_.push_back(wave);
+    for (auto& [instruction, access] : work.accesses) {
+      IRBuilder<> before(instruction);
+      Value* address = before.CreatePtrToInt(
+          access.pointer,
+          before.getIntNTy(module_.getDataLayout().getPointerSizeInBits(access.address_space)));
+      address = before.CreateZExt(address, before.getInt64Ty());
+      calls_.push_back(before.CreateCall(
+          access_,
+          {control, wave, address, before.getInt32(sites_.AddAccess(*instruction, access))}));
+    }
+  }
+
+  // What was found out about functions before they had probes is not true any more.
+  void LoosenPromises() {
+    SmallPtrSet<const Function*, 8> probed;
+    bool calls = false;
+    for (const Work& work : work_) {
+      probed.insert(work.function);
+      calls = calls || !IsKernel(*work.function);
+    }
+    for (Function& function : module_) {
+      // Callers have to hand a callee its inputs, also those that do not know whom they call.
+      if (!calls && !probed.contains(&function)) continue;
+      if (function.isIntrinsic()) continue;
+      for (const char* const needed : kNeeded) function.removeFnAttr(needed);
+      for (const auto promise :
+           {Attribute::Memory, Attribute::NoSync, Attribute::Speculatable, Attribute::WillReturn})
+        function.removeFnAttr(promise);
+      for (Instruction& instruction : instructions(function)) {
+        auto* const call = dyn_cast<CallBase>(&instruction);
+        if (call == nullptr || isa<IntrinsicInst>(call) || call->isInlineAsm()) continue;
+        for (const auto promise : {Attribute::Memory, Attribute::NoSync, Attribute::WillReturn})
+          call->removeFnAttr(promise);
+      }
+    }
+  }
+
+  Module& module_;
+  Sites sites_;
+  std::vector<Work> work_;
+  Function* wave_ = nullptr;
+  Function* access_ = nullptr;
+  GlobalVariable* control_ = nullptr;
+  GlobalVariable* sites_address_ = nullptr;
+  SmallVector<CallInst*> calls_;
+};
+
+class Pass : public PassInfoMixin<Pass> {
+ public:
+  static PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    if (!module.getTargetTriple().isAMDGPU() || module.getNamedGlobal(kControl) != nullptr)
+      return PreservedAnalyses::all();
+    return Instrumenter(module).Run() ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+  // Also at -O0, and in functions that are not to be optimised.
+  static bool isRequired() { return true; }
+};
+
+void Register(PassBuilder& builder) {
+  builder.registerOptimizerLastEPCallback(
+      [](ModulePassManager& passes, OptimizationLevel, ThinOrFullLTOPhase phase) {
+        // Code that is linked as bitcode (-fgpu-rdc) is instrumented when it is linked.
+        if (phase == ThinOrFullLTOPhase::None) passes.addPass(Pass());
+      });
+  builder.registerFullLinkTimeOptimizationLastEPCallback(
+      [](ModulePassManager& passes, OptimizationLevel) { passes.addPass(Pass()); });
+  builder.registerPipelineParsingCallback(
+      [](StringRef name, ModulePassManager& passes, ArrayRef<PassBuilder::PipelineElement>) {
+        if (name != "rochound-probe") return false;
+        passes.addPass(Pass());
+        return true;
+      });
+}
+
+}  // namespace
+}  // namespace rochound::probe
+
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo
+llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "rochound-probe", "1", rochound::probe::Register};
+}

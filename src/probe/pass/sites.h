@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// The places in a module that send messages, as text: one JSON object per place, each ended by a
+// zero byte. The text becomes a constant of the module, so it is in the code object, and a place's
+// number is where its text begins. docs/formats/probe-stream.md has the fields. Used by the pass.
+#pragma once
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Instruction.h>
+
+#include <cstdint>
+#include <string>
+
+namespace rochound::probe {
+
+struct Access {
+  const char* action = "";  // load, store, atomic
+  unsigned address_space = 0;
+  uint64_t bytes = 0;
+  llvm::Value* pointer = nullptr;
+};
+
+class Sites {
+ public:
+  // The number of the place.
+  uint32_t AddFunction(const llvm::Function& function);
+  uint32_t AddAccess(const llvm::Instruction& instruction, const Access& access);
+  // Something that accesses memory and sends no messages.
+  void AddUnprobed(const llvm::Instruction& instruction, const char* why);
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace rochound::probe

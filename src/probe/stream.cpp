@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+#include "probe/stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <unordered_map>
+
+#include "base/files.h"
+#include "codeobj/code_object.h"
+#include "codeobj/elf_view.h"
+#include "probe/layout.h"
+
+namespace rochound::probe {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Result;
+using Json = nlohmann::json;
+
+struct Place {  // a site, or a function
+  std::optional<Site> site;
+  std::string function;
+};
+
+std::vector<Location> Locations(const Json& json) {
+  std::vector<Location> all;
+  if (!json.is_array()) return all;
+  for (const Json& one : json) {
+    if (!one.is_object()) continue;
+    Location location;
+    location.file = one.value("file", "");
+    location.line = one.value("line", uint64_t{0});
+    location.column = one.value("column", uint64_t{0});
+    location.function = one.value("function", "");
+    all.push_back(std::move(location));
+  }
+  return all;
+}
+
+// A code object that a process had loaded.
+class Module {
+ public:
+  static Result<std::unique_ptr<Module>> Open(const fs::path& file, uint64_t delta, uint64_t base,
+                                              uint64_t size) {
+    auto module = std::make_unique<Module>();
+    ROCHOUND_TRY(module->bytes_, base::ReadFile(file));
+    ROCHOUND_TRY(codeobj::ElfView elf, codeobj::ElfView::Open(module->bytes_));
+    ROCHOUND_TRY(const codeobj::CodeObject object, codeobj::CodeObject::Parse(module->bytes_));
+    module->elf_ = elf;
+    module->delta_ = delta;
+    module->base_ = base;
+    module->size_ = size;
+    for (const codeobj::Kernel& kernel : object.kernels())
+      module->kernels_[kernel.descriptor_address + delta] = kernel.name;
+    return module;
+  }
+
+  bool Has(uint64_t address) const { return address - base_ < size_; }
+
+  const std::string* KernelAt(uint64_t object) const {
+    const auto found = kernels_.find(object);
+    return found != kernels_.end() ? &found->second : nullptr;
+  }
+
+  // Null: there is none.
+  const Place* PlaceAt(uint64_t address) {
+    const auto [known, fresh] = places_.try_emplace(address);
+    if (fresh) known->second = Parse(address);
+    return known->second.get();
+  }
+
+  // Everything that has no probe, from the text of all places, which is one constant.
+  std::vector<UnprobedSite> Unprobed(uint64_t sites) const {
+    std::vector<UnprobedSite> all;
+    for (uint64_t at = sites;;) {
+      const auto text = TextAt(at);
+      if (!text || !text->starts_with("{")) return all;
+      at += text->size() + 1;
+      const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+      if (!json.is_object()) return all;
+      if (StringOf(json, "is") == "unprobed")
+        all.push_back({StringOf(json, "why"), StringOf(json, "function"),
+                       Locations(json.contains("at") ? json["at"] : Json())});
+    }
+  }
+
+ private:
+  static std::string StringOf(const Json& json, const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  }
+
+  std::optional<std::string> TextAt(uint64_t address) const {
+    // As long as anybody writes them: names of C++ functions.
+    constexpr uint64_t kStep = 256;
+    constexpr uint64_t kLongest = 1 << 20;
+    std::string text;
+    for (uint64_t step = kStep; text.size() < kLongest;) {
+      const auto part = elf_.AtAddress(address - delta_ + text.size(), step);
+      if (!part) {
+        // The end of the section is near.
+        if (step == 1) return std::nullopt;
+        step = step / 2;
+        continue;
+      }
+      const size_t end = part->find('\0');
+      text.append(part->substr(0, end));
+      if (end != std::string_view::npos) return text;
+    }
+    return std::nullopt;
+  }
+
+  std::unique_ptr<Place> Parse(uint64_t address) const {
+    const auto text = TextAt(address);
+    if (!text) return nullptr;
+    const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object()) return nullptr;
+    auto place = std::make_unique<Place>();
+    place->function = StringOf(json, "function");
+    if (StringOf(json, "is") != "access") return place;
+    Site site;
+    site.action = StringOf(json, "action");
+    site.pointer = StringOf(json, "space");
+    if (json.contains("bytes") && json["bytes"].is_number_unsigned())
+      site.bytes = json["bytes"].get<uint64_t>();
+    site.is_volatile = json.contains("volatile");
+    if (json.contains("at")) site.at = Locations(json["at"]);
+    place->site = std::move(site);
+    return place;
+  }
+
+  std::string bytes_;
+  codeobj::ElfView elf_;
+  uint64_t delta_ = 0, base_ = 0, size_ = 0;
+  std::map<uint64_t, std::string> kernels_;
+  std::unordered_map<uint64_t, std::unique_ptr<Place>> places_;
+};
+
+struct Wave {
+  const Dispatch* dispatch = nullptr;
+  bool chosen = true;
+  Module* module = nullptr;
+  const std::string* function = nullptr;
+  uint64_t sites = 0;
+  std::array<uint32_t, 3> group{};
+  uint64_t group_number = 0;
+  uint64_t wave = 0;
+  uint32_t shared_base = 0;   // highest half of flat addresses of LDS
+  uint32_t private_base = 0;  // and of scratch
+};
+
+uint32_t Low(uint64_t word) { return static_cast<uint32_t>(word); }
+uint32_t High(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
+
+// One process's file.
+class StreamReader {
+ public:
+  StreamReader(fs::path file, const std::function<bool(const std::string&)>& choose,
+               const std::function<void(const AccessMessage&)>& receive, StreamSummary* summary)
+      : file_(std::move(file)), choose_(choose), receive_(receive), summary_(*summary) {}
+
+  Result<void> Read() {
+    std::ifstream in(file_, std::ios::binary);
+    if (!in) return Error(fmt::format("cannot read '{}'", file_.string()));
+    std::vector<uint64_t> words;
+    for (uint64_t header = 0; in.read(reinterpret_cast<char*>(&header), sizeof header);) {
+      const uint64_t length = header >> 32 & 0xff;
+      if (header >> 48 != kRochoundProbeMagic || length == 0)
+        return Error(fmt::format("'{}' is no stream of probes, or it is damaged", file_.string()));
+      words.resize(length);
+      words[0] = header;
+      if (length > 1 && !in.read(reinterpret_cast<char*>(words.data() + 1),
+                                 static_cast<std::streamsize>((length - 1) * sizeof header))) {
+        summary_.cut_off = true;
+        break;
+      }
+      ROCHOUND_CHECK(Take(words));
+    }
+    if (in.gcount() != 0 && in.gcount() != sizeof(uint64_t)) summary_.cut_off = true;
+    ++summary_.processes;
+    if (!ended_) ++summary_.without_end;
+    summary_.dropped += dropped_;
+    summary_.unwritten += unwritten_;
+    summary_.unfinished += unfinished_;
+    return {};
+  }
+
+ private:
+  Result<void> Take(const std::vector<uint64_t>& words) {
+    switch (words[0] >> 40 & 0xff) {
+      case kRochoundProbeProcess:
+        if (words.size() < 5) break;
+        if (words[1] != kRochoundProbeVersion)
+          return Error(
+              fmt::format("'{}' was written by another version of rochound (format {}); "
+                          "read it with that one",
+                          file_.string(), words[1]));
+        process_ = words[2];
+        break;
+      case kRochoundProbeModule:
+        if (words.size() >= 5) return AddModule(words);
+        break;
+      case kRochoundProbeWave:
+        if (words.size() == kRochoundProbeWaveWords) AddWave(words);
+        break;
+      case kRochoundProbeAccess:
+        AddAccess(words);
+        break;
+      case kRochoundProbeEnd:
+        if (words.size() < 5) break;
+        ended_ = true;
+        summary_.fault = summary_.fault || words[1] == 2;
+        dropped_ = words[2];
+        unwritten_ = words[3];
+        unfinished_ = words[4];
+        break;
+      default:
+        break;  // of a newer version, which means less to us
+    }
+    return {};
+  }
+
+  Result<void> AddModule(const std::vector<uint64_t>& words) {
+    std::string name(reinterpret_cast<const char*>(words.data() + 5), (words.size() - 5) * 8);
+    name.resize(strnlen(name.data(), name.size()));
+    if (name.empty() || name.find('/') != std::string::npos)
+      return Error(fmt::format("'{}' names a code object outside of its folder", file_.string()));
+    ROCHOUND_TRY(auto module,
+                 Module::Open(file_.parent_path() / name, words[1], words[2], words[3]));
+    // What was loaded at the same place before is gone.
+    std::erase_if(modules_, [&](const auto& other) { return other->Has(words[2]); });
+    for (auto& [ticket, wave] : waves_)
+      if (std::none_of(modules_.begin(), modules_.end(),
+                       [&](const auto& one) { return one.get() == wave.module; }))
+        wave.module = nullptr;
+    modules_.push_back(std::move(module));
+    return {};
+  }
+
+  Module* ModuleAt(uint64_t address) const {
+    for (const auto& module : modules_)
+      if (module->Has(address)) return module.get();
+    return nullptr;
+  }
+
+  const Dispatch* DispatchOf(const std::vector<uint64_t>& words, bool* chosen) {
+    // The packet's header is none of its facts: the GPU changes it.
+    const std::array<uint64_t, 5> facts = {words[4], words[5], words[10], words[11], words[13]};
+    const auto [known, fresh] = dispatches_.try_emplace(facts);
+    Known& dispatch = known->second;
+    if (fresh) {
+      Dispatch& facts_of = dispatch.facts;
+      facts_of.process = process_;
+      facts_of.number = summary_.dispatches++;
+      // As AQL has it: header and setup, three sizes of 16 bits, three of 32.
+      facts_of.workgroup = {High(words[9]) & 0xffff, High(words[9]) >> 16, Low(words[10]) & 0xffff};
+      facts_of.grid = {High(words[10]), Low(words[11]), High(words[11])};
+      if (Module* const module = ModuleAt(words[13]))
+        if (const std::string* const kernel = module->KernelAt(words[13]))
+          facts_of.kernel = *kernel;
+      dispatch.chosen = !choose_ || choose_(facts_of.kernel);
+    }
+    *chosen = dispatch.chosen;
+    return &dispatch.facts;
+  }
+
+  void AddWave(const std::vector<uint64_t>& words) {
+    Wave wave;
+    wave.dispatch = DispatchOf(words, &wave.chosen);
+    wave.sites = words[3];
+    wave.module = ModuleAt(words[3]);
+    const Place* const place =
+        wave.module != nullptr ? wave.module->PlaceAt(words[3] + Low(words[2])) : nullptr;
+    static const std::string kUnknown;
+    wave.function = place != nullptr ? &place->function : &kUnknown;
+    if (wave.module != nullptr && seen_sites_.insert({words[3], wave.module}).second) {
+      for (UnprobedSite& site : wave.module->Unprobed(words[3]))
+        if (std::find(summary_.unprobed.begin(), summary_.unprobed.end(), site) ==
+            summary_.unprobed.end())
+          summary_.unprobed.push_back(std::move(site));
+    }
+    wave.group = {Low(words[6]), High(words[6]), Low(words[7])};
+    const Dispatch& dispatch = *wave.dispatch;
+    const auto groups = [&](int i) -> uint64_t {
+      return dispatch.workgroup[i] == 0
+                 ? 1
+                 : (uint64_t{dispatch.grid[i]} + dispatch.workgroup[i] - 1) / dispatch.workgroup[i];
+    };
+    wave.group_number =
+        wave.group[0] + groups(0) * (wave.group[1] + groups(1) * uint64_t{wave.group[2]});
+    const uint32_t item = High(words[7]);
+    const uint64_t flat =
+        (item & 1023) + dispatch.workgroup[0] *
+                            ((item >> 10 & 1023) + uint64_t{dispatch.workgroup[1]} * (item >> 20));
+    const uint32_t wave_size = High(words[2]);
+    wave.wave = wave_size != 0 ? flat / wave_size : 0;
+    wave.shared_base = Low(words[8]);
+    wave.private_base = High(words[8]);
+    waves_[Low(words[0])] = wave;
+    ++summary_.waves;
+  }
+
+  void AddAccess(const std::vector<uint64_t>& words) {
+    const auto found = waves_.find(words.size() >= 4 ? High(words[2]) : 0);
+    if (found == waves_.end() || found->second.module == nullptr ||
+        words.size() != kRochoundProbeAccessWords + static_cast<size_t>(std::popcount(words[1]))) {
+      ++summary_.not_understood;
+      return;
+    }
+    const Wave& wave = found->second;
+    if (!wave.chosen) return;
+    const Place* const place = wave.module->PlaceAt(wave.sites + Low(words[2]));
+    if (place == nullptr || !place->site) {
+      ++summary_.not_understood;
+      return;
+    }
+    ++summary_.accesses;
+    const Site& site = *place->site;
+    const bool flat = site.pointer == "flat";
+    AccessMessage message{wave.dispatch, wave.function, wave.group, wave.group_number,
+                          wave.wave,     &site,         "",         0,
+                          &addresses_};
+    for (const char* const space : {"lds", "global", "scratch"}) {
+      const auto is = [&](uint64_t address) {
+        if (!flat) return (site.pointer == "lds") == (*space == 'l') && *space != 's';
+        const char* const where = High(address) == wave.shared_base    ? "lds"
+                                  : High(address) == wave.private_base ? "scratch"
+                                                                       : "global";
+        return strcmp(where, space) == 0;
+      };
+      addresses_.clear();
+      message.mask = 0;
+      message.space = space;
+      size_t at = kRochoundProbeAccessWords;
+      for (uint64_t left = words[1]; left != 0; left &= left - 1) {
+        const uint64_t address = words[at++];
+        if (!is(address)) continue;
+        message.mask |= left & (~left + 1);
+        addresses_.push_back(*space == 'g' ? address : Low(address));
+      }
+      if (message.mask != 0) receive_(message);
+    }
+  }
+
+  struct Known {
+    Dispatch facts;
+    bool chosen = true;
+  };
+
+  const fs::path file_;
+  const std::function<bool(const std::string&)>& choose_;
+  const std::function<void(const AccessMessage&)>& receive_;
+  StreamSummary& summary_;
+  uint64_t process_ = 0;
+  std::vector<std::unique_ptr<Module>> modules_;
+  std::map<std::array<uint64_t, 5>, Known> dispatches_;
+  std::unordered_map<uint32_t, Wave>
+      waves_;  // by the lowest half of their first message's position
+  std::set<std::pair<uint64_t, const Module*>> seen_sites_;
+  std::vector<uint64_t> addresses_;
+  uint64_t dropped_ = 0, unwritten_ = 0, unfinished_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+bool UnprobedSite::operator==(const UnprobedSite& other) const {
+  const auto line = [](const UnprobedSite& site) { return site.at.empty() ? 0 : site.at[0].line; };
+  return why == other.why && function == other.function && line(*this) == line(other);
+}
+
+Result<StreamSummary> ReadStreams(const fs::path& folder,
+                                  const std::function<bool(const std::string&)>& choose,
+                                  const std::function<void(const AccessMessage&)>& receive) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".probe") files.push_back(it->path());
+  if (error) return base::ErrnoError("cannot read the folder", folder, error.value());
+  std::sort(files.begin(), files.end());
+  StreamSummary summary;
+  for (const fs::path& file : files)
+    ROCHOUND_CHECK(StreamReader(file, choose, receive, &summary).Read());
+  return summary;
+}
+
+}  // namespace rochound::probe

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads what instrumented kernels have sent (docs/formats/probe-stream.md): a folder with one
+// *.probe file per process and the code objects that they name. Every access is handed to a
+// function, in the order in which the agent wrote it, which is the order of each wave. Called
+// offline on one thread. The files may come from anybody: what does not fit together is counted
+// or gives an error, never a crash.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace rochound::probe {
+
+struct Location {
+  std::string file;
+  uint64_t line = 0;
+  uint64_t column = 0;
+  std::string function;
+};
+
+struct Site {
+  std::string action;   // load, store, atomic
+  std::string pointer;  // how it is addressed: flat, global, lds, constant
+  uint64_t bytes = 0;   // of each lane
+  bool is_volatile = false;
+  std::vector<Location> at;  // innermost first, then where that was inlined; may be empty
+};
+
+struct Dispatch {
+  uint64_t process = 0;
+  uint64_t number = 0;  // in the order of their first messages, from 0
+  std::string kernel;   // symbol; empty: not known
+  std::array<uint32_t, 3> grid{};
+  std::array<uint32_t, 3> workgroup{};
+};
+
+// What one wave did with one instruction, as far as it went to one kind of memory.
+struct AccessMessage {
+  const Dispatch* dispatch;
+  const std::string* function;  // symbol of the function that the instruction is in
+  std::array<uint32_t, 3> group;
+  uint64_t group_number;  // x fastest
+  uint64_t wave;          // in its workgroup
+  const Site* site;
+  const char* space;                       // where it went: global, lds, scratch
+  uint64_t mask;                           // lanes, as far as they were asked for
+  const std::vector<uint64_t>* addresses;  // one per lane; lds, scratch: offsets
+};
+
+struct UnprobedSite {
+  std::string why;
+  std::string function;
+  std::vector<Location> at;
+  bool operator==(const UnprobedSite&) const;
+};
+
+struct StreamSummary {
+  uint64_t processes = 0;
+  uint64_t dispatches = 0;
+  uint64_t waves = 0;
+  uint64_t accesses = 0;
+  uint64_t dropped = 0;         // messages that found no room
+  uint64_t unwritten = 0;       // messages that could not be written to the file
+  uint64_t unfinished = 0;      // words of messages that their waves did not finish
+  uint64_t not_understood = 0;  // accesses whose wave or place is not known
+  uint64_t without_end = 0;     // processes that were killed
+  bool fault = false;           // a GPU failed
+  bool cut_off = false;         // the file ends inside a message
+  std::vector<UnprobedSite> unprobed;
+};
+
+// choose: of a kernel's symbol; false: its accesses are left out.
+base::Result<StreamSummary> ReadStreams(const std::filesystem::path& folder,
+                                        const std::function<bool(const std::string&)>& choose,
+                                        const std::function<void(const AccessMessage&)>& receive);
+
+}  // namespace rochound::probe
