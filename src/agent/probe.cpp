@@ -14,9 +14,11 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <regex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "agent/code_objects.h"
@@ -25,6 +27,7 @@
 #include "agent/state.h"
 #include "base/clock.h"
 #include "base/file_limit.h"
+#include "base/pattern.h"
 #include "codeobj/demangle.h"
 #include "probe/layout.h"
 
@@ -54,10 +57,8 @@ constinit std::mutex using_ring;
 struct Listening {  // with using_ring held
   std::string directory;
   uint64_t words = 0;
-  Control control{};  // what each module's variable gets
-  bool chooses = false;
-  std::string pattern_text;
-  std::regex pattern;
+  Control control{};                     // what each module's variable gets
+  std::optional<base::Pattern> pattern;  // none: every kernel
   Ring* ring = nullptr;
   uint64_t read = 0;
   int file = -1;
@@ -229,14 +230,8 @@ std::string SymbolName(hsa_executable_symbol_t symbol) {
   return name;
 }
 
-// A name so long that matching it might take a whole stack counts as chosen: the reader chooses,
-// too.
-bool IsChosen(const Listening& it, const std::string& symbol) {
-  constexpr size_t kLongestName = 2000;
-  if (symbol.size() > kLongestName) return true;
-  const std::string called = codeobj::Demangle(symbol);
-  return called.size() > kLongestName || std::regex_search(symbol, it.pattern) ||
-         std::regex_search(called, it.pattern);
+bool IsChosen(const std::optional<base::Pattern>& pattern, const std::string& symbol) {
+  return !pattern || pattern->FoundIn(symbol) || pattern->FoundIn(codeobj::Demangle(symbol));
 }
 
 // Called by the runtime, which an exception of ours must not pass through.
@@ -249,7 +244,7 @@ hsa_status_t VisitSymbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t 
     if (ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind) != HSA_STATUS_SUCCESS ||
         kind != HSA_SYMBOL_KIND_KERNEL ||
         ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object) != HSA_STATUS_SUCCESS ||
-        !IsChosen(it, SymbolName(symbol)))
+        !IsChosen(it.pattern, SymbolName(symbol)))
       return;
     uint64_t& count = it.ring->kernel_count;
     // More than the list can hold: all are chosen, and the reader leaves out what was not asked
@@ -300,7 +295,7 @@ void Connect(Listening& it, hsa_executable_t executable, uint16_t agent) {
   }
   if (it.failed || (it.file < 0 && !OpenFile(it)) || !MakeRing(it)) return;
   KeepModule(it, agent, address);
-  if (it.chooses)
+  if (it.pattern)
     core.hsa_executable_iterate_agent_symbols_fn(executable, gpu, VisitSymbol, nullptr);
   const Control control = it.control;
   core.hsa_memory_copy_fn(variable, &control, sizeof control);
@@ -406,12 +401,12 @@ void ReadWishes(Listening& it) {
   const uint64_t sample = strtoull(Text("ROCHOUND_PROBE_SAMPLE"), nullptr, 10);
   it.control.sample = sample != 0 ? static_cast<uint32_t>(sample) : ~0u;
   it.control.patience = kPatience;
-  it.pattern_text = Text("ROCHOUND_PROBE_KERNEL");
-  it.chooses = !it.pattern_text.empty();
-  if (it.chooses) {
-    it.pattern = std::regex(it.pattern_text, std::regex::ECMAScript | std::regex::nosubs);
-    it.control.flags |= kRochoundProbeChosenKernels;
-  }
+  const std::string_view kernel = Text("ROCHOUND_PROBE_KERNEL");
+  if (kernel.empty()) return;
+  auto pattern = base::Pattern::Compile(kernel);
+  if (!pattern.ok()) return;
+  it.pattern = std::move(pattern).value();
+  it.control.flags |= kRochoundProbeChosenKernels;
 }
 
 }  // namespace

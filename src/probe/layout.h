@@ -13,6 +13,8 @@
 #ifndef ROCHOUND_PROBE_LAYOUT_H_
 #define ROCHOUND_PROBE_LAYOUT_H_
 
+// NOLINTBEGIN(readability-identifier-naming): named as C is
+
 #ifdef __AMDGCN__
 typedef unsigned int rochound_u32;
 typedef unsigned long rochound_u64;
@@ -77,5 +79,7 @@ struct rochound_probe_ring {
   rochound_u64 reserved2[5];
   rochound_u64 kernels[kRochoundProbeKernels];  // kernel objects
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 #endif  // ROCHOUND_PROBE_LAYOUT_H_

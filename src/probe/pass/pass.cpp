@@ -37,8 +37,10 @@ __asm__(
     ".hidden rochound_probe_bitcode\n.hidden rochound_probe_bitcode_end\n"
     "rochound_probe_bitcode: .incbin \"" ROCHOUND_PROBE_BITCODE
     "\"\nrochound_probe_bitcode_end:\n.previous\n");
+// NOLINTBEGIN(readability-identifier-naming): names of the assembler's
 extern "C" const char rochound_probe_bitcode[];
 extern "C" const char rochound_probe_bitcode_end[];
+// NOLINTEND(readability-identifier-naming)
 
 namespace rochound::probe {
 namespace {
