@@ -10,7 +10,7 @@ constinit __thread CallState call_state __attribute__((tls_model("initial-exec")
 
 namespace internal {
 
-constinit bool record_stacks = false;
+constinit std::atomic<bool> record_stacks{false};
 
 void WriteText(ThreadState* thread, uint64_t correlation, uint32_t argument, const char* text) {
   const size_t total = strnlen(text, kMaxTextLength);

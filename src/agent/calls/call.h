@@ -9,6 +9,7 @@
 // argument words and the call itself when it has ended.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -39,7 +40,7 @@ struct Call {
 };
 
 namespace internal {
-extern bool record_stacks;  // settings().stacks, set before the first wrapper is installed
+extern std::atomic<bool> record_stacks;                      // settings().stacks
 void WriteStack(ThreadState* thread, uint64_t correlation);  // stacks.h
 void WriteText(ThreadState* thread, uint64_t correlation, uint32_t argument, const char* text);
 }  // namespace internal
@@ -65,7 +66,8 @@ inline bool BeginCall(Call* call, uint16_t function) {
   call->correlation = thread->log->NextCorrelation();
   // Whatever a HIP call stands in is not a call that work could be attributed to.
   call->outer = kDomain == Domain::kHip ? 0 : thread->correlation;
-  if (__builtin_expect(internal::record_stacks, 0)) internal::WriteStack(thread, call->correlation);
+  if (internal::record_stacks.load(std::memory_order_relaxed)) [[unlikely]]
+    internal::WriteStack(thread, call->correlation);
   // RCCL works by HIP's calls, and work belongs to those.
   if (kDomain != Domain::kRccl && call->outer == 0) thread->correlation = call->correlation;
   call->begin_tsc = Tsc();

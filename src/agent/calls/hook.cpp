@@ -21,7 +21,7 @@
 namespace rochound::agent {
 
 void HookCalls(HsaApiTable* table) {
-  internal::record_stacks = settings().stacks;
+  internal::record_stacks.store(settings().stacks, std::memory_order_relaxed);
   if (settings().hsa) InstallHsaCalls(table);
 }
 
@@ -63,7 +63,7 @@ bool HookLoadedLibraries() {
   // Never waits: who is in here may be waiting for the dynamic linker, and who comes may hold it.
   const std::unique_lock lock(*mutex, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  internal::record_stacks = settings().stacks;
+  internal::record_stacks.store(settings().stacks, std::memory_order_relaxed);
   if (!settings().hip && !settings().roctx && !settings().stacks) return true;
   if (first && settings().roctx) OpenRoctx();
   first = false;
