@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -295,6 +296,11 @@ class CodeObjectParser {
         object_.relocations_.push_back(std::move(relocation));
       }
     }
+    // Assemblers leave names there that nothing refers to (Tensile's kernels have one).
+    std::set<std::string_view> used;
+    for (const Relocation& relocation : object_.relocations_) used.insert(relocation.symbol);
+    std::erase_if(object_.undefined_,
+                  [&](const std::string& name) { return !used.contains(name); });
     return {};
   }
 
