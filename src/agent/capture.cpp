@@ -117,17 +117,17 @@ void DescribeLaunch(const hsa_kernel_dispatch_packet_t& packet, capture::Launch*
 // One capture: made for the chosen launch, gone with it.
 class Captured {
  public:
-  Captured(const CaptureChoice& choice, const Kernel& kernel, uint64_t dispatch, uint64_t match,
-           const Queue& queue, const hsa_kernel_dispatch_packet_t& packet)
-      : choice_(choice), kernel_(kernel), reader_(AgentHandle(queue.agent)) {
-    manifest_.kernel = kernel.symbol;
-    manifest_.memory = choice.all_memory ? "all" : "reachable";
+  Captured(const CaptureOrder& order, const Queue& queue,
+           const hsa_kernel_dispatch_packet_t& packet)
+      : order_(order), reader_(AgentHandle(queue.agent)) {
+    manifest_.kernel = order.symbol;
+    manifest_.memory = order.all_memory ? "all" : "reachable";
     manifest_.agent = queue.agent;
     DescribeProcess(&manifest_);
     DescribeLaunch(packet, &manifest_.launch);
-    manifest_.launch.dispatch = dispatch;
-    manifest_.launch.match = match;
-    manifest_.launch.kernarg_bytes = static_cast<uint32_t>(kernel.kernarg_bytes);
+    manifest_.launch.dispatch = order.dispatch;
+    manifest_.launch.match = order.match;
+    manifest_.launch.kernarg_bytes = static_cast<uint32_t>(order.kernarg_bytes);
   }
 
   bool Before() {
@@ -138,12 +138,12 @@ class Captured {
       return Refuse("the kernel's code object is not in memory any more");
     manifest_.code_object = {{code.base, code.size}, code.delta, code.uri};
     code_ = code.object;
-    const std::string disk = choice_.directory.substr(0, choice_.directory.rfind('/') + 1);
+    const std::string disk = order_.directory.substr(0, order_.directory.rfind('/') + 1);
     memory_ = std::make_unique<CaptureMemory>(held_, code, manifest_.launch.kernarg,
-                                              kernel_.kernarg_bytes, disk, &reader_);
-    writer_ = capture::BundleWriter::Create(choice_.directory, &problem_);
+                                              order_.kernarg_bytes, disk, &reader_);
+    writer_ = capture::BundleWriter::Create(order_.directory, &problem_);
     if (writer_ == nullptr) return false;
-    if (!memory_->TakeBefore(choice_.all_memory, writer_.get())) return Refuse(memory_->problem());
+    if (!memory_->TakeBefore(order_.all_memory, writer_.get())) return Refuse(memory_->problem());
     return StillWhole();
   }
 
@@ -185,8 +185,7 @@ class Captured {
     return false;
   }
 
-  const CaptureChoice& choice_;
-  const Kernel& kernel_;
+  const CaptureOrder& order_;
   const HeldAllocations held_;
   MemoryReader reader_;
   std::unique_ptr<CaptureMemory> memory_;
@@ -240,40 +239,51 @@ void CaptureMisses(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) 
   internal::capture_asked.store(false);
 }
 
+LaunchOutcome CaptureLaunch(const CaptureOrder& order, Queue& queue, uint64_t at,
+                            hsa_signal_t doorbell, StoreFunction store, LaunchNote note,
+                            std::string* problem) {
+  const CaptureScope scope;
+  LaunchOutcome outcome;
+  Guarded(kNoMemory, [&] {
+    bool enough_memory = false;
+    try {
+      HeldPacket held(queue.Packet(at));
+      Captured captured(order, queue, held.Contents());
+      LaunchWatch watch;
+      watch.before = [&] { return captured.Before(); };
+      watch.noted = note;
+      watch.after = [&](uint64_t nanoseconds) { captured.After(nanoseconds); };
+      watch.remark = [&](std::string text) { captured.Remark(std::move(text)); };
+      outcome = LaunchAlone(queue, at, held, doorbell, store, watch);
+      *problem = captured.problem().empty() ? outcome.problem : captured.problem();
+      enough_memory = !captured.out_of_memory();
+    } catch (const std::bad_alloc&) {  // what was held is released by now
+    }
+    if (!enough_memory) *problem = kNoMemory;
+  });
+  return outcome;
+}
+
 LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
                       LaunchNote note) {
   const CaptureScope scope;
   LaunchOutcome outcome;
-  const auto capture = [&] {
-    HeldPacket held(queue.Packet(at));
-    const hsa_kernel_dispatch_packet_t packet = held.Contents();
-    const uint32_t id = KernelId(packet.kernel_object, queue.agent);
-    std::unique_lock lock(choosing);
-    // Kernels are still being learned, by other threads; the choice and the counts stay.
-    const Wish& wish = TheWish();
-    const Kernel kernel = wish.kernels.at(id);
-    const uint64_t dispatches = wish.dispatches;
-    const uint64_t matches = wish.matches;
-    lock.unlock();
-    Captured captured(*wish.choice, kernel, dispatches, matches, queue, packet);
-    LaunchWatch watch;
-    watch.before = [&] { return captured.Before(); };
-    watch.noted = note;
-    watch.after = [&](uint64_t nanoseconds) { captured.After(nanoseconds); };
-    watch.remark = [&](std::string text) { captured.Remark(std::move(text)); };
-    outcome = LaunchAlone(queue, at, held, doorbell, store, watch);
-    if (captured.out_of_memory()) return false;
-    const std::string& problem = captured.problem().empty() ? outcome.problem : captured.problem();
-    Tell(problem.empty() ? "done" : "failed", problem);
-    return true;
-  };
   Guarded(kNoMemory, [&] {
-    bool told = false;
+    std::string problem;
     try {
-      told = capture();
-    } catch (const std::bad_alloc&) {  // what was held is released by now
+      const uint32_t id = KernelId(queue.Packet(at)->kernel_object, queue.agent);
+      std::unique_lock lock(choosing);
+      // Kernels are still being learned, by other threads; the choice and the counts stay.
+      const Wish& wish = TheWish();
+      const Kernel& kernel = wish.kernels.at(id);
+      const CaptureOrder order{wish.choice->directory, wish.choice->all_memory, kernel.symbol,
+                               kernel.kernarg_bytes,   wish.dispatches,         wish.matches};
+      lock.unlock();
+      outcome = CaptureLaunch(order, queue, at, doorbell, store, note, &problem);
+    } catch (const std::bad_alloc&) {
+      problem = kNoMemory;
     }
-    if (!told) Tell("failed", kNoMemory);
+    Tell(problem.empty() ? "done" : "failed", problem);
   });
   internal::capture_asked.store(false);
   return outcome;
@@ -285,10 +295,9 @@ std::string CaptureFailedLaunch(const Queue& queue, hsa_kernel_dispatch_packet_t
   // The GPU may have taken the type away already.
   packet.header = static_cast<uint16_t>((packet.header & 0xff00) | HSA_PACKET_TYPE_KERNEL_DISPATCH
                                                                        << HSA_PACKET_HEADER_TYPE);
-  CaptureChoice choice;
-  choice.directory = directory;
-  const Kernel kernel{symbol, kernarg_bytes, true};
-  Captured captured(choice, kernel, 0, 0, queue, packet);
+  const CaptureOrder order{
+      .directory = directory, .symbol = symbol, .kernarg_bytes = kernarg_bytes};
+  Captured captured(order, queue, packet);
   captured.Remark("captured after it failed: memory is as the failed launch left it");
   if (captured.Before()) captured.Finish();
   return captured.problem();

@@ -3,7 +3,8 @@
 // Keeps one launch of a kernel as a bundle on disk: `rochound capture` chooses it through the
 // environment (ROCHOUND_CAPTURE_*), the doorbell's hook asks about every dispatch, and the chosen
 // one runs alone with its memory read before and after. Once per process; whatever goes wrong is
-// said in the log's file "capture", and the program goes on.
+// said in the log's file "capture", and the program goes on. Others may have a launch kept as well
+// (CaptureLaunch): swap.h, to compare a candidate with it.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -38,7 +39,23 @@ bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet);
 // The same for one that the GPU took before it could be held: if this is the one, it is missed.
 void CaptureMisses(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet);
 
-// The chosen one, everything before it having been rung for. `note` notes the dispatch in the log.
+// What is to be kept of a launch, and where.
+struct CaptureOrder {
+  std::string directory;  // the bundle
+  bool all_memory = false;
+  std::string symbol;
+  uint64_t kernarg_bytes = 0;
+  uint64_t dispatch = 0, match = 0;  // see capture::Launch
+};
+
+// Keeps this launch, everything before it having been rung for. `note` notes the dispatch in the
+// log. *problem stays empty if the bundle is there. Not two at a time: each waits for the other's
+// queue.
+LaunchOutcome CaptureLaunch(const CaptureOrder& order, Queue& queue, uint64_t at,
+                            hsa_signal_t doorbell, StoreFunction store, LaunchNote note,
+                            std::string* problem);
+
+// The chosen one.
 LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFunction store,
                       LaunchNote note);
 

@@ -200,7 +200,7 @@ void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
     alignas(64) hsa_kernel_dispatch_packet_t packet = first[i];
     if ((packet.header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       const std::lock_guard lock(queue.submitting);
-      if (SwapAsked()) SwapPacket(queue, &packet);
+      if (SwapAsked()) SwapPacket(queue, &packet, nullptr);
       if (thread != nullptr) NoteDispatch(queue, thread, &packet, packet.header, index + i, Tsc());
     } else {
       CountIfNew(&packet);
@@ -212,7 +212,7 @@ void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
 // A launch that is captured alone has to be held at the doorbell.
 void WatchToo(Queue& queue) {
   const auto watch = Real().amd.hsa_amd_queue_intercept_register_fn;
-  queue.shown = !CaptureAsked() && watch != nullptr &&
+  queue.shown = !CaptureAsked() && !SwapVerifies() && watch != nullptr &&
                 watch(queue.queue, SeePackets, &queue) == HSA_STATUS_SUCCESS;
   if (!queue.shown) has_plain_doorbells.store(true);
 }
@@ -288,19 +288,42 @@ void RingFor(Queue& queue, uint64_t count, hsa_signal_t doorbell, StoreFunction 
 
 // A dispatch that is to be captured runs now, and alone. False: it does not, and is one like
 // others.
-bool CaptureHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorbell,
-                 StoreFunction store) {
-  hsa_kernel_dispatch_packet_t* packet = queue.Packet(at);
-  if (!CaptureWants(KernelId(packet->kernel_object, queue.agent), *packet)) return false;
+template <typename Capturing>
+bool RunCaptured(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorbell,
+                 StoreFunction store, Capturing capture) {
   RingFor(queue, at, doorbell, store);
   const Inside inside(thread);
   bool noted = false;
-  const bool launched = Capture(queue, at, doorbell, store, [&](uint16_t header) {
-                          NoteDispatch(queue, thread, packet, header, at, Tsc());
+  const bool launched = capture([&](uint16_t header) {
+                          NoteDispatch(queue, thread, queue.Packet(at), header, at, Tsc());
                           noted = true;
                         }).launched;
   if (launched && !noted) NoteTaken(queue, thread, at, Tsc());
   return launched;
+}
+
+bool CaptureHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorbell,
+                 StoreFunction store) {
+  const hsa_kernel_dispatch_packet_t* packet = queue.Packet(at);
+  return CaptureWants(KernelId(packet->kernel_object, queue.agent), *packet) &&
+         RunCaptured(queue, thread, at, doorbell, store,
+                     [&](const auto& note) { return Capture(queue, at, doorbell, store, note); });
+}
+
+// Swaps a dispatch's kernel, or captures the dispatch as it is, to compare the two later. True: it
+// was captured, and nothing is left to do. Only what was recorded is known to have ended, so
+// nothing is captured while nothing is recorded (thread is null).
+bool SwapHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorbell,
+              StoreFunction store) {
+  SwapSample sample;
+  SwapPacket(queue, queue.Packet(at), thread != nullptr ? &sample : nullptr);
+  if (sample.swap == nullptr) return false;
+  if (RunCaptured(queue, thread, at, doorbell, store, [&](const auto& note) {
+        return CaptureSample(sample, queue, at, doorbell, store, note);
+      }))
+    return true;
+  SwapPacket(queue, queue.Packet(at), nullptr);
+  return false;
 }
 
 // Looks at the packets up to `limit` (a count), and at those that others rang for, and rings for
@@ -324,7 +347,9 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
     if ((header >> HSA_PACKET_HEADER_BARRIER & 1) != 0)
       queue.barrier.store(at + 1, std::memory_order_relaxed);
     if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH) CountIfNew(packet);
-    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && SwapAsked()) SwapPacket(queue, packet);
+    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && SwapAsked() &&
+        SwapHere(queue, thread, at, doorbell, store))
+      continue;
     if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH || thread == nullptr) continue;
     if (CaptureAsked() && CaptureHere(queue, thread, at, doorbell, store)) continue;
     NoteDispatch(queue, thread, packet, header, at, now_tsc);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "agent/swap.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,10 +18,12 @@
 #include <vector>
 
 #include "agent/agent_facts.h"
+#include "agent/capture.h"
 #include "agent/capture_choice.h"
 #include "agent/code_objects.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
+#include "agent/swap.h"
 #include "agent/swap_loader.h"
 #include "agent/symbols.h"
 #include "agent/thread_state.h"
@@ -35,24 +37,29 @@ namespace rochound::agent {
 
 constinit std::atomic<bool> internal::swap_asked{false};
 
+// A candidate in an original's place. Kept for ever: a thread may be using it.
+struct Swap {
+  uint64_t object = 0;  // the candidate's
+  codeobj::SwapPlan plan;
+  uint64_t most_group_bytes = 0;
+  std::string symbol;
+  std::string samples_folder;            // for captured launches
+  const std::string* code = nullptr;     // the candidate's code object
+  uint32_t original = 0, candidate = 0;  // ids in the log
+  uint32_t file = 0;                     // string id
+  bool alternates = false;
+  std::atomic<uint64_t> launches{0};
+  std::atomic<bool> launch_refused{false};  // said already
+  // Launches that could have been captured, those that were, and the next to be.
+  std::atomic<uint64_t> seen{0}, samples{0}, next_sample{1};
+};
+
 namespace {
 
 using codeobj::CacheEntry;
 using codeobj::SwapLaunch;
 using Decision = trace::SwapDecision;
 using Bytes = std::shared_ptr<const std::vector<std::byte>>;
-
-// A candidate in an original's place. Kept for ever: a thread may be using it.
-struct Swap {
-  uint64_t object = 0;  // the candidate's
-  codeobj::SwapPlan plan;
-  uint64_t most_group_bytes = 0;
-  uint32_t original = 0, candidate = 0;  // ids in the log
-  uint32_t file = 0;                     // string id
-  bool alternates = false;
-  std::atomic<uint64_t> launches{0};
-  std::atomic<bool> launch_refused{false};  // said already
-};
 
 // By the original's kernel object: filled under `deciding`, read without a lock. An entry is never
 // removed; what is in it may change, and be nothing.
@@ -64,6 +71,9 @@ struct Slot {
 constinit Slot slots[kSlots];
 constinit std::atomic<bool> any_swapped{false};
 constinit std::mutex deciding;
+constinit std::atomic<uint64_t> most_samples{0};  // of each kernel
+// Two captures at once would wait for each other's queues.
+constinit std::atomic<bool> sampling{false};
 
 size_t Start(uint64_t object) { return (object >> 6) * 0x9e3779b97f4a7c15ull >> 51; }
 static_assert(kSlots == 1u << 13, "Start takes thirteen bits");
@@ -115,7 +125,8 @@ struct Candidate {
 };
 
 struct Cache {
-  std::string list;  // path
+  std::string list;     // path
+  std::string samples;  // folder for captured launches
   bool shared = false;
   bool alternate = false;
   uint64_t read = 0;  // bytes of the list
@@ -284,6 +295,9 @@ class Choice {
     swap->object = kernel.object;
     swap->plan = chosen.plan;
     swap->most_group_bytes = MostGroupBytes(original_.agent);
+    swap->symbol = original_.symbol;
+    swap->samples_folder = TheCache().samples;
+    swap->code = &chosen.candidate->bytes;
     swap->original = original_.id;
     swap->candidate = AddKernel(kernel.object, original_.symbol, executable, original_.agent,
                                 kernel.kernarg_bytes);
@@ -385,16 +399,47 @@ SwapLaunch LaunchOf(const Queue& queue, const hsa_kernel_dispatch_packet_t& pack
   return launch;
 }
 
+void NoteLaunch(Decision decision, const Swap& swap, const std::string& reason) {
+  const Noted noted{decision, swap.original, swap.candidate, swap.file, Intern(reason)};
+  Write(noted);
+  // Somebody may be deciding who waits for this queue's lock; once is enough then.
+  const std::unique_lock lock(deciding, std::try_to_lock);
+  if (lock.owns_lock()) TheCache().noted.push_back(noted);
+}
+
 void NoteRefusedLaunch(const Swap& swap, const SwapLaunch& launch) {
   Guarded("no memory for a swap's reason", [&] {
-    const std::string reason = swap.plan.WhyNot(launch, swap.most_group_bytes);
-    const Noted noted{Decision::kLaunchRefused, swap.original, swap.candidate, swap.file,
-                      Intern(reason)};
-    Write(noted);
-    // Somebody may be deciding who waits for this queue's lock; once is enough then.
-    const std::unique_lock lock(deciding, std::try_to_lock);
-    if (lock.owns_lock()) TheCache().noted.push_back(noted);
+    NoteLaunch(Decision::kLaunchRefused, swap, swap.plan.WhyNot(launch, swap.most_group_bytes));
   });
+}
+
+// The first, the second, the fourth, ... launch, until there are enough: programs often begin with
+// launches that are like no others. A launch that cannot be held at its time is made up for.
+bool IsSample(Swap* swap) {
+  const uint64_t number = swap->seen.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (number < swap->next_sample.load(std::memory_order_relaxed) ||
+      swap->samples.load(std::memory_order_relaxed) >=
+          most_samples.load(std::memory_order_relaxed) ||
+      sampling.exchange(true))
+    return false;
+  swap->next_sample.store(2 * number, std::memory_order_relaxed);
+  swap->samples.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+// The file in the cache may be another one when the launch is compared.
+bool WriteCode(const std::string& path, const std::string& bytes, std::string* problem) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  bool good = file >= 0;
+  for (size_t done = 0; good && done < bytes.size();) {
+    const ssize_t wrote = write(file, bytes.data() + done, bytes.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    good = wrote > 0;
+    done += good ? static_cast<size_t>(wrote) : 0;
+  }
+  if (!good) *problem = "the candidate cannot be kept: " + std::string(strerror(errno));
+  if (file >= 0) close(file);
+  return good;
 }
 
 template <typename T>
@@ -426,6 +471,12 @@ void PrepareSwap() {
   cache.read = 0;
   cache.shared = getenv("ROCHOUND_SWAP_SHARED") != nullptr;
   cache.alternate = getenv("ROCHOUND_SWAP_AB") != nullptr;
+  if (const char* const wanted = getenv("ROCHOUND_SWAP_VERIFY"); wanted != nullptr) {
+    uint64_t samples = 0;
+    std::from_chars(wanted, wanted + strlen(wanted), samples);
+    most_samples.store(samples);
+    cache.samples = cache.list.substr(0, cache.list.rfind('/') + 1) + "samples/";
+  }
   ReadList();
   internal::swap_asked.store(true);
 }
@@ -479,7 +530,9 @@ void SwapLearnsKernel(uint32_t id, uint64_t kernel_object, std::string_view symb
     NoteNearMiss(original);
 }
 
-void SwapPacket(const Queue& queue, hsa_kernel_dispatch_packet_t* packet) {
+bool SwapVerifies() { return most_samples.load(std::memory_order_relaxed) != 0; }
+
+void SwapPacket(const Queue& queue, hsa_kernel_dispatch_packet_t* packet, SwapSample* sample) {
   if (!any_swapped.load(std::memory_order_relaxed)) return;
   Swap* const swap = FindSwap(packet->kernel_object);
   if (swap == nullptr) return;
@@ -488,9 +541,40 @@ void SwapPacket(const Queue& queue, hsa_kernel_dispatch_packet_t* packet) {
     if (!swap->launch_refused.exchange(true)) NoteRefusedLaunch(*swap, launch);
     return;
   }
-  if (swap->alternates && !IsCandidatesTurn(swap->launches.fetch_add(1, std::memory_order_relaxed)))
+  const uint64_t turn = swap->launches.fetch_add(1, std::memory_order_relaxed);
+  const bool stays = swap->alternates && !IsCandidatesTurn(turn);
+  // What is captured is a launch of the original: where the two alternate, on its turn.
+  if (sample != nullptr && SwapVerifies() && stays == swap->alternates && IsSample(swap)) {
+    *sample = {swap, turn + 1};
     return;
+  }
+  if (stays) return;
   Edit(packet, swap->object, swap->plan.GroupBytes(launch), swap->plan.PrivateBytes(launch));
+}
+
+LaunchOutcome CaptureSample(const SwapSample& sample, Queue& queue, uint64_t at,
+                            hsa_signal_t doorbell, StoreFunction store, LaunchNote note) {
+  LaunchOutcome outcome;
+  Guarded("no memory for a launch that is to be compared", [&] {
+    const Swap& swap = *sample.swap;
+    const std::string name = std::to_string(getpid()) + "-" + std::to_string(swap.original) + "-" +
+                             std::to_string(swap.candidate) + "-" + std::to_string(sample.launch);
+    const std::string path = swap.samples_folder + name;
+    const CaptureOrder order{.directory = path,
+                             .symbol = swap.symbol,
+                             .kernarg_bytes = swap.plan.original_kernarg,
+                             .match = sample.launch};
+    std::string problem;
+    if (WriteCode(path + ".hsaco", *swap.code, &problem))
+      outcome = CaptureLaunch(order, queue, at, doorbell, store, note, &problem);
+    if (problem.empty())
+      NoteLaunch(Decision::kSampled, swap, name);
+    else
+      NoteLaunch(Decision::kNotSampled, swap,
+                 "launch " + std::to_string(sample.launch) + ": " + problem);
+  });
+  sampling.store(false);
+  return outcome;
 }
 
 void LookForCandidates() {
@@ -523,6 +607,7 @@ void ForgetSwaps() {
 
 void ForgetSwapsAfterFork() {
   new (&deciding) std::mutex;
+  sampling.store(false);
   // Not cleared: another thread of the parent may have been changing it.
   new (&TheCache()) Cache;
   any_swapped.store(false);

@@ -7,7 +7,9 @@
 //   program asks for a kernel object  -> candidates of that symbol are compared (codeobj/swap.h);
 //   one
 //                                        that fits is loaded on the same GPU
-//   program rings a doorbell          -> its packets get the candidate's kernel object and sizes
+//   program rings a doorbell          -> its packets get the candidate's kernel object and sizes;
+//                                        with --swap-verify, a few launches of each original are
+//                                        captured instead, for `rochound run` to compare
 //   the list grows (drain thread)     -> kernels that are known already are decided about again
 //
 // Each decision is a record in the log. Threads: as said; a mutex guards decisions, packets are
@@ -20,6 +22,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "agent/launch_alone.h"
 #include "agent/queue.h"
 #include "agent/state.h"
 
@@ -44,8 +47,24 @@ bool SwapMayNeed(std::string_view object);
 // The program asked for this kernel; it has this id in the log.
 void SwapLearnsKernel(uint32_t id, uint64_t kernel_object, std::string_view symbol, uint16_t agent);
 
+// Whether launches are to be captured, so that packets have to be held at the doorbell.
+bool SwapVerifies();
+
+// A launch that is to be captured.
+struct SwapSample {
+  const struct Swap* swap = nullptr;
+  uint64_t launch = 0;  // which of the kernel's, from 1
+};
+
 // Puts the candidate into a dispatch packet, if its kernel has one. With the queue's lock held.
-void SwapPacket(const Queue& queue, hsa_kernel_dispatch_packet_t* packet);
+// sample: may ask for the launch to be captured, by leaving it as it is and naming it there;
+// CaptureSample has to follow. Null: it cannot be captured.
+void SwapPacket(const Queue& queue, hsa_kernel_dispatch_packet_t* packet, SwapSample* sample);
+
+// Captures the launch, everything before it having been rung for. If it was not launched, it is one
+// like others.
+LaunchOutcome CaptureSample(const SwapSample& sample, Queue& queue, uint64_t at,
+                            hsa_signal_t doorbell, StoreFunction store, LaunchNote note);
 
 // The drain thread: what was added to the cache meanwhile.
 void LookForCandidates();

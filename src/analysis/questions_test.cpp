@@ -916,6 +916,19 @@ TEST(QuestionsTest, SwapsAreToldWithTheirReasons) {
                    "Add fast.hsaco 6 6 122.5 102.5 - - -"}));
 }
 
+TEST(QuestionsTest, ComparedLaunchesHaveATableOfTheirOwn) {
+  store::TraceDatabase trace = SwappedTrace().Open();
+  AddSwap(trace, "1, 1, 2, 7, 'swapped', 'fast.hsaco', ''");
+  AddSwap(trace, "2, 1, 2, 8, 'equal', 'fast.hsaco', 'launch 1'");
+  AddSwap(trace, "3, 1, 2, 9, 'not verified', 'fast.hsaco', 'launch 2: it writes nothing'");
+  const Answer answer = Asked(trace, "swaps");
+  EXPECT_EQ(Rows(answer, "decisions"),
+            (Lines{"kernel decision file reason", "Add swapped fast.hsaco "}));
+  EXPECT_EQ(Rows(answer, "comparisons"),
+            (Lines{"kernel file result detail", "Add fast.hsaco equal launch 1",
+                   "Add fast.hsaco not verified launch 2: it writes nothing"}));
+}
+
 TEST(QuestionsTest, AlternatingSwapsHaveASpeedUp) {
   store::TraceDatabase trace = SwappedTrace().Open();
   AddSwap(trace, "1, 1, 2, 7, 'alternating', 'fast.hsaco', ''");

@@ -13,6 +13,7 @@
 #include "capture/replay/verdict.h"
 #include "cli/exit_codes.h"
 #include "cli/progress_bar.h"
+#include "cli/replay_poison.h"
 #include "cli/replay_process.h"
 #include "cli/replay_text.h"
 #include "cli/usage_formatter.h"
@@ -68,15 +69,6 @@ build that is not equal; what is wrong goes before 3 and 9.
 
 constexpr const char* kActions[] = {"check", "run", "compare", "export"};
 constexpr uint64_t kCompareRounds = 20;
-// Inputs that are pointers or indices make the kernel fault: one process for each.
-constexpr int kPoisonStarts = 16;
-
-Verdict VerdictOf(const ordered_json& json) {
-  const std::string name = json.value("verdict", "");
-  for (const auto& known : capture::replay::kVerdicts)
-    if (known.name == name) return known.verdict;
-  return Verdict::kFailed;
-}
 
 // "1e-5,1e-8"
 bool Numbers(const std::string& text, std::string* relative, std::string* absolute) {
@@ -197,7 +189,7 @@ int ReplayCommand::Run(const std::vector<std::string>& program) {
         "--verify: '{}' is none of exact, none, tol=REL or tol=REL,ABS, such as tol=1e-5,1e-8",
         verify_));
   if (NeedsPoison()) {
-    const std::string ranges = FindPoison();
+    const std::string ranges = FindPoison(bundle_, softgpu_, timeout_);
     if (!ranges.empty()) arguments.insert(arguments.end(), {"--poison", ranges});
   }
   return action_ == "compare" ? Compare(arguments) : RunOnce(arguments);
@@ -241,30 +233,6 @@ bool ReplayCommand::NeedsPoison() const {
   if (action_ == "compare" || !hsaco_.empty()) return true;
   const auto bundle = capture::Bundle::Open(bundle_);
   return bundle.ok() && bundle.value().extents(capture::Phase::kAfter).empty();
-}
-
-std::string ReplayCommand::FindPoison() const {
-  std::vector<std::string> known;
-  for (int start = 0; start < kPoisonStarts; ++start) {
-    std::vector<std::string> arguments = {"poison", bundle_, "--timeout",
-                                          fmt::format("{}", timeout_)};
-    arguments.insert(arguments.end(), known.begin(), known.end());
-    const auto result = RunReplay(arguments, softgpu_, /*quiet=*/true);
-    if (!result.ok()) return {};
-    const ordered_json& answer = result.value().answer;
-    const Verdict verdict = VerdictOf(answer);
-    if (verdict == Verdict::kEqual) return answer.value("ranges", "");
-    // What else can go wrong is said by the replay itself.
-    if ((verdict != Verdict::kFault && verdict != Verdict::kTimeout) || !answer.contains("trying"))
-      return {};
-    known.clear();
-    const auto add = [&](const char* name, const ordered_json& number) {
-      known.insert(known.end(), {name, std::to_string(number.get<uint64_t>())});
-    };
-    for (const ordered_json& number : answer["read"]) add("--read", number);
-    add("--read", answer["trying"]);
-  }
-  return {};
 }
 
 int ReplayCommand::RunOnce(const std::vector<std::string>& arguments) const {

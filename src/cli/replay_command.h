@@ -28,9 +28,7 @@ class ReplayCommand final : public Command {
   // For rochound-replay, from the mode on. False: --verify does not make sense.
   bool Arguments(std::vector<std::string>* arguments) const;
   int Export() const;
-  // Memory that the captured code writes and does not read, for --poison; empty: none was found.
   bool NeedsPoison() const;
-  std::string FindPoison() const;
   int RunOnce(const std::vector<std::string>& arguments) const;
   int Compare(const std::vector<std::string>& arguments) const;
   int Print(const nlohmann::ordered_json& answer) const;

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <functional>
 
-#include "capture/replay/verdict.h"
 #include "cli/installation.h"
 #include "cli/progress_bar.h"
 #include "cli/recorded_program.h"
@@ -33,6 +32,10 @@ constexpr int kAnswer = 3;  // the descriptor that the answer comes on
   // Where that is forbidden, replay finds its way without.
   if (const int now = personality(0xffffffff); now >= 0)
     personality(static_cast<unsigned>(now) | ADDR_COMPAT_LAYOUT);
+  // Whoever runs programs holds signals back; replay is to end by them.
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   // A kernel that hangs must not outlive whoever waited for it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (const int nowhere = quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1; nowhere >= 0)
@@ -78,6 +81,13 @@ ordered_json AnswerFromEnd(int status, const std::string& launching) {
 }
 
 }  // namespace
+
+Verdict VerdictOf(const ordered_json& json) {
+  const std::string name = json.value("verdict", "");
+  for (const auto& known : capture::replay::kVerdicts)
+    if (known.name == name) return known.verdict;
+  return Verdict::kFailed;
+}
 
 Result<ReplayAnswer> RunReplay(const std::vector<std::string>& arguments,
                                const std::string& softgpu, bool quiet) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "capture/replay/verdict.h"
 
 namespace rochound::cli {
 
@@ -22,5 +23,8 @@ struct ReplayAnswer {
 // quiet: without its standard error, since a fault is nothing that people have to know of.
 base::Result<ReplayAnswer> RunReplay(const std::vector<std::string>& arguments,
                                      const std::string& softgpu, bool quiet = false);
+
+// Of an answer, or of one of its candidates.
+capture::replay::Verdict VerdictOf(const nlohmann::ordered_json& json);
 
 }  // namespace rochound::cli

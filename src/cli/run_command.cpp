@@ -26,6 +26,7 @@
 #include "cli/installation.h"
 #include "cli/recorded_program.h"
 #include "cli/run_findings.h"
+#include "cli/swap_verify.h"
 #include "cli/usage_formatter.h"
 #include "store/filter.h"
 
@@ -147,6 +148,9 @@ RunCommand::RunCommand(CLI::App& app)
   text("--swap", swap_, "REGEX", "Swap only kernels whose names match");
   subcommand_->add_flag("--swap-ab", recording_.swap_ab,
                         "Let originals and their candidates alternate, and compare them");
+  subcommand_->add_flag("--swap-verify{3}", recording_.swap_verify,
+                        "Compare results: of each swapped kernel the launches 1, 2, 4, ... run the "
+                        "original, and are run again with the candidate afterwards; so many (3)");
   subcommand_->add_flag("--kernel-cache-shared", recording_.swap_shared,
                         "Use kernels that others may write to as well");
   text("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
@@ -203,7 +207,8 @@ KernelCacheOptions RunCommand::SwapOptions() const {
 std::string RunCommand::SwapProblem() const {
   const KernelCacheOptions options = SwapOptions();
   if (options.directory.empty()) {
-    const bool asked = !swap_.empty() || recording_.swap_ab || recording_.swap_shared;
+    const bool asked = !swap_.empty() || recording_.swap_ab || recording_.swap_shared ||
+                       recording_.swap_verify != 0;
     return asked ? "which kernels are to be swapped in? --kernel-cache names their folder" : "";
   }
   if (const auto filter = store::Filter::Create(swap_, ""); !filter.ok())
@@ -281,6 +286,12 @@ int RunCommand::Run(const std::vector<std::string>& program) {
       return kExitSetup;
     }
     cache.emplace(std::move(opened).value());
+    if (recording.swap_verify != 0) {
+      std::error_code error;
+      fs::create_directory(SwapSamples(recording.log_directory), error);
+      if (error)
+        base::LogWarning("no launches can be captured, to be compared: " + error.message());
+    }
     recording.swap_list = cache->list();
     if (cache->kernels() == 0)
       base::LogWarning(fmt::format("'{}' holds no kernels yet{}", options.directory.string(),
@@ -333,9 +344,11 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   // An empty trace of a busy GPU must not pass for a good run.
   const int own_status =
       empty && !unrecorded.empty() && status == 0 ? kExitUnrecorded << 8 : status;
+  if (!force_ && !log_only_) KeepEarlierTrace(&output.rpd);
+  if (recording.swap_verify != 0)
+    CompareSwaps(SwapSamples(recording.log_directory), softgpu_, temporary ? output.rpd : "");
   if (log_only_) ChildProcess::EndLike(own_status);
 
-  if (!force_) KeepEarlierTrace(&output.rpd);
   ReportFaults(recording.log_directory, output.rpd);
   const auto summary = MakeOutput(recording.log_directory, output, why);
   if (!summary.ok()) {

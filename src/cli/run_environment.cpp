@@ -93,6 +93,8 @@ std::vector<std::string> SetRecording(const Recording& recording, Environment* e
   set("ROCHOUND_SWAP_LIST", recording.swap_list.string());
   set("ROCHOUND_SWAP_SHARED", recording.swap_shared ? "1" : "");
   set("ROCHOUND_SWAP_AB", recording.swap_ab ? "1" : "");
+  set("ROCHOUND_SWAP_VERIFY",
+      recording.swap_verify != 0 ? std::to_string(recording.swap_verify) : "");
   set("ROCHOUND_FAULT_BUNDLE",
       recording.fault_bundle ? (recording.log_directory / "fault.bundle").string() : "");
 

@@ -6,6 +6,7 @@
 // for the processes they start. docs/how-it-loads.md has all ways into a program.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -35,6 +36,7 @@ struct Recording {
   std::filesystem::path swap_list;  // what the kernel cache holds; empty: no swapping
   bool swap_shared = false;         // others may write to the kernel cache
   bool swap_ab = false;             // original and candidate alternate
+  uint64_t swap_verify = 0;         // launches of each original that are captured, to be compared
   std::string range;                // a roctx range's name; empty: everywhere
   std::string kernels;              // a regular expression of what is kept; empty: all
   std::string calls;                // likewise

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/child_process.h"
 #include "cli/progress_bar.h"
+#include "cli/swap_verify.h"
 #include "store/conversion.h"
 #include "store/text_output.h"
 #include "trace/reader.h"
@@ -161,6 +162,7 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
     return run_file.contains(key) && run_file[key].is_string() ? run_file[key].get<std::string>()
                                                                : std::string();
   };
+  options.swap_comparisons = ReadSwapComparisons(SwapSamples(log_directory));
   ROCHOUND_TRY(const store::Filter filter, store::Filter::Create(text("kernel"), text("api")));
   options.filter = &filter;
   ROCHOUND_TRY(std::optional<store::TextOutput> jsonl, OpenText(output.jsonl));
@@ -209,6 +211,14 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
                                 Count(summary.swapped, "kernel", "kernels"),
                                 Count(summary.refused_swaps, "candidate", "candidates"),
                                 output.rpd.empty() ? "" : " " + output.rpd.string()));
+  if (const uint64_t compared =
+          summary.equal_swaps + summary.different_swaps + summary.unverified_swaps;
+      compared > 0)
+    lines.push_back(
+        fmt::format("{} compared with the original's: {} equal, {} different, {} not "
+                    "verified",
+                    Count(compared, "swapped launch", "swapped launches"), summary.equal_swaps,
+                    summary.different_swaps, summary.unverified_swaps));
   int64_t kernel_ns = 0;
   for (const auto& [name, total] : summary.kernels_by_name) kernel_ns += total.ns;
   for (const auto& [name, total] :

@@ -106,21 +106,6 @@ Result<void> FitVariables(const SwapSide& original, const SwapSide& candidate) {
   return {};
 }
 
-Result<std::vector<SwapPlan::Binding>> Bind(const CodeObject& original,
-                                            const CodeObject& candidate) {
-  std::vector<SwapPlan::Binding> bindings;
-  for (const std::string& name : candidate.undefined()) {
-    const auto found = std::find_if(
-        original.variables().begin(), original.variables().end(),
-        [&](const Symbol& variable) { return variable.global && variable.name == name; });
-    if (found == original.variables().end())
-      return Error{
-          fmt::format("it needs '{}', which the original's code object does not define", name)};
-    bindings.push_back({name, found->address});
-  }
-  return bindings;
-}
-
 uint64_t WorkItems(const std::array<uint32_t, 3>& sizes) {
   uint64_t product = 1;
   for (const uint32_t size : sizes) product *= std::max<uint32_t>(size, 1);
@@ -182,6 +167,21 @@ std::string SwapPlan::WhyNot(const SwapLaunch& launch, uint64_t most_group_bytes
   return {};
 }
 
+Result<std::vector<SwapPlan::Binding>> BindVariables(const CodeObject& original,
+                                                     const CodeObject& candidate) {
+  std::vector<SwapPlan::Binding> bindings;
+  for (const std::string& name : candidate.undefined()) {
+    const auto found = std::find_if(
+        original.variables().begin(), original.variables().end(),
+        [&](const Symbol& variable) { return variable.global && variable.name == name; });
+    if (found == original.variables().end())
+      return Error{
+          fmt::format("it needs '{}', which the original's code object does not define", name)};
+    bindings.push_back({name, found->address});
+  }
+  return bindings;
+}
+
 Result<SwapPlan> PlanSwap(const SwapSide& original, const SwapSide& candidate,
                           std::string_view kernel, const std::optional<Target>& gpu) {
   const Kernel* const was = original.object.FindKernel(kernel);
@@ -194,10 +194,11 @@ Result<SwapPlan> PlanSwap(const SwapSide& original, const SwapSide& candidate,
   ROCHOUND_CHECK(FitHiddenArguments(*was, *is, original.object, candidate.object));
   ROCHOUND_CHECK(FitVariables(original, candidate));
   SwapPlan plan;
-  ROCHOUND_TRY(plan.bindings, Bind(original.object, candidate.object));
+  ROCHOUND_TRY(plan.bindings, BindVariables(original.object, candidate.object));
   plan.most_work_items = is->max_flat_workgroup_size;
   plan.required_workgroup = is->reqd_workgroup_size;
   plan.whole_workgroups = is->uniform_work_group_size;
+  plan.original_kernarg = was->kernarg_segment_size;
   plan.original_group = was->descriptor.group_segment_fixed_size;
   plan.original_private = was->descriptor.private_segment_fixed_size;
   plan.candidate_group = is->descriptor.group_segment_fixed_size;

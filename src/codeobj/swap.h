@@ -49,6 +49,7 @@ struct SwapPlan {
   bool whole_workgroups = false;                 // the grid must be a multiple of the workgroup
   bool fewer_at_once = false;                    // it needs more registers or LDS than the original
 
+  uint64_t original_kernarg = 0;                        // bytes of arguments
   uint32_t original_group = 0, original_private = 0;    // static sizes
   uint32_t candidate_group = 0, candidate_private = 0;  // static sizes
   bool dynamic_stack = false;                           // of the candidate
@@ -63,6 +64,10 @@ struct SwapPlan {
   // Why it cannot.
   std::string WhyNot(const SwapLaunch& launch, uint64_t most_group_bytes) const;
 };
+
+// The original's variables that the candidate leaves to others. An error: it needs another one.
+base::Result<std::vector<SwapPlan::Binding>> BindVariables(const CodeObject& original,
+                                                           const CodeObject& candidate);
 
 // kernel: by either of its names, which both sides must have. gpu: what the launches run on;
 // without it the original's target stands for it.

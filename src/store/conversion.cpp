@@ -87,7 +87,8 @@ base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptio
     ROCHOUND_TRY(rpd, RpdWriter::Create(options.rpd));
   }
   Summary summary;
-  const Outputs outputs{rpd.get(), options.jsonl, options.durations, options.filter};
+  const Outputs outputs{rpd.get(), options.jsonl, options.durations, options.filter,
+                        &options.swap_comparisons};
   if (options.durations != nullptr) options.durations->buffer()->append(kDurationsHeader);
   for (const std::string& problem : run.problems())
     Lost("damaged data", problem, rpd.get(), &summary);

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "store/filter.h"
 #include "store/summary.h"
+#include "store/swap_comparison.h"
 #include "store/text_output.h"
 #include "trace/reader.h"
 
@@ -38,6 +39,7 @@ struct ConversionOptions {
   std::string status{};   // how it ended: "exit 0", "signal 9"; empty: not known
   int64_t cpu_ns = -1;    // of all its processes; -1: not known
   std::vector<MissingProcess> unrecorded{};
+  SwapComparisons swap_comparisons{};
 };
 
 base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptions& options);

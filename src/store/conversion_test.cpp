@@ -653,15 +653,27 @@ TEST_F(Conversion, KeepsWhatBecameOfTheKernelCache) {
   swap(trace::SwapDecision::kSwapped, 2, "b.hsaco", "");
   swap(trace::SwapDecision::kSwapped, 2, "b.hsaco", "");  // said again
   swap(trace::SwapDecision::kSwapped, 3, "b.hsaco", "");  // the file was written anew
+  swap(trace::SwapDecision::kSampled, 3, "b.hsaco", "12-3-1");
+  swap(trace::SwapDecision::kSampled, 3, "b.hsaco", "12-3-2");
+  swap(trace::SwapDecision::kNotSampled, 3, "b.hsaco", "launch 4: no room");
   log.Finish();
   log.SetClocks();
-  const Summary summary = Convert();
+  ConversionOptions options;
+  options.swap_comparisons["12-3-1"] = {kSwapDifferent, "launch 1: 1 element differs"};
+  const Summary summary = Convert(options);
   EXPECT_EQ(summary.swapped, 2u);
   EXPECT_EQ(summary.refused_swaps, 1u);
-  EXPECT_EQ(Ask("SELECT id, kernel_id, candidate_id, start, decision, file, reason FROM "
-                "rochound_swap ORDER BY id"),
-            (Rows{"1|1||2000000|refused|a.hsaco|it is too old", "2|1|2|2000000|swapped|b.hsaco|",
-                  "3|1|3|2000000|swapped|b.hsaco|"}));
+  EXPECT_EQ(summary.equal_swaps, 0u);
+  EXPECT_EQ(summary.different_swaps, 1u);
+  EXPECT_EQ(summary.unverified_swaps, 2u);
+  EXPECT_EQ(
+      Ask("SELECT id, kernel_id, candidate_id, start, decision, file, reason FROM "
+          "rochound_swap ORDER BY id"),
+      (Rows{"1|1||2000000|refused|a.hsaco|it is too old", "2|1|2|2000000|swapped|b.hsaco|",
+            "3|1|3|2000000|swapped|b.hsaco|",
+            "4|1|3|2000000|different|b.hsaco|launch 1: 1 element differs",
+            "5|1|3|2000000|not verified|b.hsaco|a launch was captured, and nobody compared it",
+            "6|1|3|2000000|not verified|b.hsaco|launch 4: no room"}));
 }
 
 TEST_F(Conversion, WritesDurationLines) {

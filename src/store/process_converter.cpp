@@ -804,6 +804,18 @@ void ProcessConverter::OnThreadEnd(const trace::Event<trace::ThreadEnd>& event) 
   ranges_.EndThread(event.thread.index, event.begin_ns);
 }
 
+// What to say about a launch that was captured, or should have been.
+SwapComparison ProcessConverter::ComparisonOf(const trace::Swap& swap) const {
+  const std::string reason(StringOf(swap.reason));
+  if (swap.head.small == static_cast<uint16_t>(trace::SwapDecision::kNotSampled))
+    return {kSwapNotVerified, reason};
+  if (outputs_.swap_comparisons != nullptr)
+    if (const auto found = outputs_.swap_comparisons->find(reason);
+        found != outputs_.swap_comparisons->end())
+      return found->second;
+  return {kSwapNotVerified, "a launch was captured, and nobody compared it"};
+}
+
 void ProcessConverter::OnSwap(const trace::Event<trace::Swap>& event) {
   constexpr const char* kDecisions[] = {"", "swapped", "alternating", "refused", "launch refused"};
   const trace::Swap& swap = event.record;
@@ -811,19 +823,28 @@ void ProcessConverter::OnSwap(const trace::Event<trace::Swap>& event) {
   if (!swaps_.emplace(swap.head.wide, swap.head.small, swap.candidate, swap.file, swap.reason)
            .second)
     return;
-  const bool known = swap.head.small < std::size(kDecisions);
   const auto decision = static_cast<trace::SwapDecision>(swap.head.small);
-  const bool swapped =
-      decision == trace::SwapDecision::kSwapped || decision == trace::SwapDecision::kAlternating;
-  ++(swapped ? summary_->swapped : summary_->refused_swaps);
+  SwapComparison told;
+  if (decision == trace::SwapDecision::kSampled || decision == trace::SwapDecision::kNotSampled) {
+    told = ComparisonOf(swap);
+    ++(told.result == kSwapEqual       ? summary_->equal_swaps
+       : told.result == kSwapDifferent ? summary_->different_swaps
+                                       : summary_->unverified_swaps);
+  } else {
+    const bool known = swap.head.small < std::size(kDecisions);
+    told = {known ? kDecisions[swap.head.small] : "unknown", std::string(StringOf(swap.reason))};
+    const bool swapped =
+        decision == trace::SwapDecision::kSwapped || decision == trace::SwapDecision::kAlternating;
+    ++(swapped ? summary_->swapped : summary_->refused_swaps);
+  }
   if (outputs_.rpd == nullptr) return;
   const auto row = [&](uint32_t kernel) { return kernel == 0 ? 0 : KernelOf(kernel).row; };
   outputs_.rpd->AddSwap({.kernel = row(swap.head.wide),
                          .candidate = row(swap.candidate),
                          .start = Signed(event.begin_ns),
-                         .decision = known ? kDecisions[swap.head.small] : "unknown",
+                         .decision = std::move(told.result),
                          .file = std::string(StringOf(swap.file)),
-                         .reason = std::string(StringOf(swap.reason))});
+                         .reason = std::move(told.reason)});
 }
 
 void ProcessConverter::WriteRange(const RangePairs::Range& range) {

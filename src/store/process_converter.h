@@ -31,6 +31,7 @@
 #include "store/range_pairs.h"
 #include "store/rpd.h"
 #include "store/summary.h"
+#include "store/swap_comparison.h"
 #include "store/symbolizer.h"
 #include "store/text_output.h"
 #include "trace/reader.h"
@@ -43,6 +44,7 @@ struct Outputs {
   TextOutput* jsonl = nullptr;
   TextOutput* durations = nullptr;
   const Filter* filter = nullptr;  // null: everything
+  const SwapComparisons* swap_comparisons = nullptr;
 };
 
 class ProcessConverter : public trace::Visitor {
@@ -103,6 +105,7 @@ class ProcessConverter : public trace::Visitor {
   void AddKernel(uint32_t id, const trace::KernelSymbol& record, std::string_view name);
   const KernelFacts& KernelOf(uint32_t id);
   std::string_view StringOf(uint32_t id) const;
+  SwapComparison ComparisonOf(const trace::Swap& swap) const;
 
   void WriteCall(const trace::CallEvent& event, bool returned);
   void WriteKernelApi(int64_t api, std::string_view stream, const trace::KernelDispatch& launch);

@@ -34,6 +34,9 @@ struct Summary {
   uint64_t runtime_kernels = 0;
   uint64_t swapped = 0;        // kernels of the program whose place others took
   uint64_t refused_swaps = 0;  // candidates that did not fit, or not every launch
+  uint64_t equal_swaps = 0;    // launches whose results were compared with the candidate's
+  uint64_t different_swaps = 0;
+  uint64_t unverified_swaps = 0;  // and those of which that could not be said
   uint64_t copies = 0;
   uint64_t copied_bytes = 0;
   int64_t start = INT64_MAX;  // first and last time seen

@@ -444,6 +444,8 @@ enum class SwapDecision : uint16_t {
   kAlternating = 2,
   kRefused = 3,
   kLaunchRefused = 4,
+  kSampled = 5,
+  kNotSampled = 6,
 };
 ROCHOUND_RECORD(Swap, 32, "swap",
                 "What became of a kernel of the kernel cache that was meant for a kernel of the "
@@ -451,13 +453,17 @@ ROCHOUND_RECORD(Swap, 32, "swap",
                 ROCHOUND_SMALL("decision", kNumber,
                                "1 it takes the other's place in all launches from now on that it "
                                "can take; 2 the two alternate; 3 it does not; 4 there was a first "
-                               "launch that it could not take"),
+                               "launch that it could not take; 5 a launch of the program's kernel "
+                               "was captured, to compare the two afterwards; 6 one should have "
+                               "been"),
                 ROCHOUND_WIDE("kernel", kNumber, "the program's: kernel symbol id"),
                 ROCHOUND_FIELD(Swap, now_tsc, kTsc, "when"),
                 ROCHOUND_FIELD(Swap, candidate, kNumber,
                                "kernel symbol id of the other; 0: it is not loaded"),
                 ROCHOUND_FIELD(Swap, file, kString, "string id of the file that it is in"),
-                ROCHOUND_FIELD(Swap, reason, kString, "string id of why not; 0: none"));
+                ROCHOUND_FIELD(Swap, reason, kString,
+                               "string id of why not; 0: none; of decision 5: the capture's "
+                               "name"));
 
 #undef ROCHOUND_FIELD
 #undef ROCHOUND_ARRAY

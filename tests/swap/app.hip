@@ -27,19 +27,19 @@ int launches = 0;
 
 class Buffer {
  public:
-  Buffer() {
-    CHECK(hipMalloc(&values_, kCount * sizeof(float)));
+  explicit Buffer(int count = kCount) : count_(count) {
+    CHECK(hipMalloc(&values_, count_ * sizeof(float)));
     Reset();
   }
   void Reset() {
-    const std::vector<float> ones(kCount, 1);
-    CHECK(hipMemcpy(values_, ones.data(), kCount * sizeof(float), hipMemcpyHostToDevice));
+    const std::vector<float> ones(count_, 1);
+    CHECK(hipMemcpy(values_, ones.data(), count_ * sizeof(float), hipMemcpyHostToDevice));
   }
   float* get() const { return values_; }
   // What all of it holds; nothing: they differ.
   std::string Value() const {
-    std::vector<float> values(kCount);
-    CHECK(hipMemcpy(values.data(), values_, kCount * sizeof(float), hipMemcpyDeviceToHost));
+    std::vector<float> values(count_);
+    CHECK(hipMemcpy(values.data(), values_, count_ * sizeof(float), hipMemcpyDeviceToHost));
     for (const float value : values)
       if (value != values[0]) return "broken";
     char text[32];
@@ -50,6 +50,7 @@ class Buffer {
 
  private:
   float* values_ = nullptr;
+  int count_;
 };
 
 void Launch(const Buffer& buffer, hipStream_t stream = nullptr, int block = 64, int lds = 0) {
@@ -61,6 +62,17 @@ void Plain(int lds) {
   for (int i = 0; i < 4; ++i) {
     const Buffer buffer;
     Launch(buffer, nullptr, 64, lds);
+    buffer.Print();
+  }
+}
+
+// With a last block that is not full.
+void Large() {
+  constexpr int kLarge = (1 << 18) - 3;
+  for (int i = 0; i < 2; ++i) {
+    const Buffer buffer(kLarge);
+    scale<<<(kLarge + 255) / 256, 256>>>(buffer.get(), kLarge);
+    CHECK(hipGetLastError());
     buffer.Print();
   }
 }
@@ -196,6 +208,7 @@ int main(int argc, char** argv) {
 #endif
   if (mode == "plain") Plain(0);
   if (mode == "dynamic") Plain(64 * sizeof(float));
+  if (mode == "large") Large();
   if (mode == "many") Many(atoi(more));
   if (mode == "blocks") Blocks();
   if (mode == "graph") Graph();

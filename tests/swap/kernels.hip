@@ -73,6 +73,15 @@ __device__ float Work(float value, long count) {
 extern "C" __global__ __launch_bounds__(BOUNDS) void scale(float* values, COUNT count) {
   const COUNT at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at < count) values[at] = Work(values[at], count);
+#if defined(UNUSED_NAME)  // as assembled kernels have them
+  asm volatile(".globl nobodys_name");
+#endif
+#if defined(WRONG_BYTE)  // one, in the last block
+  if (at == count - 1) reinterpret_cast<unsigned char*>(values)[at * sizeof(float)] ^= 1;
+#endif
+#if defined(FAULT)
+  if (at == count - 1) *reinterpret_cast<volatile float*>(0x1000) = 1;
+#endif
 }
 
 // Its symbol has the types of its arguments.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs a program with a kernel cache, and compares its results and the decisions with what must be.
 
-usage: swap.py --list
+usage: swap.py --list exact|verify
        swap.py --rochound PATH --files FOLDER --case NAME
        swap.py --rochound PATH --files FOLDER --alternate
 """
@@ -34,6 +34,7 @@ class Case:
     later: str = ""  # added while the program runs
     prepare: object = None
     environment: dict = dataclasses.field(default_factory=dict)
+    comparisons: list = dataclasses.field(default_factory=list)  # (result, regular expression of the detail)
 
 
 SWAPPED = "swapped"
@@ -71,9 +72,11 @@ CASES = {
     "variable.mi300x": one("variable", ["72"] * 4, REFUSED, "variable 'gain'", program="app_variable"),
     "outside-variable.mi300x": one("outside_variable", ["73"] * 4, SWAPPED, program="app_variable"),
     "no-such-variable.mi300x": one("outside_variable", ["2"] * 4, REFUSED, "needs 'gain'"),
+    "unused-name.mi300x": one("unused_name", ["3"] * 4, SWAPPED),
     "equal-constants.mi300x": one("constants", ["12"] * 4, SWAPPED, program="app_constants"),
     "other-constants.mi300x": one("other_constants", ["11"] * 4, REFUSED, "constant 'table' differs", program="app_constants"),
     "version4.mi300x": one("version4", ["3"] * 4, SWAPPED),
+    "version5.mi300x": one("version5", ["3"] * 4, SWAPPED),  # reads hidden arguments where version 6 has them
     "version4-hidden.mi300x": one("version4_prints", ["2"] * 4, REFUSED, "hidden argument .* version 4", program="app_prints"),
     "more-lds.mi300x": one("shared", ["3"] * 4, SWAPPED),
     "more-scratch.mi300x": one("scratch", ["3"] * 4, SWAPPED),
@@ -116,6 +119,37 @@ CASES = {
 }
 
 
+
+
+def verified(file, results, comparisons, samples=1, **more):
+    options = (f"--swap-verify={samples}",) + more.pop("options", ())
+    return Case([file], results, [(file, more.pop("decision", SWAPPED), "")], comparisons=comparisons, options=options, **more)
+
+
+EQUAL = "equal"
+DIFFERENT = "different"
+NOT_VERIFIED = "not verified"
+# Launches that are compared run the original.
+VERIFY_CASES = {
+    "right.mi300x": verified("same", ["2"] * 4, [(EQUAL, "^launch 1$"), (EQUAL, "^launch 2$"), (EQUAL, "^launch 4$")], samples=3),
+    "right.rx6800xt": verified("same_gfx1030", ["2"] * 4, [(EQUAL, "^launch 1$")], gpu="rx6800xt"),
+    "one-byte.mi300x": verified("wrong_byte", ["2", "broken"],
+                                [(DIFFERENT, r"^launch 1: 1 element differs; .*\[1048560\] \(bytes\): 0x01 instead of 0x00$")], mode="large"),
+    "another-factor.mi300x": verified("right", ["2", "3", "3", "3"], [(DIFFERENT, r"^launch 1: \d+ elements differ; the first is .* instead of ")]),
+    "nothing-written.mi300x": verified("writes_nothing", ["1"] * 4, [(NOT_VERIFIED, "a kernel that does nothing would not differ either")],
+                                       program="app_same"),
+    "faults.mi300x": verified("faults", ["2"], [(DIFFERENT, "it fails, where the original does not: .*0x1000")], mode="module"),
+    "variable.mi300x": verified("same_variable", ["72"] * 4, [(EQUAL, "^launch 1$")], program="app_variable"),
+    "threads.mi300x": verified("same", ["2"] * 4, [(EQUAL, ""), (EQUAL, "")], samples=2, mode="threads"),
+    "alternating.mi300x": verified("same", ["2"] * 4, [(EQUAL, "")], decision="alternating", options=("--swap-ab",)),
+    "graph.mi300x": verified("same", ["2"] * 6, [(EQUAL, "^launch 1$"), (EQUAL, "^launch 2$")], samples=2, mode="graph"),
+    "gpus.mi300x+rx6800xt": Case(["same", "same_gfx1030"], ["2", "2"],
+                                 [("same", SWAPPED, ""), ("same", REFUSED, "gfx1030"), ("same_gfx1030", SWAPPED, ""),
+                                  ("same_gfx1030", REFUSED, "gfx942")], mode="gpus", gpu="mi300x,rx6800xt",
+                                 options=("--swap-verify",), comparisons=[(EQUAL, "^launch 1$")] * 2),
+}
+
+
 class Failed(Exception):
     pass
 
@@ -143,9 +177,8 @@ def run(case, options, folder, arguments=()):
     trace = folder / "trace.rpd"
     command = [str(options.rochound), "run", "--softgpu", case.gpu, "-o", str(trace), *case.options]
     environment = dict(os.environ)
-    if case.environment:
-        environment.update({key: value.replace("CACHE", str(cache)) for key, value in case.environment.items()})
-    else:
+    environment.update({key: value.replace("CACHE", str(cache)) for key, value in case.environment.items()})
+    if "LOGDUR_KERNEL_CACHE" not in case.environment:
         command += ["--kernel-cache", str(cache)]
     command += ["--", str(options.files / case.program), case.mode, *arguments]
     if case.mode == "module":
@@ -188,37 +221,80 @@ def check(case, text, err, answer, cache):
         else:
             found.append(f"no decision ({file}, {decision}, {reason})")
     found += [f"nobody expected {row}" for row in left]
+    compared = rows(answer, "comparisons") if "comparisons" in answer["tables"] else []
+    told = [(row["result"], row["detail"]) for row in compared]
+    if len(told) != len(case.comparisons) or not all(result == wanted and re.search(detail, said or "") for (result, said), (wanted, detail)
+                                                     in zip(told, case.comparisons)):
+        found.append(f"comparisons {told} instead of {case.comparisons}")
+    if case.comparisons:
+        count = lambda result: sum(wanted == result for wanted, _ in case.comparisons)
+        summary = f"original's: {count(EQUAL)} equal, {count(DIFFERENT)} different, {count(NOT_VERIFIED)} not verified"
+        if summary not in err:
+            found.append(f"the summary does not say: {summary}")
+    bundles = len(list(cache.parent.glob("*.bundle")))
+    if bundles != sum(result == DIFFERENT for result, _ in case.comparisons):
+        found.append(f"{bundles} bundles were kept")
     if case.prepare is others_may_write and not case.options and "others may write to it" not in err:
         found.append("nobody said that others may write to the file")
     if found:
         raise Failed("\n".join(found) + f"\ndecisions: {json.dumps(decisions, indent=1)}\n{text}\n{err}")
 
 
-def alternate(options):
-    """Both sides get as many launches, and the candidate, which does 20% more, is found slower."""
-    launches = 200
+def alternating(options, launches, **more):
+    """One run in which original and candidate alternate: the row of the comparison."""
     with tempfile.TemporaryDirectory(prefix="rochound-test-") as folder:
-        case = Case(["slower"], [], [("slower", "alternating", "")], program="app_slow", mode="many", options=("--swap-ab",))
+        case = Case(["slower"], [], [("slower", "alternating", "")], program="app_slow", mode="many", options=("--swap-ab",), **more)
         text, err, answer, cache = run(case, options, pathlib.Path(folder), [str(launches)])
         check(case, text, err, answer, cache)
         row, = rows(answer, "launches")
-        print(row)
         if row["original_launches"] != launches / 2 or row["swapped_launches"] != launches / 2:
             raise Failed("the two did not alternate")
-        if not row["speedup_low"] < row["speedup"] < row["speedup_high"] < 1:
-            raise Failed("the candidate was not found slower")
+        return row
+
+
+def true_speedup(options):
+    """By the number of instructions that the two execute."""
+    with tempfile.NamedTemporaryFile(prefix="rochound-test-") as counters:
+        alternating(options, 4, environment={"ROCHOUND_SOFTGPU_COUNTERS": counters.name})
+        records = [json.loads(line) for line in counters]
+    counts = {record["instructions"]["total"] for record in records if record["kernel"].startswith("scale")}
+    fewer, more = sorted(counts)
+    return fewer / more
+
+
+def alternate(options):
+    """Both sides get as many launches, and the candidate, which does 20% more, is found slower."""
+    row = alternating(options, 200)
+    print(row)
+    if not row["speedup_low"] < row["speedup"] < row["speedup_high"] < 1:
+        raise Failed("the candidate was not found slower")
+    if not os.environ.get("ROCHOUND_FULL"):
+        return
+    runs = 100
+    truth = true_speedup(options)
+    covered = slower = 0
+    for number in range(runs):
+        row = alternating(options, 80)
+        covered += row["speedup_low"] <= truth <= row["speedup_high"]
+        slower += row["speedup_high"] < 1
+        print(f"{number + 1}: {row['speedup_low']:.4f} to {row['speedup_high']:.4f}, {covered} cover {truth:.4f}", flush=True)
+    print(f"{covered} of {runs} intervals cover the truth, {slower} say slower")
+    # Of intervals that cover it 95 times of 100, less than 88 come once in 800 such tests.
+    if covered < 88 or slower < 95:
+        raise Failed("the intervals do not say how sure they are")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--list", choices=("exact", "verify"))
     parser.add_argument("--rochound", type=pathlib.Path)
     parser.add_argument("--files", type=pathlib.Path)
     parser.add_argument("--case", choices=CASES)
+    parser.add_argument("--verify", choices=VERIFY_CASES)
     parser.add_argument("--alternate", action="store_true")
     options = parser.parse_args()
     if options.list:
-        print("\n".join(CASES))
+        print("\n".join(CASES if options.list == "exact" else VERIFY_CASES))
         return 0
     if options.alternate:
         try:
@@ -227,15 +303,16 @@ def main():
             print(f"FAIL {failure}")
             return 1
         return 0
-    case = CASES[options.case]
+    name = options.case or options.verify
+    case = CASES[name] if options.case else VERIFY_CASES[name]
     with tempfile.TemporaryDirectory(prefix="rochound-test-") as folder:
         try:
             text, err, answer, cache = run(case, options, pathlib.Path(folder))
             check(case, text, err, answer, cache)
         except Failed as failure:
-            print(f"FAIL {options.case}: {failure}")
+            print(f"FAIL {name}: {failure}")
             return 1
-    print(f"PASS {options.case}")
+    print(f"PASS {name}")
     return 0
 
 

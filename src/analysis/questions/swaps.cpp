@@ -20,6 +20,15 @@ constexpr const char* kDecisions = R"(
   FROM rochound_swap w
   LEFT JOIN rochound_kernel k ON k.id = w.kernel_id
   LEFT JOIN rocpd_string s ON s.id = k.name_id
+  WHERE w.decision NOT IN ('equal', 'different', 'not verified')
+  ORDER BY w.id)";
+
+constexpr const char* kComparisons = R"(
+  SELECT coalesce(s.string, '') AS kernel, w.file, w.decision AS result, w.reason AS detail
+  FROM rochound_swap w
+  LEFT JOIN rochound_kernel k ON k.id = w.kernel_id
+  LEFT JOIN rocpd_string s ON s.id = k.name_id
+  WHERE w.decision IN ('equal', 'different', 'not verified')
   ORDER BY w.id)";
 
 // Launches of both sides of each swap, in the order in which they ran.
@@ -101,6 +110,10 @@ Result<Answer> AskSwaps(store::TraceDatabase& trace, const AskOptions& options) 
   ROCHOUND_TRY(Table launches, Launches(trace.connection(), options.limit));
   answer.tables.push_back(std::move(decisions));
   answer.tables.push_back(std::move(launches));
+  ROCHOUND_TRY(Table comparisons,
+               ReadTable(trace.connection(), kComparisons, "comparisons",
+                         "Results compared with the original's (--swap-verify)", options.limit));
+  if (!comparisons.rows.empty()) answer.tables.push_back(std::move(comparisons));
   return answer;
 }
 

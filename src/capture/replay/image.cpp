@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
+#include <string_view>
 
 namespace rochound::capture::replay {
 namespace {
@@ -62,12 +64,19 @@ ImageMap ImageMap::Same(const codeobj::CodeObject& object, const CodeObject& cap
 }
 
 ImageMap ImageMap::ByName(const codeobj::CodeObject& object, const CodeObject& captured,
-                          const codeobj::CodeObject& other, uint64_t other_delta,
+                          uint64_t delta, const codeobj::CodeObject& other, uint64_t other_delta,
                           std::vector<std::string>* notes) {
   ImageMap map;
+  const std::set<std::string_view> left(other.undefined().begin(), other.undefined().end());
   const auto other_variables = replay::ByName(other.variables());
   for (const auto& [name, symbol] : replay::ByName(object.variables())) {
     if (symbol == nullptr || symbol->size == 0) continue;
+    if (left.contains(name)) {
+      map.data_.push_back(
+          {symbol->address + captured.load_delta, symbol->address + delta, symbol->size});
+      map.places_.push_back(map.data_.back());
+      continue;
+    }
     const auto found = other_variables.find(name);
     if (found == other_variables.end() || found->second == nullptr) {
       // The compiler's own are another one in each build.

@@ -29,9 +29,10 @@ class ImageMap {
   // The same code object loaded again, with this delta. Data parts are all but the code.
   static ImageMap Same(const codeobj::CodeObject& object, const CodeObject& captured,
                        uint64_t delta);
-  // Another build: variables and functions go by name. Notes: what has no counterpart.
+  // Another build: variables and functions go by name; variables that it leaves to others are those
+  // of the first, which is loaded here with this delta. Notes: what has no counterpart.
   static ImageMap ByName(const codeobj::CodeObject& object, const CodeObject& captured,
-                         const codeobj::CodeObject& other, uint64_t other_delta,
+                         uint64_t delta, const codeobj::CodeObject& other, uint64_t other_delta,
                          std::vector<std::string>* notes);
 
   // What holds data, to be restored and verified; in ascending order, disjoint.

@@ -64,8 +64,9 @@ Result<std::unique_ptr<Launcher>> Launcher::Create(const Gpu& gpu, double timeou
   return launcher;
 }
 
-Result<LoadedKernel> Launcher::Load(std::span<const std::byte> code_object,
-                                    const std::string& symbol) {
+Result<LoadedKernel> Launcher::Load(
+    std::span<const std::byte> code_object, const std::string& symbol,
+    const std::vector<std::pair<std::string, uint64_t>>& variables) {
   hsa_code_object_reader_t reader{};
   hsa_executable_t executable{};
   hsa_executable_symbol_t found{};
@@ -75,6 +76,10 @@ Result<LoadedKernel> Launcher::Load(std::span<const std::byte> code_object,
     status = hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
                                        nullptr, &executable);
   }
+  for (const auto& [name, address] : variables)
+    if (status == HSA_STATUS_SUCCESS)
+      status = hsa_executable_agent_global_variable_define(
+          executable, gpu_.handle, name.c_str(), reinterpret_cast<void*>(address));  // NOLINT
   if (status == HSA_STATUS_SUCCESS)
     status =
         hsa_executable_load_agent_code_object(executable, gpu_.handle, reader, nullptr, nullptr);

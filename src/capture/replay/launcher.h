@@ -14,6 +14,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "capture/replay/runtime.h"
@@ -47,9 +49,11 @@ class Launcher {
   static base::Result<std::unique_ptr<Launcher>> Create(const Gpu& gpu, double timeout_seconds);
 
   // symbol: of the descriptor, with .kd. The bytes are copied by the runtime; they must stay until
-  // the process ends all the same, since debuggers look at them.
-  base::Result<LoadedKernel> Load(std::span<const std::byte> code_object,
-                                  const std::string& symbol);
+  // the process ends all the same, since debuggers look at them. variables: name and address of
+  // those that it leaves to others.
+  base::Result<LoadedKernel> Load(
+      std::span<const std::byte> code_object, const std::string& symbol,
+      const std::vector<std::pair<std::string, uint64_t>>& variables = {});
 
   // Makes the queue. It gets scratch when a kernel first needs it, as HIP's queues do.
   // cooperative: the one that may use GWS (capture/gws.h).

@@ -15,6 +15,7 @@
 #include "capture/replay/kernarg.h"
 #include "codeobj/demangle.h"
 #include "codeobj/fat_binary.h"
+#include "codeobj/swap.h"
 #include "codeobj/target.h"
 
 namespace rochound::capture::replay {
@@ -348,10 +349,17 @@ Result<void> Session::PrepareOther(const std::filesystem::path& file, Candidate*
                                fmt::join(kernel.reqd_workgroup_size, "x"),
                                fmt::join(launch.workgroup, "x"))};
   }
-  ROCHOUND_TRY(candidate->loaded, launcher_->Load(candidate->object_bytes, kernel.symbol));
+  ROCHOUND_TRY(const auto bindings, codeobj::BindVariables(*object_, *candidate->object));
+  const uint64_t captured_delta = candidates_.front().loaded.delta;
+  std::vector<std::pair<std::string, uint64_t>> variables;
+  for (const auto& [variable, address] : bindings)
+    variables.emplace_back(variable, address + captured_delta);
+  candidate->uses_captured_variables = !variables.empty();
+  ROCHOUND_TRY(candidate->loaded,
+               launcher_->Load(candidate->object_bytes, kernel.symbol, variables));
   std::vector<std::string> notes;
-  candidate->image.map = ImageMap::ByName(*object_, manifest().code_object, *candidate->object,
-                                          candidate->loaded.delta, &notes);
+  candidate->image.map = ImageMap::ByName(*object_, manifest().code_object, captured_delta,
+                                          *candidate->object, candidate->loaded.delta, &notes);
   for (const std::string& note : notes) answer_.Note(candidate->name + ": " + note);
   const uint32_t dynamic_lds =
       launch.group_bytes -
@@ -423,6 +431,7 @@ void Session::Fill() {
   for (Candidate& candidate : candidates_) {
     if (!candidate.refused.empty()) continue;
     Must(memory_->FillImage(&candidate.image));
+    if (candidate.uses_captured_variables) candidates_.front().image.changes = true;
     // Addresses in explicit arguments that point into the image, and the queue.
     const codeobj::Kernel& kernel = *candidate.kernel;
     size_t moved = 0;

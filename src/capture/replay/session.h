@@ -57,7 +57,8 @@ struct Candidate {
   std::vector<std::byte> kernarg;
   Packet packet;
   bool uses_gws = false;
-  std::string refused;  // why it cannot be run; compare goes on without it
+  bool uses_captured_variables = false;  // which are in the captured code object's image
+  std::string refused;                   // why it cannot be run; compare goes on without it
 };
 
 class Session {
