@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "agent/swap.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,9 +23,9 @@
 #include "agent/capture.h"
 #include "agent/capture_choice.h"
 #include "agent/code_objects.h"
+#include "agent/object_table.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
-#include "agent/swap.h"
 #include "agent/swap_loader.h"
 #include "agent/symbols.h"
 #include "agent/thread_state.h"
@@ -61,46 +63,31 @@ using codeobj::SwapLaunch;
 using Decision = trace::SwapDecision;
 using Bytes = std::shared_ptr<const std::vector<std::byte>>;
 
-// By the original's kernel object: filled under `deciding`, read without a lock. An entry is never
-// removed; what is in it may change, and be nothing.
-constexpr size_t kSlots = 1 << 13;
-struct Slot {
-  std::atomic<uint64_t> object{0};
-  std::atomic<Swap*> swap{nullptr};
-};
-constinit Slot slots[kSlots];
+// By the original's kernel object: filled under `deciding`. What is in it may be nothing.
+constinit ObjectTable<std::atomic<Swap*>, 13> swaps;
 constinit std::atomic<bool> any_swapped{false};
 constinit std::mutex deciding;
 constinit std::atomic<uint64_t> most_samples{0};  // of each kernel
 // Two captures at once would wait for each other's queues.
 constinit std::atomic<bool> sampling{false};
 
-size_t Start(uint64_t object) { return (object >> 6) * 0x9e3779b97f4a7c15ull >> 51; }
-static_assert(kSlots == 1u << 13, "Start takes thirteen bits");
-
 Swap* FindSwap(uint64_t object) {
-  for (size_t at = Start(object), looked = 0; looked < kSlots; ++at, ++looked) {
-    Slot& slot = slots[at % kSlots];
-    const uint64_t there = slot.object.load(std::memory_order_acquire);
-    if (there == object) return slot.swap.load(std::memory_order_acquire);
-    if (there == 0) return nullptr;
-  }
-  return nullptr;
+  const std::atomic<Swap*>* const found = swaps.Find(object);
+  return found != nullptr ? found->load(std::memory_order_acquire) : nullptr;
+}
+
+// With `deciding` held.
+void ForgetSwap(uint64_t object) {
+  if (std::atomic<Swap*>* const known = swaps.Find(object))
+    known->store(nullptr, std::memory_order_release);
 }
 
 // With `deciding` held. False: the table is full.
-bool Put(uint64_t object, Swap* swap) {
-  for (size_t at = Start(object), looked = 0; looked < kSlots * 3 / 4; ++at, ++looked) {
-    Slot& slot = slots[at % kSlots];
-    const uint64_t there = slot.object.load(std::memory_order_relaxed);
-    if (there != 0 && there != object) continue;
-    if (there == 0 && swap == nullptr) return true;
-    slot.swap.store(swap, std::memory_order_release);
-    slot.object.store(object, std::memory_order_release);
-    if (swap != nullptr) any_swapped.store(true, std::memory_order_relaxed);
-    return true;
-  }
-  return false;
+bool PutSwap(uint64_t object, Swap* swap) {
+  any_swapped.store(true, std::memory_order_relaxed);
+  return swaps.Put(object, [&](std::atomic<Swap*>& value, bool /*fresh*/) {
+    value.store(swap, std::memory_order_release);
+  });
 }
 
 // A kernel that the program has.
@@ -306,7 +293,7 @@ class Choice {
     const Decision decision = swap->alternates ? Decision::kAlternating : Decision::kSwapped;
     const uint32_t candidate = swap->candidate;
     TheCache().swaps.push_back(std::move(swap));
-    if (!Put(object_, TheCache().swaps.back().get()))
+    if (!PutSwap(object_, TheCache().swaps.back().get()))
       return Refuse(*chosen.entry, "too many kernels are swapped");
     Note(decision, original_.id, candidate, chosen.entry->file, "");
   }
@@ -523,7 +510,7 @@ void SwapLearnsKernel(uint32_t id, uint64_t kernel_object, std::string_view symb
     return;
   }
   original = {id, std::string(symbol), agent, nullptr, 0};
-  Put(kernel_object, nullptr);
+  ForgetSwap(kernel_object);
   if (entries != cache.by_symbol.end())
     Decide(kernel_object, &original, entries->second);
   else
@@ -599,7 +586,7 @@ void NoteSwaps() {
 void ForgetSwaps() {
   const std::lock_guard lock(deciding);
   any_swapped.store(false);
-  for (Slot& slot : slots) slot.swap.store(nullptr);
+  swaps.ForEach([](uint64_t /*object*/, std::atomic<Swap*>& swap) { swap.store(nullptr); });
   TheCache().originals.clear();
   for (auto& [key, candidate] : TheCache().candidates)
     if (candidate != nullptr) candidate->loaded.clear();
@@ -611,7 +598,7 @@ void ForgetSwapsAfterFork() {
   // Not cleared: another thread of the parent may have been changing it.
   new (&TheCache()) Cache;
   any_swapped.store(false);
-  for (Slot& slot : slots) slot.swap.store(nullptr);
+  swaps.ForEach([](uint64_t /*object*/, std::atomic<Swap*>& swap) { swap.store(nullptr); });
 }
 
 }  // namespace rochound::agent

@@ -11,6 +11,7 @@
 
 #include "agent/capture.h"
 #include "agent/code_objects.h"
+#include "agent/object_table.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -20,35 +21,16 @@
 namespace rochound::agent {
 namespace {
 
-// Open addressing, filled under a lock, read without one: a reader sees a slot's object only after
-// its id. Kernels are never removed; an object that was loaded anew under an old address replaces
-// the id in place.
-constexpr size_t kSlots = 1 << 16;
-struct Slot {
-  std::atomic<uint64_t> object{0};
+struct Kernel {
   std::atomic<uint32_t> id{0};
   std::atomic<CopyKernel> copies{CopyKernel::kNone};
+  // With `filling` held.
+  uint32_t name = 0;         // string id
+  uint32_t code_object = 0;  // counted by the executable that was loaded; 0: not known
 };
-constinit Slot slots[kSlots];
+constinit ObjectTable<Kernel, 16> kernels;
 constinit std::mutex filling;
 uint32_t last_id = 0;  // with `filling` held
-size_t filled = 0;     // with `filling` held
-// Per slot, with `filling` held.
-uint32_t names[kSlots];         // string id
-uint32_t code_objects[kSlots];  // counted by the executable that was loaded; 0: not known
-
-size_t Start(uint64_t object) { return (object >> 6) * 0x9e3779b97f4a7c15ull >> 48; }
-static_assert(kSlots == 1u << 16, "Start takes sixteen bits");
-
-Slot* Find(uint64_t object) {
-  for (size_t at = Start(object), looked = 0; looked < kSlots; ++at, ++looked) {
-    Slot& slot = slots[at % kSlots];
-    const uint64_t there = slot.object.load(std::memory_order_acquire);
-    if (there == object) return &slot;
-    if (there == 0) return nullptr;
-  }
-  return nullptr;
-}
 
 void Note(uint32_t id, uint64_t object, uint32_t name, uint32_t code_object, uint16_t agent,
           uint64_t kernarg_bytes) {
@@ -78,27 +60,23 @@ uint32_t CountExecutable(hsa_executable_t executable) {
 }
 
 // The object's id under this name; a new one if the object is new or was called otherwise before.
+// 0: there are too many; it is recorded without a name.
 uint32_t Enter(uint64_t object, std::string_view name, hsa_executable_t executable, uint16_t agent,
                uint64_t kernarg_bytes) {
   const uint32_t text = Intern(name);
   const std::lock_guard lock(filling);
-  size_t at = Start(object) % kSlots;
-  while (slots[at].object.load(std::memory_order_relaxed) != 0 &&
-         slots[at].object.load(std::memory_order_relaxed) != object)
-    at = (at + 1) % kSlots;
-  Slot& slot = slots[at];
-  const bool fresh = slot.object.load(std::memory_order_relaxed) == 0;
-  if (!fresh && names[at] == text) return slot.id.load(std::memory_order_relaxed);
-  if (fresh && filled >= kSlots * 3 / 4) return 0;  // unnamed from here on, but recorded
-  if (fresh) ++filled;
-  const uint32_t id = ++last_id;
-  code_objects[at] = CountExecutable(executable);
-  Note(id, object, text, code_objects[at], agent, kernarg_bytes);
-  CaptureLearnsKernel(id, name, kernarg_bytes);
-  names[at] = text;
-  slot.copies.store(CopyKernelOf(name, kernarg_bytes), std::memory_order_relaxed);
-  slot.id.store(id, std::memory_order_release);
-  slot.object.store(object, std::memory_order_release);
+  uint32_t id = 0;
+  kernels.Put(object, [&](Kernel& kernel, bool fresh) {
+    id = kernel.id.load(std::memory_order_relaxed);
+    if (!fresh && kernel.name == text) return;
+    id = ++last_id;
+    kernel.code_object = CountExecutable(executable);
+    Note(id, object, text, kernel.code_object, agent, kernarg_bytes);
+    CaptureLearnsKernel(id, name, kernarg_bytes);
+    kernel.name = text;
+    kernel.copies.store(CopyKernelOf(name, kernarg_bytes), std::memory_order_relaxed);
+    kernel.id.store(id, std::memory_order_release);
+  });
   return id;
 }
 
@@ -143,9 +121,9 @@ hsa_status_t SymbolGetInfo(hsa_executable_symbol_t symbol, hsa_executable_symbol
 void HookSymbols(CoreApiTable* core) { core->hsa_executable_symbol_get_info_fn = SymbolGetInfo; }
 
 uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies) {
-  if (const Slot* slot = Find(kernel_object)) {
-    if (copies != nullptr) *copies = slot->copies.load(std::memory_order_relaxed);
-    return slot->id.load(std::memory_order_acquire);
+  if (const Kernel* const known = kernels.Find(kernel_object)) {
+    if (copies != nullptr) *copies = known->copies.load(std::memory_order_relaxed);
+    return known->id.load(std::memory_order_acquire);
   }
   uint32_t id = 0;
   Guarded("no memory for a kernel's name", [&] {
@@ -163,15 +141,15 @@ uint32_t AddKernel(uint64_t kernel_object, std::string_view name, hsa_executable
 }
 
 bool IsKnownKernel(uint64_t kernel_object) {
-  return kernel_object != 0 && Find(kernel_object) != nullptr;
+  return kernel_object != 0 && kernels.Find(kernel_object) != nullptr;
 }
 
 void NoteSymbols() {
   const std::lock_guard lock(filling);
-  for (size_t at = 0; at < kSlots; ++at)
-    if (const uint64_t object = slots[at].object.load(std::memory_order_relaxed))
-      Note(slots[at].id.load(std::memory_order_relaxed), object, names[at], code_objects[at],
-           trace::kNoAgent, 0);
+  kernels.ForEach([](uint64_t object, const Kernel& kernel) {
+    Note(kernel.id.load(std::memory_order_relaxed), object, kernel.name, kernel.code_object,
+         trace::kNoAgent, 0);
+  });
 }
 
 void ForgetSymbolsAfterFork() {
