@@ -413,6 +413,25 @@ void Copies() {
   });
 }
 
+// --- buffers, whose descriptor lets 50 of 64 lanes store
+extern "C" __global__ void probe_buffers(uint32_t* memory, uint32_t bytes) {
+#ifdef __HIP_DEVICE_COMPILE__
+#ifdef __GFX9__
+  constexpr int kFlags = 0x00027000;
+#else
+  constexpr int kFlags = 0x31016000;
+#endif
+  const auto buffer = __builtin_amdgcn_make_buffer_rsrc(memory, 0, bytes, kFlags);
+  const uint32_t value = __builtin_amdgcn_raw_buffer_load_b32(buffer, threadIdx.x * 4, 0, 0);
+  __builtin_amdgcn_raw_buffer_store_b32(value + 1, buffer, 256 + threadIdx.x * 4, 0, 0);
+#endif
+}
+void Buffers() {
+  const Values out = OnDevice(
+      Counting(128), [](uint32_t* memory) { probe_buffers<<<1, 64>>>(memory, 256 + 50 * 4); });
+  Expect("buffers", out, [](uint32_t i) { return i >= 64 && i < 64 + 50 ? i - 63 : i; });
+}
+
 // --- only when it is asked for: the last of these stores goes where nothing is
 extern "C" __global__ void probe_fault(uint32_t* values, uint64_t away) {
   for (uint32_t i = 0; i < 4; ++i) values[threadIdx.x + (i == 3 ? away : i)] = i;
@@ -444,7 +463,8 @@ int main(int argc, char** argv) {
                                                    {"transpose", Transpose},
                                                    {"histogram", Histogram},
                                                    {"strided", Strided},
-                                                   {"copies", Copies}};
+                                                   {"copies", Copies},
+                                                   {"buffers", Buffers}};
   if (argc == 2 && std::string(argv[1]) == "fault") Fault();
   if (argc < 2)
     for (const auto& [name, run] : cases) run();

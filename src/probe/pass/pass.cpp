@@ -23,9 +23,12 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Plugins/PassPlugin.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "probe/layout.h"
@@ -56,7 +59,7 @@ constexpr const char* kNeeded[] = {"amdgpu-no-dispatch-id",    "amdgpu-no-dispat
                                    "amdgpu-no-workgroup-id-z", "amdgpu-no-workitem-id-x",
                                    "amdgpu-no-workitem-id-y",  "amdgpu-no-workitem-id-z"};
 
-constexpr unsigned kFlat = 0, kGlobal = 1, kLds = 3, kConstant = 4;
+constexpr unsigned kFlat = 0, kGlobal = 1, kLds = 3, kConstant = 4, kBuffer = 8;
 
 bool IsKernel(const Function& function) {
   return function.getCallingConv() == CallingConv::AMDGPU_KERNEL;
@@ -83,13 +86,33 @@ bool IsOwn(const Value* pointer) {
   return false;
 }
 
+// Where the descriptor stands among the arguments of an instruction on a raw buffer; what follows
+// are the lane's offset and the wave's. Nothing: it is none, or one whose addresses are made in
+// another way (structured, swizzled, formatted, to LDS).
+std::optional<std::pair<const char*, unsigned>> RawBufferOf(const IntrinsicInst& call) {
+  StringRef name = call.getCalledFunction()->getName();
+  if (!name.consume_front("llvm.amdgcn.raw.buffer.") &&
+      !name.consume_front("llvm.amdgcn.raw.ptr.buffer."))
+    return std::nullopt;
+  const auto is = [&](StringRef what) {
+    return name.starts_with(what) && !name.starts_with((what + "format").str()) &&
+           !name.starts_with((what + "lds").str());
+  };
+  if (is("load.")) return std::pair("load", 0u);
+  if (is("store.")) return std::pair("store", 1u);
+  if (name.starts_with("atomic.cmpswap.")) return std::pair("atomic", 2u);
+  if (name.starts_with("atomic.")) return std::pair("atomic", 1u);
+  return std::nullopt;
+}
+
 // What an instruction accesses; a copy has two.
 SmallVector<Access, 2> AccessesOf(Instruction& instruction, const DataLayout& layout) {
   SmallVector<Access, 2> found;
   const auto add = [&](const char* action, Value* pointer, uint64_t bytes) {
     const unsigned space = pointer->getType()->getPointerAddressSpace();
     if (space != kFlat && space != kGlobal && space != kLds && space != kConstant) return;
-    if (bytes != 0 && !IsOwn(pointer)) found.push_back({action, space, bytes, pointer});
+    if (bytes != 0 && !IsOwn(pointer))
+      found.push_back({action, space, bytes, pointer, nullptr, nullptr, nullptr});
   };
   const auto size = [&](Type* type) { return layout.getTypeStoreSize(type).getFixedValue(); };
   if (auto* const load = dyn_cast<LoadInst>(&instruction)) {
@@ -106,6 +129,13 @@ SmallVector<Access, 2> AccessesOf(Instruction& instruction, const DataLayout& la
     if (auto* const copy = dyn_cast<MemTransferInst>(memory))
       add("load", copy->getRawSource(), length->getZExtValue());
     add("store", memory->getRawDest(), length->getZExtValue());
+  } else if (auto* const call = dyn_cast<IntrinsicInst>(&instruction)) {
+    if (const auto raw = RawBufferOf(*call)) {
+      const auto [action, at] = *raw;
+      Type* const type = at == 0 ? call->getType() : call->getArgOperand(0)->getType();
+      found.push_back({action, kBuffer, size(type), nullptr, call->getArgOperand(at),
+                       call->getArgOperand(at + 1), call->getArgOperand(at + 2)});
+    }
   }
   return found;
 }
@@ -121,7 +151,7 @@ const char* WhyUnprobed(const Instruction& instruction) {
     return isa<ConstantInt>(memory->getLength()) ? nullptr
                                                  : "a copy or fill whose length is not constant";
   const auto* const intrinsic = dyn_cast<IntrinsicInst>(call);
-  if (intrinsic == nullptr) return nullptr;
+  if (intrinsic == nullptr || RawBufferOf(*intrinsic)) return nullptr;
   const StringRef name = intrinsic->getCalledFunction()->getName();
   for (const char* const start :
        {"llvm.amdgcn.raw.", "llvm.amdgcn.struct.", "llvm.amdgcn.s.buffer", "llvm.amdgcn.image.",
@@ -231,15 +261,47 @@ class Instrumenter {
                                  begin.getInt32(sites_.AddFunction(function))});
     calls_.push_back(wave);
     for (auto& [instruction, access] : work.accesses) {
+      const uint32_t site = sites_.AddAccess(*instruction, access);
+      if (access.descriptor != nullptr) {
+        InstrumentBuffer(instruction, access, control, wave, site);
+        continue;
+      }
       IRBuilder<> before(instruction);
       Value* address = before.CreatePtrToInt(
           access.pointer,
           before.getIntNTy(module_.getDataLayout().getPointerSizeInBits(access.address_space)));
       address = before.CreateZExt(address, before.getInt64Ty());
-      calls_.push_back(before.CreateCall(
-          access_,
-          {control, wave, address, before.getInt32(sites_.AddAccess(*instruction, access))}));
+      calls_.push_back(before.CreateCall(access_, {control, wave, address, before.getInt32(site)}));
     }
+  }
+
+  // Lanes that the descriptor's range check drops access nothing, so they send nothing.
+  void InstrumentBuffer(Instruction* instruction, const Access& access, Value* control, Value* wave,
+                        uint32_t site) {
+    IRBuilder<> before(instruction);
+    Type* const word = before.getInt64Ty();
+    Value* descriptor = access.descriptor;
+    if (descriptor->getType()->isPointerTy())
+      descriptor = before.CreatePtrToInt(descriptor, before.getInt128Ty());
+    else
+      descriptor = before.CreateBitCast(descriptor, before.getInt128Ty());
+    Value* const base = before.CreateAnd(before.CreateTrunc(descriptor, word), (1ull << 48) - 1);
+    Value* const records = before.CreateAnd(
+        before.CreateTrunc(before.CreateLShr(descriptor, 64), word), 0xffffffffull);
+    Value* const offset = before.CreateAdd(before.CreateZExt(access.lane_offset, word),
+                                           before.CreateZExt(access.wave_offset, word));
+    // gfx9 counts the wave's offset, too; later ones do not.
+    const StringRef target =
+        instruction->getFunction()->getFnAttribute("target-cpu").getValueAsString();
+    Value* const checked =
+        target.starts_with("gfx9") ? offset : before.CreateZExt(access.lane_offset, word);
+    Value* const inside =
+        before.CreateICmpULE(before.CreateAdd(checked, before.getInt64(access.bytes)), records);
+    Instruction* const then = SplitBlockAndInsertIfThen(inside, instruction->getIterator(), false);
+    IRBuilder<> probing(then);
+    probing.SetCurrentDebugLocation(instruction->getDebugLoc());
+    calls_.push_back(probing.CreateCall(
+        access_, {control, wave, probing.CreateAdd(base, offset), probing.getInt32(site)}));
   }
 
   // What was found out about functions before they had probes is not true any more.

@@ -23,6 +23,8 @@ std::string SpaceName(unsigned address_space) {
       return "lds";
     case 4:
       return "constant";
+    case 8:
+      return "buffer";
     default:
       return "space " + std::to_string(address_space);
   }

@@ -18,6 +18,10 @@ struct Access {
   unsigned address_space = 0;
   uint64_t bytes = 0;
   llvm::Value* pointer = nullptr;
+  // Of a raw buffer, whose address is not in one pointer: descriptor and both offsets.
+  llvm::Value* descriptor = nullptr;
+  llvm::Value* lane_offset = nullptr;
+  llvm::Value* wave_offset = nullptr;
 };
 
 class Sites {
