@@ -38,6 +38,8 @@ DispatchRecord DispatchCounters::Finish(bool completed) {
   std::lock_guard lock(mutex_);
   DispatchRecord record;
   record.modelled = ModelTime(identity_, sums_);
+  record.footprint = sums_.footprint.Count();
+  sums_.footprint.Clear();
   record.identity = std::move(identity_);
   record.completed = completed;
   record.sums = std::move(sums_);

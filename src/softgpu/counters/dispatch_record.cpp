@@ -73,6 +73,63 @@ class JsonText {
   bool first_ = true;
 };
 
+// Only what there is: most kernels know few types of numbers.
+void AddOperations(const OperationSums& sums,
+                   const std::map<std::string_view, uint64_t>& undescribed, JsonText* json) {
+  json->Open("operations");
+  for (unsigned unit = 0; unit < kArithmeticUnits; ++unit) {
+    json->Open(NameOf(static_cast<ArithmeticUnit>(unit)));
+    for (unsigned type = 0; type < kNumberTypes; ++type) {
+      const auto& by_kind = sums[unit][type];
+      uint64_t arithmetic = 0;
+      uint64_t all = 0;
+      for (unsigned kind = 0; kind < kOperationKinds; ++kind) {
+        all += by_kind[kind];
+        if (IsArithmetic(static_cast<OperationKind>(kind))) arithmetic += by_kind[kind];
+      }
+      if (all == 0) continue;
+      json->Open(NameOf(static_cast<NumberType>(type)));
+      json->Number("arithmetic", arithmetic);
+      for (unsigned kind = 0; kind < kOperationKinds; ++kind) {
+        if (by_kind[kind] != 0)
+          json->Number(NameOf(static_cast<OperationKind>(kind)), by_kind[kind]);
+      }
+      json->Close();
+    }
+    json->Close();
+  }
+  json->Open("undescribed");
+  for (const auto& [mnemonic, count] : undescribed) json->Number(mnemonic, count);
+  json->Close();
+  json->Close();
+}
+
+void AddFootprint(const FootprintSums& sums, JsonText* json) {
+  static constexpr std::string_view kLines[] = {"lines_32", "lines_64", "lines_128"};
+  json->Open("footprint");
+  for (unsigned space = 0; space <= kMemorySpaces; ++space) {
+    if (space == static_cast<unsigned>(MemorySpace::kLds)) continue;
+    json->Open(space == kMemorySpaces ? "all" : kSpaceNames[space]);
+    for (unsigned size = 0; size < kFootprintLineBytes.size(); ++size) {
+      json->Open(kLines[size]);
+      json->Number("read", sums[space][size].read);
+      json->Number("written", sums[space][size].written);
+      json->Number("touched", sums[space][size].touched);
+      json->Close();
+    }
+    json->Close();
+  }
+  json->Close();
+}
+
+bool IsUndescribed(const OpFacts& facts) {
+  const bool computes = facts.instruction_class == InstructionClass::kValu ||
+                        facts.instruction_class == InstructionClass::kValuTranscendental ||
+                        facts.instruction_class == InstructionClass::kMatrix;
+  return computes &&
+         (!facts.arithmetic[0].is_known || (facts.is_dual && !facts.arithmetic[1].is_known));
+}
+
 // How many waves of this kernel a SIMD holds at once.
 uint32_t ResidentWaves(const DispatchIdentity& identity, const TargetRules& rules) {
   const bool wave32 = identity.wave_size == 32;
@@ -131,17 +188,37 @@ std::array<uint64_t, kInstructionClasses> InstructionsByClass(const Sums& sums) 
   return by_class;
 }
 
+OperationSums CountOperations(const Sums& sums) {
+  OperationSums operations{};
+  for (const OpFacts* facts : AllFacts()) {
+    if (facts->id >= sums.executed.size()) continue;
+    for (const Arithmetic& arithmetic : facts->arithmetic) {
+      const uint64_t times = arithmetic.unit == ArithmeticUnit::kVector ? sums.active[facts->id]
+                                                                        : sums.executed[facts->id];
+      for (const Operation& operation : arithmetic.operations) {
+        operations[static_cast<unsigned>(arithmetic.unit)][static_cast<unsigned>(operation.type)]
+                  [static_cast<unsigned>(operation.kind)] += operation.count * times;
+      }
+    }
+  }
+  return operations;
+}
+
 std::string ToJson(const DispatchRecord& record) {
   const DispatchIdentity& identity = record.identity;
   const Sums& sums = record.sums;
   const TargetRules& rules = RulesFor(*identity.architecture);
   std::map<std::string_view, uint64_t> by_mnemonic;
+  std::map<std::string_view, uint64_t> lanes_by_mnemonic;
+  std::map<std::string_view, uint64_t> undescribed;
   std::map<std::string_view, uint64_t> unmeasured;
   uint64_t atomics = 0;
   for (const OpFacts* facts : AllFacts()) {
     const uint64_t count = facts->id < sums.executed.size() ? sums.executed[facts->id] : 0;
     if (count == 0) continue;
     by_mnemonic[facts->mnemonic] += count;
+    if (facts->is_vector) lanes_by_mnemonic[facts->mnemonic] += sums.active[facts->id];
+    if (IsUndescribed(*facts)) undescribed[facts->mnemonic] += count;
     if (facts->is_unmeasured) unmeasured[facts->mnemonic] += count;
     if (facts->action == MemoryAction::kAtomic) atomics += count;
   }
@@ -182,7 +259,11 @@ std::string ToJson(const DispatchRecord& record) {
   json.Open("lanes");
   json.Number("active", sums.lanes_active);
   json.Number("possible", sums.lanes_possible);
+  json.Open("by_mnemonic");
+  for (const auto& [mnemonic, count] : lanes_by_mnemonic) json.Number(mnemonic, count);
   json.Close();
+  json.Close();
+  AddOperations(CountOperations(sums), undescribed, &json);
 
   json.Open("memory");
   json.Number("line_bytes", rules.line_bytes);
@@ -201,6 +282,7 @@ std::string ToJson(const DispatchRecord& record) {
     json.Close();
   }
   json.Close();
+  AddFootprint(record.footprint, &json);
 
   json.Open("lds");
   json.Number("instructions", sums.lds.instructions);

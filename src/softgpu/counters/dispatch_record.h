@@ -47,6 +47,7 @@ struct DispatchRecord {
   DispatchIdentity identity;
   bool completed = false;
   Sums sums;
+  FootprintSums footprint{};  // of sums.footprint, which is given back
   ModelledTime modelled;
 };
 
@@ -54,6 +55,9 @@ ModelledTime ModelTime(const DispatchIdentity& identity, const Sums& sums);
 
 // Instructions by class, in the order of InstructionClass.
 std::array<uint64_t, kInstructionClasses> InstructionsByClass(const Sums& sums);
+
+// Operations of all instructions, with the lanes that were active.
+OperationSums CountOperations(const Sums& sums);
 
 // One line of JSON, without the line's end. docs/softgpu-counters.md describes it.
 std::string ToJson(const DispatchRecord& record);

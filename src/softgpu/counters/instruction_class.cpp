@@ -303,6 +303,9 @@ OpFacts DescribeMnemonic(std::string_view m) {
   const bool typed =
       facts.form == AddressForm::kTypedBuffer || facts.form == AddressForm::kTypedEncoding;
   facts.is_unmeasured = facts.action != MemoryAction::kNone && facts.bytes == 0 && !typed;
+  if (facts.instruction_class == kValu || facts.instruction_class == kValuTranscendental ||
+      facts.instruction_class == kMatrix || facts.instruction_class == kSalu)
+    facts.arithmetic[0] = DescribeArithmetic(m, facts.multiplications);
   return facts;
 }
 
@@ -314,7 +317,10 @@ const OpFacts& FactsOf(const Op& op) {
   facts.writes_exec = facts.writes_exec || WritesExecOperand(op, facts);
   facts.to_lds = facts.to_lds || (op.modifiers().lds && facts.action == MemoryAction::kLoad);
   // A VOPD pair is one instruction with two names.
-  if (!op.source->second.empty()) facts.mnemonic += " :: " + op.source->second[0].mnemonic;
+  if (!op.source->second.empty()) {
+    facts.mnemonic += " :: " + op.source->second[0].mnemonic;
+    facts.arithmetic[1] = DescribeArithmetic(op.source->second[0].mnemonic, 0);
+  }
   std::string key = facts.mnemonic;
   key += facts.is_continuation ? "+" : facts.writes_exec ? "!" : facts.to_lds ? "@" : "";
   Interned& interned = AllInterned();

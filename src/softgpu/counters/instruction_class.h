@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "softgpu/counters/arithmetic.h"
 #include "softgpu/isa/op.h"
 #include "softgpu/isa/semantics/memory_trace.h"
 
@@ -74,10 +75,11 @@ struct OpFacts {
   uint8_t bytes = 0;  // per lane and place; of the scalar unit as a whole
   CostKind cost = CostKind::kPlain;
   MatrixKind matrix_kind = MatrixKind::kF32;
-  uint32_t multiplications = 0;  // of a matrix instruction
-  bool is_vector = false;        // has lanes
-  bool is_dual = false;          // VOPD: two operations, one instruction
-  bool to_lds = false;           // a load whose data goes to LDS
+  uint32_t multiplications = 0;          // of a matrix instruction
+  std::array<Arithmetic, 2> arithmetic;  // the second: of a VOPD pair
+  bool is_vector = false;                // has lanes
+  bool is_dual = false;                  // VOPD: two operations, one instruction
+  bool to_lds = false;                   // a load whose data goes to LDS
   bool writes_exec = false;
   bool is_exec_branch = false;   // conditional on EXEC
   bool is_arrival = false;       // a wave arrives at a barrier

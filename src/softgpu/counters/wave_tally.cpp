@@ -30,6 +30,9 @@ bool HasFailed(StopReason reason) {
 void Sums::Add(const Sums& other) {
   if (executed.size() < other.executed.size()) executed.resize(other.executed.size());
   for (size_t i = 0; i < other.executed.size(); ++i) executed[i] += other.executed[i];
+  if (active.size() < other.active.size()) active.resize(other.active.size());
+  for (size_t i = 0; i < other.active.size(); ++i) active[i] += other.active[i];
+  footprint.Merge(other.footprint);
   lanes_active += other.lanes_active;
   lanes_possible += other.lanes_possible;
   for (unsigned space = 0; space < kMemorySpaces; ++space) {
@@ -134,6 +137,7 @@ void WaveTally::CountMemory(const OpFacts& facts) {
     sums_->memory[space].bytes[action] += access_.bytes[space];
     sums_->memory[space].lines[action] += access_.lines[space];
   }
+  for (unsigned i = 0; i < trace_.count; ++i) sums_->footprint.Add(trace_.parts[i], facts.action);
   sums_->memory[IndexOf(MemorySpace::kLds)].bytes[IndexOf(MemoryAction::kStore)] +=
       access_.stored_to_lds;
   if (access_.lds_lanes != 0) {
@@ -165,11 +169,15 @@ void WaveTally::CountControl(const Wave& wave, const Op* op, const OpFacts& fact
 
 void WaveTally::Count(const Wave& wave, const Op* op, const OpFacts& facts, uint64_t exec,
                       const Op* next) {
-  if (facts.id >= sums_->executed.size()) [[unlikely]]
+  if (facts.id >= sums_->executed.size()) [[unlikely]] {
     sums_->executed.resize(facts.id + 64);
+    sums_->active.resize(facts.id + 64);
+  }
   ++sums_->executed[facts.id];
   if (facts.is_vector) {
-    sums_->lanes_active += static_cast<unsigned>(std::popcount(exec));
+    const auto lanes = static_cast<unsigned>(std::popcount(exec));
+    sums_->active[facts.id] += lanes;
+    sums_->lanes_active += lanes;
     sums_->lanes_possible += wave.lanes;
     sums_->dual_issued += facts.is_dual;
   }

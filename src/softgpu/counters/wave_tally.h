@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "softgpu/counters/footprint.h"
 #include "softgpu/counters/instruction_class.h"
 #include "softgpu/counters/target_rules.h"
 #include "softgpu/isa/wave.h"
@@ -39,9 +40,11 @@ struct UnitSums {
 
 struct Sums {
   std::vector<uint64_t> executed;  // by OpFacts::id
+  std::vector<uint64_t> active;    // lanes of a vector instruction, by OpFacts::id
   uint64_t lanes_active = 0;
   uint64_t lanes_possible = 0;
   std::array<MemorySums, kMemorySpaces> memory;
+  Footprint footprint;
   LdsSums lds;
   uint64_t branches_taken = 0;
   uint64_t branches_not_taken = 0;
