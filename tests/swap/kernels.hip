@@ -64,7 +64,8 @@ __device__ float Work(float value, long count) {
 #if defined(PRINTS)
   if (count < 0) printf("never\n");
 #endif
-#if defined(SLOW)
+#if defined(SLOW)  // each time round the same instructions, whatever the number
+#pragma clang loop unroll(disable)
   for (int i = 0; i < SLOW; ++i) asm volatile("s_nop 0");
 #endif
   return value;

@@ -253,7 +253,7 @@ def alternating(options, launches, **more):
 
 
 def true_speedup(options):
-    """By the number of instructions that the two execute."""
+    """By the number of instructions that the two execute: so many that what a launch costs besides is little."""
     with tempfile.NamedTemporaryFile(prefix="rochound-test-") as counters:
         alternating(options, 4, environment={"ROCHOUND_SOFTGPU_COUNTERS": counters.name})
         records = [json.loads(line) for line in counters]
@@ -279,8 +279,9 @@ def alternate(options):
         slower += row["speedup_high"] < 1
         print(f"{number + 1}: {row['speedup_low']:.4f} to {row['speedup_high']:.4f}, {covered} cover {truth:.4f}", flush=True)
     print(f"{covered} of {runs} intervals cover the truth, {slower} say slower")
-    # Of intervals that cover it 95 times of 100, less than 88 come once in 800 such tests.
-    if covered < 88 or slower < 95:
+    # Of intervals that cover it 95 times of 100, less than 88 come once in 800 such tests. How many say slower depends on what
+    # else the machine does.
+    if covered < 88:
         raise Failed("the intervals do not say how sure they are")
 
 
