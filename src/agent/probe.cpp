@@ -39,8 +39,8 @@ constinit std::atomic<bool> probe_asked{false};
 
 namespace {
 
-using Control = rochound_probe_control;
-using Ring = rochound_probe_ring;
+using Control = RochoundProbeControl;
+using Ring = RochoundProbeRing;
 
 constexpr const char* kVariable = "__rochound_probe";
 constexpr uint64_t kDefaultBytes = 16 << 20;

@@ -3,7 +3,7 @@
 // What instrumented kernels, the agent and the reader of probe streams agree on, in C, since the
 // kernels' side is C. docs/formats/probe-stream.md has the words of each message.
 //
-//   kernel  --rochound_probe_control (a module variable; the agent fills it)-->  where the ring is
+//   kernel  --RochoundProbeControl (a module variable; the agent fills it)-->  where the ring is
 //   kernel  --words-->  ring (host memory that GPUs can write)  --agent-->  file  -->  reader
 //
 // Positions in the ring count words from kRochoundProbeFirst and never begin anew; a position's
@@ -12,8 +12,6 @@
 // which holds the position: what an earlier round left is no header.
 #ifndef ROCHOUND_PROBE_LAYOUT_H_
 #define ROCHOUND_PROBE_LAYOUT_H_
-
-// NOLINTBEGIN(readability-identifier-naming): named as C is
 
 #ifdef __AMDGCN__
 typedef unsigned int rochound_u32;
@@ -33,7 +31,7 @@ enum {
   kRochoundProbeMargin = 256,    // words behind the ring: a message is in one piece
 };
 
-enum rochound_probe_kind {
+enum RochoundProbeKind {
   kRochoundProbeWave = 1,      // a function begins in a wave
   kRochoundProbeAccess = 2,    // an access to memory
   kRochoundProbeModule = 16,   // by the agent: a code object was loaded
@@ -46,13 +44,13 @@ enum {
   kRochoundProbeAccessWords = 3,  // and one per lane
 };
 
-enum rochound_probe_flags {
+enum RochoundProbeFlags {
   kRochoundProbeThrottle = 1,       // a wave waits for room; otherwise messages are dropped
   kRochoundProbeChosenKernels = 2,  // only those in the ring's list
 };
 
 // The module variable `__rochound_probe`. The compiler writes the version.
-struct rochound_probe_control {
+struct RochoundProbeControl {
   rochound_u64 version;
   rochound_u64 ring;   // address; 0: nobody listens
   rochound_u64 words;  // a power of two
@@ -68,7 +66,7 @@ struct rochound_probe_control {
 };
 
 // The words follow.
-struct rochound_probe_ring {
+struct RochoundProbeRing {
   rochound_u64 next;  // position that is taken next
   rochound_u64 reserved0[7];
   rochound_u64 read;  // everything before was read
@@ -79,7 +77,5 @@ struct rochound_probe_ring {
   rochound_u64 reserved2[5];
   rochound_u64 kernels[kRochoundProbeKernels];  // kernel objects
 };
-
-// NOLINTEND(readability-identifier-naming)
 
 #endif  // ROCHOUND_PROBE_LAYOUT_H_

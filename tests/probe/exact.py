@@ -3,6 +3,7 @@
 """Compares what probes tell about a program's accesses with what the software GPU saw, wave by wave and lane by lane.
 
 usage: exact.py --rochound PATH --gpu GPU PROGRAM [CASE...]
+       exact.py --rochound PATH --all GPU:TARGET... --hipcc PATH SOURCE
 
 Both come from one run, so addresses can be compared. The messages' way into the ring is left out, and so are
 the kernels' arguments, stack and scalar loads that have no message. A message and the
@@ -14,6 +15,7 @@ lanes on one address may be done by one of them: the compiler does both behind t
 import argparse
 import collections
 import json
+import os
 import pathlib
 import struct
 import subprocess
@@ -163,18 +165,46 @@ def compare(kernel, messages, truth):
     return problems, scalar
 
 
+def everywhere(options):
+    """Builds the programs for all targets at all levels, with ROCHOUND_FULL in the environment, and compares each."""
+    if not os.environ.get("ROCHOUND_FULL"):
+        print("SKIP all targets at all levels: takes minutes; ./dev test probe-exact --full")
+        return 77
+    failed = []
+    gpus = [pair.split(":") for pair in options.all]
+    with tempfile.TemporaryDirectory() as scratch:
+        for level in ("O0", "O1", "O2", "O3"):
+            program = f"{scratch}/programs_{level}"
+            subprocess.run([options.rochound, "probe", "build", "--", options.hipcc, "-std=c++17", f"-{level}",
+                            *(f"--offload-arch={target}" for _, target in gpus), options.program, "-o", program], check=True)
+            for gpu, _ in gpus:
+                print(f"-{level} on {gpu}", flush=True)
+                if run(options.rochound, gpu, program, []) != 0:
+                    failed.append(f"-{level} on {gpu}")
+    print(f"differences: {', '.join(failed) or 'none'}")
+    return 1 if failed else 0
+
+
 def main(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--rochound", required=True)
-    parser.add_argument("--gpu", required=True)
+    parser.add_argument("--gpu")
+    parser.add_argument("--all", action="append")
+    parser.add_argument("--hipcc")
     parser.add_argument("program")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args(arguments)
+    if options.all:
+        return everywhere(options)
+    return run(options.rochound, options.gpu, options.program, options.cases)
+
+
+def run(rochound, gpu, program, cases):
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        command = [options.rochound, "softgpu", "--gpu", options.gpu, "--accesses", str(folder / "truth"),
-                   "--accesses-kernel", "^probe_", "--", options.rochound, "probe", "--keep", str(folder / "kept"),
-                   "-l", str(folder / "messages.jsonl"), "--", options.program, *options.cases]
+        command = [rochound, "softgpu", "--gpu", gpu, "--accesses", str(folder / "truth"),
+                   "--accesses-kernel", "^probe_", "--", rochound, "probe", "--keep", str(folder / "kept"),
+                   "-l", str(folder / "messages.jsonl"), "--", program, *cases]
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
         if done.returncode != 0:
             print(f"exit code {done.returncode}\n{done.stdout}{done.stderr}")

@@ -14,8 +14,8 @@ typedef rochound_u64 u64;
 #define INSIDE __attribute__((always_inline)) static inline
 
 // Nobody writes to it while kernels run, so that scalar loads may read it.
-typedef const CONSTANT struct rochound_probe_control* Control;
-typedef GLOBAL struct rochound_probe_ring* Ring;
+typedef const CONSTANT struct RochoundProbeControl* Control;
+typedef GLOBAL struct RochoundProbeRing* Ring;
 
 // The number of the dispatch on its queue. clang has no function for it.
 extern u64 DispatchId(void) __asm("llvm.amdgcn.dispatch.id");

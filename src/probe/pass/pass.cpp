@@ -36,14 +36,12 @@
 
 // probe.bc, as the build made it of src/probe/device.
 __asm__(
-    ".section .rodata\n.globl rochound_probe_bitcode\n.globl rochound_probe_bitcode_end\n"
-    ".hidden rochound_probe_bitcode\n.hidden rochound_probe_bitcode_end\n"
-    "rochound_probe_bitcode: .incbin \"" ROCHOUND_PROBE_BITCODE
-    "\"\nrochound_probe_bitcode_end:\n.previous\n");
-// NOLINTBEGIN(readability-identifier-naming): names of the assembler's
-extern "C" const char rochound_probe_bitcode[];
-extern "C" const char rochound_probe_bitcode_end[];
-// NOLINTEND(readability-identifier-naming)
+    ".section .rodata\n.globl kRochoundProbeBitcode\n.globl kRochoundProbeBitcodeEnd\n"
+    ".hidden kRochoundProbeBitcode\n.hidden kRochoundProbeBitcodeEnd\n"
+    "kRochoundProbeBitcode: .incbin \"" ROCHOUND_PROBE_BITCODE
+    "\"\nkRochoundProbeBitcodeEnd:\n.previous\n");
+extern "C" const char kRochoundProbeBitcode[];
+extern "C" const char kRochoundProbeBitcodeEnd[];
 
 namespace rochound::probe {
 namespace {
@@ -201,8 +199,7 @@ class Instrumenter {
   }
 
   bool LinkDeviceFunctions() {
-    const StringRef bytes(rochound_probe_bitcode,
-                          rochound_probe_bitcode_end - rochound_probe_bitcode);
+    const StringRef bytes(kRochoundProbeBitcode, kRochoundProbeBitcodeEnd - kRochoundProbeBitcode);
     auto parsed = parseBitcodeFile(MemoryBufferRef(bytes, "rochound probe"), module_.getContext());
     if (!parsed) {
       errs() << "rochound probe: " << toString(parsed.takeError()) << "\n";
@@ -222,7 +219,7 @@ class Instrumenter {
   void MakeControl() {
     LLVMContext& context = module_.getContext();
     Type* const word = Type::getInt64Ty(context);
-    constexpr size_t kWords = sizeof(rochound_probe_control) / sizeof(rochound_u64);
+    constexpr size_t kWords = sizeof(RochoundProbeControl) / sizeof(rochound_u64);
     SmallVector<uint64_t, kWords> first(kWords, 0);
     first[0] = kRochoundProbeVersion;
     auto* const value = ConstantDataArray::get(context, first);
