@@ -53,8 +53,8 @@ TEST(AbsentCommands, EachSaysThatItNeedsDuckDb) {
 TEST(AbsentCommands, AreThoseThatNeedIt) {
   std::set<std::string> expected = AllCommands();
   ASSERT_TRUE(expected.contains("run"));
-  for (const char* name :
-       {"run", "ctl", "capture", "show", "replay", "doctor", "selftest", "log", "softgpu", "swap"})
+  for (const char* name : {"run", "ctl", "capture", "show", "replay", "doctor", "selftest", "log",
+                           "softgpu", "swap", "probe"})
     expected.erase(name);
   CLI::App app;
   Commands commands;
