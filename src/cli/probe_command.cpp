@@ -24,6 +24,7 @@
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
 #include "codeobj/demangle.h"
+#include "probe/memory_use.h"
 #include "probe/messages.h"
 #include "probe/stream.h"
 #include "store/filter.h"
@@ -40,6 +41,7 @@ Examples:
   rochound probe -- ./app                      every access to memory, as JSON lines
   rochound probe -k blur -l accesses.csv -- ./app
   rochound probe --filter-x 0:4 --lanes 1 -- ./app   a sample: four workgroups, lane 0
+  rochound probe -a memory -- ./app            which lines of the source waste cache lines
   rochound probe --softgpu mi300x -- ./app
 
 A program that was built with probes runs as ever without this command. Probes see
@@ -130,9 +132,12 @@ ProbeCommand::ProbeCommand(CLI::App& app)
   option("-k,--kernel", kernel_, "REGEX", "Only kernels whose symbol or C++ name has a match");
   option("-d,--dispatches", dispatches_, "all|random:P",
          "Which dispatches: all, or by chance this share of them (random:0.1)");
-  option("-a,--analyzer", analyzers_, "NAME", "What to make of the messages: messages");
+  option("-a,--analyzer", analyzers_, "NAME",
+         "What to make of the messages: messages (each of them), memory\n"
+         "(cache lines per place in the source)");
   option("-l,--log-location,-o,--output", output_, "FILE|-", "Where to (default: -, stdout)");
-  option("-t,--log-format", format_, "jsonl|csv", "Default: by FILE's ending, else jsonl")
+  option("-t,--log-format", format_, "jsonl|csv",
+         "Default: by FILE's ending, else jsonl; -a memory: a table, or jsonl")
       ->check(CLI::IsMember({"jsonl", "json", "csv"}));
   option("--keep", keep_, "FOLDER",
          "Keep what the kernels have sent; rochound probe read reads it");
@@ -154,8 +159,11 @@ std::string ProbeCommand::Problem() const {
     return fmt::format("-d: '{}' is neither all nor random:P with a share such as 0.1",
                        dispatches_);
   for (const std::string& analyzer : analyzers_)
-    if (analyzer != "messages" && analyzer != "MessageLogger")
-      return fmt::format("-a: there is no analyzer '{}'; there is messages", analyzer);
+    if (analyzer != "messages" && analyzer != "MessageLogger" && analyzer != "memory" &&
+        analyzer != "MemoryAnalysis")
+      return fmt::format("-a: there is no analyzer '{}'; there are messages and memory", analyzer);
+  if (analyzers_.size() > 1) return "-a: one analyzer at a time; --keep FOLDER, then probe read";
+  if (WantsMemory() && format_ == "csv") return "-t: -a memory writes a table or jsonl";
   if (!buffer_.empty() && !base::ParseSize(buffer_))
     return fmt::format("--buffer: '{}' is no size, such as 16MiB", buffer_);
   static const std::regex kMask("(0x)?[0-9a-fA-F]{1,16}");
@@ -202,6 +210,10 @@ int ProbeCommand::Build(const std::vector<std::string>& command) const {
   ChildProcess::EndLike(child.value().Wait());
 }
 
+bool ProbeCommand::WantsMemory() const {
+  return !analyzers_.empty() && (analyzers_[0] == "memory" || analyzers_[0] == "MemoryAnalysis");
+}
+
 int ProbeCommand::Read(const fs::path& folder) const {
   const bool to_stdout = output_.empty() || output_ == "-";
   std::FILE* const out = to_stdout ? stdout : std::fopen(output_.c_str(), "we");
@@ -209,7 +221,8 @@ int ProbeCommand::Read(const fs::path& folder) const {
     base::LogError(base::ErrnoError("cannot write", output_, errno).message);
     return kExitSetup;
   }
-  const bool csv = format_.empty() ? fs::path(output_).extension() == ".csv" : format_ == "csv";
+  const bool csv = !WantsMemory() &&
+                   (format_.empty() ? fs::path(output_).extension() == ".csv" : format_ == "csv");
   probe::MessageWriter writer(out,
                               csv ? probe::MessageFormat::kCsv : probe::MessageFormat::kJsonLines);
   const auto filter = store::Filter::Create(kernel_, "");
@@ -217,8 +230,17 @@ int ProbeCommand::Read(const fs::path& folder) const {
     return kernel_.empty() || filter.value().KeepsKernel(symbol) ||
            filter.value().KeepsKernel(codeobj::Demangle(symbol));
   };
-  const auto summary =
-      probe::ReadStreams(folder, choose, [&](const probe::AccessMessage& m) { writer.Write(m); });
+  probe::MemoryAnalyzer memory;
+  const bool lines_only = WantsMemory();
+  const auto summary = probe::ReadStreams(folder, choose, [&](const probe::AccessMessage& m) {
+    lines_only ? memory.Add(m) : writer.Write(m);
+  });
+  if (lines_only && summary.ok()) {
+    const bool json = format_.empty() ? fs::path(output_).extension() == ".jsonl" : true;
+    const std::string text =
+        json ? probe::MemoryJsonLines(memory.Uses()) : probe::MemoryText(memory.Uses());
+    std::fwrite(text.data(), 1, text.size(), out);
+  }
   const bool written = writer.Finish();
   if (!to_stdout) std::fclose(out);
   if (!summary.ok()) {

@@ -26,6 +26,7 @@ class ProbeCommand final : public Command {
   std::string Problem() const;  // empty: none
   int Build(const std::vector<std::string>& command) const;
   int Read(const std::filesystem::path& folder) const;
+  bool WantsMemory() const;
   int RunProbed(const std::vector<std::string>& program);
   void SetProbing(const std::filesystem::path& folder, Environment* environment) const;
 
