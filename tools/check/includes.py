@@ -25,8 +25,9 @@ OURS = {
     "store": ["trace", "base"],
     "analysis": ["store", "codeobj", "base"],
     "doctor": ["store", "codeobj", "base"],
+    "profile": ["base"],
     "report": ["analysis", "base"],
-    "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "report"],
+    "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "profile", "report"],
 }
 
 # Parts of a folder with a direction of their own -> what of ours they may include besides themselves.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "profile/architecture.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "profile/formula.h"
+
+namespace rochound::profile {
+
+using nlohmann::json;
+
+base::Result<Architecture> LoadArchitecture(const std::filesystem::path& folder,
+                                            const std::string& target) {
+  const std::filesystem::path file = folder / (target + ".json");
+  ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
+  const json object = json::parse(text, nullptr, false);
+  if (object.is_discarded()) return base::Error{file.string() + " is no JSON"};
+  Architecture architecture;
+  try {
+    architecture.target = object.at("target").get<std::string>();
+    architecture.transfers_per_memory_clock = object.at("transfers_per_memory_clock").get<double>();
+    architecture.memory_source = object.at("memory_source").get<std::string>();
+    architecture.operations_source = object.at("operations_source").get<std::string>();
+    architecture.operations_per_clock =
+        object.at("operations_per_clock").get<std::map<std::string, double>>();
+    for (const json& metric : object.at("metrics")) {
+      architecture.metrics.push_back(
+          {metric.at("name").get<std::string>(), metric.at("unit").get<std::string>(),
+           metric.at("formula").get<std::string>(), metric.at("about").get<std::string>(),
+           metric.at("source").get<std::string>()});
+    }
+  } catch (const json::exception& problem) {
+    return base::Error{fmt::format("{}: {}", file.string(), problem.what())};
+  }
+  for (const Metric& metric : architecture.metrics) {
+    const auto value = Evaluate(metric.formula, {});
+    if (!value.ok()) return value.error().In(file.string() + ": " + metric.name);
+  }
+  return architecture;
+}
+
+Peaks PeaksOf(const Device& device, const Architecture& architecture) {
+  Peaks peaks;
+  for (const auto& [type, per_clock] : architecture.operations_per_clock) {
+    if (device.compute_units == 0 || device.clock_mhz == 0) continue;
+    peaks.operations[type] = {
+        per_clock * device.compute_units * device.clock_mhz * 1e6,
+        fmt::format("{} per clock and compute unit ({}) x {} compute units x {} MHz ({})",
+                    per_clock, architecture.operations_source, device.compute_units,
+                    device.clock_mhz, device.clock_source)};
+  }
+  if (device.memory_clock_mhz != 0 && device.memory_width_bits != 0 &&
+      architecture.transfers_per_memory_clock != 0) {
+    peaks.memory_bytes =
+        Peak{device.memory_clock_mhz * 1e6 * architecture.transfers_per_memory_clock *
+                 device.memory_width_bits / 8,
+             fmt::format("{} bits x {} MHz ({}) x {} transfers per clock ({})",
+                         device.memory_width_bits, device.memory_clock_mhz, device.memory_source,
+                         architecture.transfers_per_memory_clock, architecture.memory_source)};
+  }
+  return peaks;
+}
+
+}  // namespace rochound::profile

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// What is known of an architecture, as data: a JSON file per target (src/profile/architectures,
+// installed with rochound) with metrics that follow from hardware counters, and operations per
+// clock. Everything names its source. Offline; plain values.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "profile/counter_source.h"
+
+namespace rochound::profile {
+
+struct Metric {
+  std::string name;
+  std::string unit;
+  std::string formula;
+  std::string about;
+  std::string source;
+};
+
+struct Architecture {
+  std::string target;
+  double transfers_per_memory_clock = 0;
+  std::string memory_source;
+  std::string operations_source;
+  std::map<std::string, double> operations_per_clock;  // of a compute unit; "matrix.f16"
+  std::vector<Metric> metrics;
+};
+
+// The file of this target in the folder; an error also if a formula is wrong.
+base::Result<Architecture> LoadArchitecture(const std::filesystem::path& folder,
+                                            const std::string& target);
+
+struct Device {
+  std::string name;
+  std::string target;
+  double compute_units = 0;
+  double clock_mhz = 0;
+  double memory_clock_mhz = 0;
+  double memory_width_bits = 0;
+  std::string clock_source;   // of clock and compute units
+  std::string memory_source;  // of the memory's clock and width
+};
+
+struct Peak {
+  double per_second = 0;
+  std::string source;  // how it was computed, and from whose figures
+};
+
+struct Peaks {
+  std::map<std::string, Peak> operations;  // "matrix.f16"
+  std::optional<Peak> memory_bytes;
+};
+
+// Nothing for what the device or the architecture does not say.
+Peaks PeaksOf(const Device& device, const Architecture& architecture);
+
+}  // namespace rochound::profile

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "profile/profile_files.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "profile/formula.h"
+
+namespace rochound::profile {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json OrNull(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+// Whole numbers are written as such.
+ordered_json ToJson(const Values& values) {
+  auto object = ordered_json::object();
+  for (const auto& [name, value] : values) {
+    const bool whole =
+        value >= 0 && value < 9e15 && value == static_cast<double>(static_cast<uint64_t>(value));
+    if (whole) {
+      object[name] = static_cast<uint64_t>(value);
+    } else {
+      object[name] = value;
+    }
+  }
+  return object;
+}
+
+// 1.23 T, 45.6 G, ...
+std::string Short(double value) {
+  constexpr std::pair<double, const char*> kUnits[] = {
+      {1e15, " P"}, {1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (value >= unit) return fmt::format("{:.4g}{}", value / unit, name);
+  }
+  return fmt::format("{:.4g}", value);
+}
+
+std::string Warnings(const CounterSet& set) {
+  std::string text;
+  for (const std::string& warning : set.warnings) text += "Note: " + warning + "\n";
+  return text;
+}
+
+std::string ShapeText(const std::array<uint64_t, 3>& sizes) {
+  return fmt::format("{}x{}x{}", sizes[0], sizes[1], sizes[2]);
+}
+
+}  // namespace
+
+std::string ReadableName(const std::string& symbol) {
+  int status = 0;
+  char* name = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  const std::string readable = status == 0 && name != nullptr ? name : symbol;
+  std::free(name);
+  return readable;
+}
+
+base::Result<std::string> ProfileJson(const CounterSet& set, const Architecture* architecture) {
+  ordered_json file = {{"format", "rochound profile"},
+                       {"version", 1},
+                       {"source", set.source},
+                       {"warnings", set.warnings},
+                       {"launches", ordered_json::array()}};
+  for (const Launch& launch : set.launches) {
+    auto metrics = ordered_json::object();
+    for (const Metric& metric :
+         architecture == nullptr ? std::vector<Metric>() : architecture->metrics) {
+      ROCHOUND_TRY(const FormulaValue value, Evaluate(metric.formula, launch.exact));
+      metrics[metric.name] = {{"value", OrNull(value.value)},
+                              {"unit", metric.unit},
+                              {"missing", value.missing},
+                              {"formula", metric.formula},
+                              {"source", metric.source}};
+    }
+    file["launches"].push_back({{"kernel", launch.kernel},
+                                {"name", ReadableName(launch.kernel)},
+                                {"gpu", launch.gpu},
+                                {"target", launch.target},
+                                {"process", launch.process},
+                                {"order", launch.order},
+                                {"grid", launch.grid},
+                                {"workgroup", launch.workgroup},
+                                {"completed", launch.completed},
+                                {"nanoseconds", OrNull(launch.nanoseconds)},
+                                {"exact", ToJson(launch.exact)},
+                                {"modelled", ToJson(launch.modelled)},
+                                {"metrics", metrics}});
+  }
+  return file.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string RooflineJson(const CounterSet& set, const Device& device, const Peaks& peaks,
+                         const std::vector<KernelRoofline>& kernels) {
+  auto operations = ordered_json::object();
+  for (const auto& [type, peak] : peaks.operations)
+    operations[type] = {{"per_second", peak.per_second}, {"source", peak.source}};
+  ordered_json memory = nullptr;
+  if (peaks.memory_bytes) {
+    memory = {{"bytes_per_second", peaks.memory_bytes->per_second},
+              {"source", peaks.memory_bytes->source}};
+  }
+  ordered_json file = {{"format", "rochound roofline"},
+                       {"version", 1},
+                       {"source", set.source},
+                       {"warnings", set.warnings},
+                       {"device",
+                        {{"name", device.name},
+                         {"target", device.target},
+                         {"compute_units", device.compute_units},
+                         {"clock_mhz", device.clock_mhz},
+                         {"memory_clock_mhz", device.memory_clock_mhz},
+                         {"memory_width_bits", device.memory_width_bits}}},
+                       {"peaks", {{"operations", operations}, {"memory", memory}}},
+                       {"kernels", ordered_json::array()}};
+  for (const KernelRoofline& kernel : kernels) {
+    ordered_json bytes = nullptr;
+    ordered_json intensity = nullptr;
+    if (kernel.bytes) {
+      bytes = {{"compulsory", kernel.bytes->compulsory},
+               {"requested", kernel.bytes->requested},
+               {"uncached", kernel.bytes->uncached}};
+      if (kernel.bytes->compulsory > 0) {
+        intensity = {{"most", kernel.Operations() / kernel.bytes->compulsory},
+                     {"least", kernel.Operations() / kernel.bytes->uncached}};
+      }
+    }
+    file["kernels"].push_back({{"kernel", kernel.kernel},
+                               {"name", ReadableName(kernel.kernel)},
+                               {"grid", kernel.grid},
+                               {"workgroup", kernel.workgroup},
+                               {"launches", kernel.launches},
+                               {"operations", kernel.operations},
+                               {"other_integer_operations", kernel.other_integers},
+                               {"bytes", bytes},
+                               {"operations_per_byte", intensity},
+                               {"compute_seconds_least", OrNull(kernel.compute_seconds)},
+                               {"memory_seconds_least", OrNull(kernel.memory_seconds_least)},
+                               {"memory_seconds_uncached", OrNull(kernel.memory_seconds_most)},
+                               {"verdict", NameOf(kernel.verdict)},
+                               {"reasons", kernel.reasons}});
+  }
+  return file.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string RooflinePage(const CounterSet& set, const Device& device, const Peaks& peaks,
+                         const std::vector<KernelRoofline>& kernels) {
+  std::string page = Warnings(set);
+  page += fmt::format(
+      "{} ({}): counted exactly on the software GPU; times are the least that {} can "
+      "take, not measured.\n",
+      device.name, device.target, device.name);
+  std::vector<std::string> tops;
+  for (const auto& [type, peak] : peaks.operations)
+    tops.push_back(fmt::format("{} {}", type, Short(peak.per_second)));
+  page += fmt::format("Peaks, operations/s: {}\n",
+                      tops.empty() ? "not known" : fmt::format("{}", fmt::join(tops, ", ")));
+  page +=
+      fmt::format("Peak, memory: {}\n",
+                  peaks.memory_bytes ? Short(peaks.memory_bytes->per_second) + "B/s" : "not known");
+  for (const KernelRoofline& kernel : kernels) {
+    page +=
+        fmt::format("\n{}\n  {} x grid {} workgroup {}: {}\n",
+                    base::Printable(ReadableName(kernel.kernel)), kernel.launches,
+                    ShapeText(kernel.grid), ShapeText(kernel.workgroup), NameOf(kernel.verdict));
+    if (kernel.bytes) {
+      page += fmt::format(
+          "  {} operations; {}B must be moved, {}B were asked for, {}B without caches\n",
+          Short(kernel.Operations()), Short(kernel.bytes->compulsory),
+          Short(kernel.bytes->requested), Short(kernel.bytes->uncached));
+    }
+    for (const std::string& reason : kernel.reasons) page += "  - " + reason + "\n";
+  }
+  if (kernels.empty()) page += "\nNo kernel was launched.\n";
+  return page;
+}
+
+base::Result<std::string> MetricsPage(const CounterSet& set, const Architecture& architecture) {
+  std::string page = Warnings(set);
+  page += fmt::format("{}: {} launches, metrics of {}\n", set.source, set.launches.size(),
+                      architecture.target);
+  for (const Launch& launch : set.launches) {
+    page +=
+        fmt::format("\n{} (grid {}, workgroup {})\n", base::Printable(ReadableName(launch.kernel)),
+                    ShapeText(launch.grid), ShapeText(launch.workgroup));
+    for (const Metric& metric : architecture.metrics) {
+      ROCHOUND_TRY(const FormulaValue value, Evaluate(metric.formula, launch.exact));
+      if (value.value) {
+        page += fmt::format("  {:<22} {:>14.6g} {}\n", metric.name, *value.value, metric.unit);
+      } else if (value.missing.empty()) {
+        page += fmt::format("  {:<22} {:>14} (divided by 0)\n", metric.name, "-");
+      } else {
+        page += fmt::format("  {:<22} {:>14} (missing: {})\n", metric.name, "-",
+                            base::Printable(fmt::format("{}", fmt::join(value.missing, ", "))));
+      }
+    }
+  }
+  return page;
+}
+
+}  // namespace rochound::profile

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/files.h"
+#include "profile/counter_source.h"
+
+namespace rochound::profile {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Result;
+using nlohmann::json;
+
+// Records of a table: fields in quotes may hold commas, line ends and doubled quotes.
+std::vector<std::vector<std::string>> ParseCsv(std::string_view text) {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> row;
+  std::string field;
+  bool quoted = false;
+  bool any = false;
+  auto end_row = [&] {
+    if (!any) return;
+    row.push_back(std::move(field));
+    rows.push_back(std::move(row));
+    field.clear();
+    row.clear();
+    any = false;
+  };
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c != '"') {
+        field += c;
+      } else if (i + 1 < text.size() && text[i + 1] == '"') {
+        field += text[++i];
+      } else {
+        quoted = false;
+      }
+    } else if (c == '"') {
+      quoted = any = true;
+    } else if (c == ',') {
+      row.push_back(std::move(field));
+      field.clear();
+      any = true;
+    } else if (c == '\n') {
+      end_row();
+    } else if (c != '\r') {
+      field += c;
+      any = true;
+    }
+  }
+  end_row();
+  return rows;
+}
+
+template <typename Number>
+std::optional<Number> NumberIn(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string WithoutSuffix(std::string name) {
+  for (std::string_view suffix : {" [clone .kd]", ".kd"}) {
+    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  }
+  return name;
+}
+
+// A counter comes once for each instance of its block: their sum is meant.
+void AddValue(const std::string& name, double value, Launch* launch) {
+  launch->exact[name] += value;
+}
+
+std::vector<Launch> InOrder(std::map<std::pair<uint64_t, uint64_t>, Launch>& by_dispatch) {
+  std::vector<Launch> launches;
+  for (auto& [key, launch] : by_dispatch) launches.push_back(std::move(launch));
+  return launches;
+}
+
+Result<CounterSet> ReadCsv(const fs::path& file) {
+  ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
+  const auto rows = ParseCsv(text);
+  if (rows.empty()) return Error{fmt::format("{} is empty", file.string())};
+  std::map<std::string, size_t, std::less<>> columns;
+  for (size_t i = 0; i < rows[0].size(); ++i) columns[rows[0][i]] = i;
+  for (const char* needed : {"Dispatch_Id", "Kernel_Name", "Grid_Size", "Workgroup_Size",
+                             "Counter_Name", "Counter_Value"}) {
+    if (columns.count(needed) == 0) {
+      return Error{fmt::format("{} has no column {}: it is no counter_collection.csv of rocprofv3",
+                               file.string(), needed)};
+    }
+  }
+  std::map<std::pair<uint64_t, uint64_t>, Launch> by_dispatch;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    auto text_of = [&](std::string_view column) -> std::string_view {
+      const auto found = columns.find(column);
+      if (found == columns.end() || found->second >= rows[i].size()) return {};
+      return rows[i][found->second];
+    };
+    const auto dispatch = NumberIn<uint64_t>(text_of("Dispatch_Id"));
+    const auto grid = NumberIn<uint64_t>(text_of("Grid_Size"));
+    const auto group = NumberIn<uint64_t>(text_of("Workgroup_Size"));
+    if (!dispatch || !grid || !group) {
+      return Error{
+          fmt::format("{} record {}: Dispatch_Id, Grid_Size or Workgroup_Size is no number",
+                      file.string(), i + 1)};
+    }
+    const uint64_t process = NumberIn<uint64_t>(text_of("Process_Id")).value_or(0);
+    Launch& launch = by_dispatch[{process, *dispatch}];
+    launch.kernel = WithoutSuffix(std::string(text_of("Kernel_Name")));
+    launch.process = process;
+    launch.order = *dispatch;
+    launch.grid = {*grid, 1, 1};
+    launch.workgroup = {*group, 1, 1};
+    const auto start = NumberIn<uint64_t>(text_of("Start_Timestamp"));
+    const auto end = NumberIn<uint64_t>(text_of("End_Timestamp"));
+    if (start && end && *end > *start) launch.nanoseconds = static_cast<double>(*end - *start);
+    const auto value = NumberIn<double>(text_of("Counter_Value"));
+    if (value) AddValue(std::string(text_of("Counter_Name")), *value, &launch);
+  }
+  CounterSet set;
+  set.launches = InOrder(by_dispatch);
+  return set;
+}
+
+std::array<uint64_t, 3> Sizes(const json& object) {
+  return {object.at("x").get<uint64_t>(), object.at("y").get<uint64_t>(),
+          object.at("z").get<uint64_t>()};
+}
+
+// One process of the file.
+void ReadTool(const json& tool, CounterSet* set) {
+  std::map<uint64_t, std::string> counters;
+  for (const json& counter : tool.at("counters"))
+    counters[counter.at("id").at("handle").get<uint64_t>()] = counter.at("name").get<std::string>();
+  std::map<uint64_t, std::string> kernels;
+  for (const json& kernel : tool.at("kernel_symbols"))
+    kernels[kernel.at("kernel_id").get<uint64_t>()] =
+        WithoutSuffix(kernel.at("kernel_name").get<std::string>());
+  std::map<uint64_t, std::string> targets;
+  for (const json& agent : tool.value("agents", json::array()))
+    targets[agent.at("id").at("handle").get<uint64_t>()] = agent.value("name", "");
+  const uint64_t process = tool.value("metadata", json::object()).value("pid", uint64_t{0});
+
+  std::map<std::pair<uint64_t, uint64_t>, Launch> by_dispatch;
+  for (const json& record : tool.at("callback_records").at("counter_collection")) {
+    const json& data = record.at("dispatch_data");
+    const json& info = data.at("dispatch_info");
+    const auto dispatch = info.at("dispatch_id").get<uint64_t>();
+    Launch& launch = by_dispatch[{process, dispatch}];
+    launch.kernel = kernels.at(info.at("kernel_id").get<uint64_t>());
+    const auto agent = targets.find(info.at("agent_id").at("handle").get<uint64_t>());
+    if (agent != targets.end()) launch.target = agent->second;
+    launch.process = process;
+    launch.order = dispatch;
+    launch.grid = Sizes(info.at("grid_size"));
+    launch.workgroup = Sizes(info.at("workgroup_size"));
+    const auto start = data.value("start_timestamp", uint64_t{0});
+    const auto end = data.value("end_timestamp", uint64_t{0});
+    if (end > start) launch.nanoseconds = static_cast<double>(end - start);
+    for (const json& value : record.at("records")) {
+      const auto id = value.at("counter_id").at("handle").get<uint64_t>();
+      AddValue(counters.at(id), value.at("value").get<double>(), &launch);
+    }
+  }
+  std::vector<Launch> launches = InOrder(by_dispatch);
+  set->launches.insert(set->launches.end(), launches.begin(), launches.end());
+}
+
+Result<CounterSet> ReadJson(const fs::path& file) {
+  ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
+  const json results = json::parse(text, nullptr, false);
+  if (!results.is_object() || !results.contains("rocprofiler-sdk-tool"))
+    return Error{fmt::format("{} is no *_results.json of rocprofv3", file.string())};
+  CounterSet set;
+  try {
+    for (const json& tool : results.at("rocprofiler-sdk-tool")) ReadTool(tool, &set);
+  } catch (const json::exception& problem) {
+    return Error{
+        fmt::format("{} is not as rocprofv3 writes it: {}", file.string(), problem.what())};
+  } catch (const std::out_of_range&) {
+    return Error{
+        fmt::format("{} names a counter or a kernel that it does not describe", file.string())};
+  }
+  return set;
+}
+
+// pass_2 of out/pass_2/host/1234_counter_collection.csv; "" if there is none.
+std::string PassOf(const fs::path& file) {
+  fs::path folder;
+  for (const fs::path& part : file.parent_path()) {
+    folder /= part;
+    if (part.string().starts_with("pass_")) return folder.string();
+  }
+  return {};
+}
+
+Result<std::vector<fs::path>> FindFiles(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};
+  std::vector<fs::path> tables;
+  std::vector<fs::path> documents;
+  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.ends_with("counter_collection.csv")) tables.push_back(entry->path());
+    if (name.ends_with("_results.json")) documents.push_back(entry->path());
+  }
+  if (error) return base::ErrnoError("cannot read", path, error.value());
+  // Both say the same; json knows the sizes in three dimensions.
+  std::vector<fs::path>& files = documents.empty() ? tables : documents;
+  if (files.empty()) {
+    return Error{
+        fmt::format("{} holds neither *counter_collection.csv nor *_results.json; "
+                    "rocprofv3 --pmc writes them",
+                    path.string())};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class RocprofSource final : public CounterSource {
+ public:
+  explicit RocprofSource(std::vector<fs::path> paths) : paths_(std::move(paths)) {}
+
+  Result<CounterSet> Read() const override {
+    std::vector<CounterSet> passes;
+    std::map<std::string, size_t> places;
+    for (const fs::path& path : paths_) {
+      ROCHOUND_TRY(const std::vector<fs::path> files, FindFiles(path));
+      for (const fs::path& file : files) {
+        ROCHOUND_TRY(CounterSet set, file.extension() == ".json" ? ReadJson(file) : ReadCsv(file));
+        const std::string pass = PassOf(file);
+        const auto [place, is_new] = places.try_emplace(pass, passes.size());
+        if (is_new || pass.empty()) {
+          passes.push_back(std::move(set));
+        } else {
+          CounterSet& whole = passes[place->second];
+          whole.launches.insert(whole.launches.end(), set.launches.begin(), set.launches.end());
+        }
+      }
+    }
+    CounterSet merged = MergePasses(passes);
+    merged.source =
+        fmt::format("rocprofv3, {} {}", passes.size(), passes.size() == 1 ? "pass" : "passes");
+    return merged;
+  }
+
+ private:
+  std::vector<fs::path> paths_;
+};
+
+}  // namespace
+
+std::unique_ptr<CounterSource> RocprofFiles(std::vector<fs::path> paths) {
+  return std::make_unique<RocprofSource>(std::move(paths));
+}
+
+}  // namespace rochound::profile

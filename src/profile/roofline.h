@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// The roofline of what was counted: operations by type, the bytes that caches can and cannot save,
+// the times that both take at least on a device, and what follows from them. There is no measured
+// time in it. Pure functions; offline.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile/architecture.h"
+
+namespace rochound::profile {
+
+enum class Verdict {
+  kCompute,          // longer than all traffic, even if no line were ever found in a cache
+  kMemory,           // the least traffic takes longer, even with caches without limits
+  kDependsOnCaches,  // between both
+  kUnknown,          // a peak or a count is missing
+};
+std::string_view NameOf(Verdict verdict);
+
+struct Bytes {
+  double compulsory = 0;  // distinct lines of 32 bytes, read and written
+  double requested = 0;   // what lanes asked for
+  double uncached = 0;    // all lines that instructions asked for, each time
+};
+
+// Launches of one kernel with one shape, together.
+struct KernelRoofline {
+  std::string kernel;
+  std::array<uint64_t, 3> grid{};
+  std::array<uint64_t, 3> workgroup{};
+  uint64_t launches = 0;
+
+  std::map<std::string, double> operations;  // that count here: "vector.f32"
+  double other_integers = 0;                 // of vector and scalar units: addresses, loops
+  std::optional<Bytes> bytes;                // none: a launch lacks a count
+  std::optional<double> compute_seconds;     // at least; none: a type has no peak
+  std::optional<double> memory_seconds_least;
+  std::optional<double> memory_seconds_most;
+  Verdict verdict = Verdict::kUnknown;
+  std::vector<std::string> reasons;  // the figures that led to the verdict
+
+  double Operations() const;
+  // The time that the kernel takes at least; 0 if nothing is known.
+  double LeastSeconds() const;
+};
+
+// Of the software GPU's counters. The longest first.
+std::vector<KernelRoofline> MakeRooflines(const CounterSet& set, const Peaks& peaks);
+
+}  // namespace rochound::profile

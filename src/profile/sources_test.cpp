@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+//
+// Files in the shapes that rocprofv3 and the software GPU write.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "profile/counter_source.h"
+
+namespace rochound::profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHead =
+    "\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\",\"Thread_Id\","
+    "\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\",\"Workgroup_Size\",\"LDS_Block_Size\","
+    "\"Scratch_Size\",\"VGPR_Count\",\"Accum_VGPR_Count\",\"SGPR_Count\",\"Counter_Name\","
+    "\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n";
+
+std::string Row(int dispatch, int grid, const std::string& kernel, const std::string& counter,
+                const std::string& value, int process = 77) {
+  return fmt::format(
+      "{0},{0},\"Agent 1\",1,{5},{5},{1},9,\"{2}\",64,0,0,8,4,32,\"{3}\",{4},1000,3500\n", dispatch,
+      grid, kernel, counter, value, process);
+}
+
+class SourcesTest : public testing::Test {
+ protected:
+  SourcesTest()
+      : folder_(std::move(base::TempDir::Create(testing::TempDir(), "profile")).value()) {}
+
+  fs::path Write(const std::string& name, const std::string& text) {
+    const fs::path path = folder_.path() / name;
+    fs::create_directories(path.parent_path());
+    EXPECT_TRUE(base::WriteFile(path, text).ok());
+    return path;
+  }
+  static CounterSet Read(const CounterSource& source) {
+    auto set = source.Read();
+    EXPECT_TRUE(set.ok()) << (set.ok() ? "" : set.error().message);
+    return set.ok() ? std::move(set).value() : CounterSet{};
+  }
+
+  base::TempDir folder_;
+};
+
+TEST_F(SourcesTest, OneCsv) {
+  const fs::path file =
+      Write("1_counter_collection.csv",
+            kHead + Row(1, 4096, "void f<int, 2>(int*, \"\"x\"\")", "SQ_WAVES", "64") +
+                Row(1, 4096, "void f<int, 2>(int*, \"\"x\"\")", "TCC_HIT", "1.5") +
+                Row(1, 4096, "void f<int, 2>(int*, \"\"x\"\")", "TCC_HIT", "2") +
+                Row(2, 64, "g.kd", "SQ_WAVES", ""));
+  const CounterSet set = Read(*RocprofFiles({file}));
+  EXPECT_EQ(set.source, "rocprofv3, 1 pass");
+  ASSERT_EQ(set.launches.size(), 2u);
+  EXPECT_EQ(set.launches[0].kernel, "void f<int, 2>(int*, \"x\")");
+  EXPECT_EQ(set.launches[0].grid[0], 4096u);
+  EXPECT_EQ(set.launches[0].workgroup[0], 64u);
+  EXPECT_EQ(set.launches[0].nanoseconds, 2500);
+  EXPECT_EQ(set.launches[0].exact, (Values{{"SQ_WAVES", 64}, {"TCC_HIT", 3.5}}));
+  EXPECT_EQ(set.launches[1].kernel, "g");
+  EXPECT_TRUE(set.launches[1].exact.empty()) << "an empty value is missing, not 0";
+}
+
+// Two passes of a program of two processes. The kernel's two shapes are launched in another order
+// in the second pass; its third launch is there only in the first.
+TEST_F(SourcesTest, SeveralPasses) {
+  Write("out/pass_1/host/1_counter_collection.csv",
+        kHead + Row(1, 64, "f", "A", "10") + Row(2, 64, "f", "A", "11") +
+            Row(3, 128, "f", "A", "12") + Row(4, 64, "f", "A", "13"));
+  Write("out/pass_1/host/2_counter_collection.csv", kHead + Row(1, 64, "h", "A", "20", 78));
+  Write("out/pass_2/host/1_counter_collection.csv",
+        kHead + Row(1, 128, "f", "B", "102") + Row(2, 64, "f", "B", "100") +
+            Row(2, 64, "f", "A", "9") + Row(3, 64, "f", "B", "101"));
+  Write("out/pass_2/host/2_counter_collection.csv", kHead + Row(1, 64, "h", "B", "200", 78));
+  const CounterSet set = Read(*RocprofFiles({folder_.path() / "out"}));
+  EXPECT_EQ(set.source, "rocprofv3, 2 passes");
+  ASSERT_EQ(set.launches.size(), 5u);
+  EXPECT_EQ(set.launches[0].exact, (Values{{"A", 10}, {"B", 100}}));
+  EXPECT_EQ(set.launches[1].exact, (Values{{"A", 11}, {"B", 101}}));
+  EXPECT_EQ(set.launches[2].exact, (Values{{"A", 12}, {"B", 102}}));
+  EXPECT_EQ(set.launches[3].exact, (Values{{"A", 13}})) << "the second pass lacks it";
+  EXPECT_EQ(set.launches[4].kernel, "h");
+  EXPECT_EQ(set.launches[4].exact, (Values{{"A", 20}, {"B", 200}}));
+  ASSERT_EQ(set.warnings.size(), 2u);
+  EXPECT_NE(set.warnings[0].find("1 of 5 launches"), std::string::npos) << set.warnings[0];
+  EXPECT_NE(set.warnings[1].find("A..."), std::string::npos) << set.warnings[1];
+}
+
+constexpr const char* kJson = R"({"rocprofiler-sdk-tool":[{
+ "metadata":{"pid":42},
+ "agents":[{"id":{"handle":5},"name":"gfx942"}],
+ "counters":[{"id":{"handle":1000},"name":"SQ_WAVES"},{"id":{"handle":1001},"name":"TCC_HIT"}],
+ "strings":{}, "code_objects":[],
+ "kernel_symbols":[{"kernel_id":3,"kernel_name":"_Z1fPf.kd"}],
+ "callback_records":{"counter_collection":[{"thread_id":42,
+   "dispatch_data":{"correlation_id":{"internal":1,"external":0},"start_timestamp":10,"end_timestamp":40,
+     "dispatch_info":{"agent_id":{"handle":5},"queue_id":{"handle":1},"kernel_id":3,"dispatch_id":1,
+       "private_segment_size":0,"group_segment_size":0,
+       "workgroup_size":{"x":8,"y":8,"z":1},"grid_size":{"x":64,"y":32,"z":1}}},
+   "records":[{"counter_id":{"handle":1000},"value":32.0},{"counter_id":{"handle":1001},"value":1.0},
+              {"counter_id":{"handle":1001},"value":2.0}]}]},
+ "buffer_records":{}}]})";
+
+TEST_F(SourcesTest, Json) {
+  const CounterSet set = Read(*RocprofFiles({Write("42_results.json", kJson)}));
+  ASSERT_EQ(set.launches.size(), 1u);
+  const Launch& launch = set.launches[0];
+  EXPECT_EQ(launch.kernel, "_Z1fPf");
+  EXPECT_EQ(launch.target, "gfx942");
+  EXPECT_EQ(launch.process, 42u);
+  EXPECT_EQ(launch.grid, (std::array<uint64_t, 3>{64, 32, 1}));
+  EXPECT_EQ(launch.workgroup, (std::array<uint64_t, 3>{8, 8, 1}));
+  EXPECT_EQ(launch.nanoseconds, 30);
+  EXPECT_EQ(launch.exact, (Values{{"SQ_WAVES", 32}, {"TCC_HIT", 3}})) << "instances are added up";
+}
+
+TEST_F(SourcesTest, WhatIsNoneIsRefused) {
+  std::string unnamed(kJson);
+  unnamed.replace(unnamed.find("\"handle\":1001},\"name\""), 13, "\"handle\":1009");
+  for (const fs::path& file :
+       {Write("empty.csv", ""), Write("other.csv", "a,b\n1,2\n"),
+        Write("number.csv", kHead + std::string("1,x,A,1,1,1,y,9,f,64,0,0,8,4,32,C,1,1,2\n")),
+        Write("no.json", "{}"), Write("cut.json", std::string(kJson).substr(0, 300)),
+        Write("unnamed.json", unnamed), Write("shape.json", R"({"rocprofiler-sdk-tool":[{}]})"),
+        folder_.path() / "absent.csv", Write("folder/readme.txt", "").parent_path()})
+    EXPECT_FALSE(RocprofFiles({file})->Read().ok()) << file;
+}
+
+TEST_F(SourcesTest, SoftwareGpu) {
+  const std::string line =
+      R"({"process":7,"order":3,"gpu":"mi300x","gpu_id":1,"target":"gfx942","queue":0,"kernel":"f.kd","completed":true,)"
+      R"("grid":[64,1,1],"workgroup":[32,1,1],"waves":2,"operations":{"vector":{"f32":{"arithmetic":128}}},)"
+      R"("unmeasured":{},"model":{"cycles":99,"bound":"simd","busy":{"simd":4}}})";
+  const CounterSet set =
+      Read(*SoftgpuCounters(Write("run.jsonl", line + "\n" + line.substr(0, 40))));
+  ASSERT_EQ(set.launches.size(), 1u);
+  EXPECT_EQ(set.warnings.size(), 1u);
+  const Launch& launch = set.launches[0];
+  EXPECT_EQ(launch.kernel, "f");
+  EXPECT_EQ(launch.gpu, "mi300x");
+  EXPECT_EQ(launch.order, 3u);
+  EXPECT_EQ(launch.exact, (Values{{"waves", 2}, {"operations.vector.f32.arithmetic", 128}}));
+  EXPECT_EQ(launch.modelled, (Values{{"cycles", 99}, {"busy.simd", 4}}));
+  EXPECT_FALSE(launch.nanoseconds.has_value());
+  EXPECT_FALSE(SoftgpuCounters(Write("bad.jsonl", "{}\n"))->Read().ok());
+}
+
+}  // namespace
+}  // namespace rochound::profile
