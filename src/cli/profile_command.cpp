@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "cli/profile_command.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <regex>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "cli/child_process.h"
+#include "cli/exit_codes.h"
+#include "cli/gpu_model.h"
+#include "cli/installation.h"
+#include "cli/recorded_program.h"
+#include "cli/run_environment.h"
+#include "cli/usage_formatter.h"
+#include "doctor/hardware.h"
+#include "profile/profile_files.h"
+
+namespace rochound::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Result;
+
+constexpr const char* kExamples = R"(
+Examples:
+  rochound profile -- ./vector_add
+  rochound profile --gpu rx6800xt --kernel gemm -o out -- ./program
+  rochound profile --read out/pass_1 out/pass_2 --target gfx942
+
+The program runs on a software GPU, which counts what every kernel does, exactly;
+no card is needed. The page says what each kernel is limited by on that GPU at
+best, with the figures that led to it; profile.json and roofline.json hold all
+of it (docs/formats/profile.md). Nothing is measured: times are the least that
+the GPU can take. The program's exit code and signals are passed through.
+
+With --read, counters come from files that rocprofv3 --pmc has written on a GPU,
+and profile.json holds them with the metrics that follow from them.
+
+Exit codes of rochound itself: 2 wrong usage, 125 set-up failed, 126 program
+cannot be started, 127 program not found.
+)";
+
+Result<profile::Architecture> FindArchitecture(const std::string& target) {
+  ROCHOUND_TRY(const fs::path folder, FindBesideExecutable("../share/rochound/architectures",
+                                                           "the descriptions of architectures"));
+  return profile::LoadArchitecture(folder, target);
+}
+
+profile::Device DeviceOf(const GpuModel& gpu) {
+  profile::Device device;
+  device.name = gpu.name;
+  device.target = gpu.target;
+  device.compute_units = static_cast<double>(gpu.cu_count);
+  device.clock_mhz = static_cast<double>(gpu.engine_clock_mhz);
+  device.clock_source = "the device file of " + gpu.name;
+  device.memory_clock_mhz = static_cast<double>(gpu.memory_clock_mhz);
+  device.memory_width_bits = static_cast<double>(gpu.vram_width_bits);
+  device.memory_source = "the device file of " + gpu.name;
+  const doctor::KnownGpu* known = doctor::FindKnownGpu(gpu.device_id, gpu.revision_id);
+  if (known != nullptr && known->boost_mhz != 0 && gpu.target == known->target) {
+    device.clock_mhz = known->boost_mhz;
+    device.clock_source =
+        fmt::format("boost clock of the {} in the table of known hardware", known->product);
+  }
+  return device;
+}
+
+// Launches whose symbol or C++ name has a match.
+void Keep(const std::string& expression, profile::CounterSet* set) {
+  if (expression.empty()) return;
+  const std::regex wanted(expression);
+  std::erase_if(set->launches, [&](const profile::Launch& launch) {
+    return !std::regex_search(launch.kernel, wanted) &&
+           !std::regex_search(profile::ReadableName(launch.kernel), wanted);
+  });
+}
+
+Result<void> WriteOutput(const fs::path& folder, const char* name, const std::string& text) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return base::ErrnoError("cannot create", folder, error.value());
+  return base::WriteFileAtomically(folder / name, text);
+}
+
+// The page, after the files are written.
+Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const std::string& kernel,
+                           const fs::path& output) {
+  ROCHOUND_TRY(profile::CounterSet set, profile::SoftgpuCounters(counters)->Read());
+  Keep(kernel, &set);
+  const profile::Device device = DeviceOf(gpu);
+  profile::Peaks peaks;
+  const auto architecture = FindArchitecture(gpu.target);
+  if (architecture.ok()) {
+    peaks = profile::PeaksOf(device, architecture.value());
+  } else {
+    set.warnings.push_back(fmt::format(
+        "no peaks are known for {} yet: there are counts, but no verdicts", gpu.target));
+  }
+  const auto kernels = profile::MakeRooflines(set, peaks);
+  ROCHOUND_TRY(const std::string all, profile::ProfileJson(set, nullptr));
+  ROCHOUND_CHECK(WriteOutput(output, "profile.json", all));
+  ROCHOUND_CHECK(
+      WriteOutput(output, "roofline.json", profile::RooflineJson(set, device, peaks, kernels)));
+  return profile::RooflinePage(set, device, peaks, kernels);
+}
+
+}  // namespace
+
+const char* ProfileCommand::examples() const { return kExamples; }
+
+ProfileCommand::ProfileCommand(CLI::App& app)
+    : Command(app.add_subcommand("profile",
+                                 "Count what kernels do on a software GPU, and what limits them")) {
+  UsageFormatter::Set(*subcommand_, "rochound profile [OPTIONS] -- PROGRAM [ARGUMENTS]");
+  subcommand_
+      ->add_option("--gpu", gpu_,
+                   "The software GPU: a name of rochound softgpu --list, or the path of a .json "
+                   "file (default: mi300x)")
+      ->type_name("GPU");
+  subcommand_
+      ->add_option("--kernel", kernel_,
+                   "Only kernels whose symbol or C++ name has a match of this regular expression "
+                   "(ECMAScript)")
+      ->type_name("REGEX");
+  subcommand_
+      ->add_option("-o,--output", output_,
+                   "Folder for profile.json and roofline.json (default: this one)")
+      ->type_name("DIR");
+  subcommand_
+      ->add_option(
+          "--read", read_,
+          "Read counters of rocprofv3 instead: *counter_collection.csv, *_results.json, or "
+          "folders that hold them; several are passes over the same program")
+      ->type_name("PATH...");
+  subcommand_
+      ->add_option("--target", target_,
+                   "With --read: the GPU's target, such as gfx942 (default: what the files say)")
+      ->type_name("TARGET");
+  subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
+}
+
+int ProfileCommand::ReadFiles() const {
+  const std::vector<fs::path> paths(read_.begin(), read_.end());
+  auto set = profile::RocprofFiles(paths)->Read();
+  if (!set.ok()) {
+    base::LogError(set.error().message);
+    return kExitFailure;
+  }
+  Keep(kernel_, &set.value());
+  std::string target = target_;
+  for (const profile::Launch& launch : set.value().launches) {
+    if (target.empty()) target = launch.target;
+  }
+  if (target.empty())
+    return Usage("the files do not say which GPU they are from: give --target, such as gfx942");
+  const auto architecture = FindArchitecture(target);
+  if (!architecture.ok()) {
+    base::LogError(architecture.error().In("no metrics are known for " + target).message);
+    return kExitFailure;
+  }
+  const auto all = profile::ProfileJson(set.value(), &architecture.value());
+  const auto page = profile::MetricsPage(set.value(), architecture.value());
+  if (!all.ok() || !page.ok()) {
+    base::LogError((all.ok() ? page.error() : all.error()).message);
+    return kExitFailure;
+  }
+  if (const auto written = WriteOutput(output_, "profile.json", all.value()); !written.ok()) {
+    base::LogError(written.error().message);
+    return kExitFailure;
+  }
+  fmt::print("{}", page.value());
+  return kExitSuccess;
+}
+
+int ProfileCommand::RunProgram(const std::vector<std::string>& program) const {
+  const auto known = LoadKnownGpuModels();
+  if (!known.ok()) {
+    base::LogError(known.error().message);
+    return kExitSetup;
+  }
+  const auto gpu = PickGpuModel(gpu_, known.value());
+  if (!gpu.ok()) return Usage(gpu.error().message);
+  std::error_code error;
+  const fs::path temporary = fs::temp_directory_path(error);
+  const auto folder = base::TempDir::Create(error ? "/tmp" : temporary, "rochound-profile-");
+  const auto rochound = base::ExecutablePath();
+  if (!folder.ok() || !rochound.ok()) {
+    base::LogError((folder.ok() ? rochound.error() : folder.error()).message);
+    return kExitSetup;
+  }
+  const fs::path counters = folder.value().path() / "counters.jsonl";
+  std::vector<std::string> command = {
+      rochound.value().string(), "softgpu", "--gpu", gpu_, "--counters", counters.string(), "--"};
+  command.insert(command.end(), program.begin(), program.end());
+  int error_number = 0;
+  auto child = ChildProcess::Start(command, Lines(CurrentEnvironment()), &error_number);
+  if (!child.ok()) return CannotStart(child.error(), error_number);
+  const int status = child.value().Wait();
+  const auto page = Report(counters, gpu.value(), kernel_, output_);
+  std::error_code ignored;
+  fs::remove_all(folder.value().path(), ignored);  // EndLike does not come back
+  if (!page.ok()) {
+    base::LogError(page.error().message);
+    ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
+  }
+  fmt::print("{}", page.value());
+  ChildProcess::EndLike(status);
+}
+
+int ProfileCommand::Run(const std::vector<std::string>& program) {
+  if (!stray_.empty()) {
+    return Usage(
+        fmt::format("put -- before the program: rochound profile [OPTIONS] -- {}", stray_[0]));
+  }
+  try {
+    const std::regex expression(kernel_);
+  } catch (const std::regex_error&) {
+    return Usage(fmt::format("--kernel: '{}' is no regular expression", kernel_));
+  }
+  if (!read_.empty()) {
+    if (!program.empty()) return Usage("--read runs no program");
+    return ReadFiles();
+  }
+  if (!target_.empty()) return Usage("--target goes with --read");
+  if (program.empty()) return Usage("no program given; example: rochound profile -- ./vector_add");
+  return RunProgram(program);
+}
+
+}  // namespace rochound::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// `rochound profile`: runs a program on a software GPU, counts what its kernels do and says what
+// limits them; or reads the counters that rocprofv3 has written. Called once by main on its only
+// thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+
+namespace rochound::cli {
+
+class ProfileCommand final : public Command {
+ public:
+  // Adds the subcommand and its options to app; *this must outlive the parsing.
+  explicit ProfileCommand(CLI::App& app);
+
+  const char* examples() const override;
+
+  // program: what stood behind "--"; its end is ours.
+  int Run(const std::vector<std::string>& program) override;
+
+ private:
+  int ReadFiles() const;
+  int RunProgram(const std::vector<std::string>& program) const;
+
+  std::string gpu_ = "mi300x";
+  std::string kernel_;
+  std::string output_ = ".";
+  std::string target_;
+  std::vector<std::string> read_;
+  std::vector<std::string> stray_;
+};
+
+}  // namespace rochound::cli
