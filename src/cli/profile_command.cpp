@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <regex>
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/pattern.h"
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
 #include "cli/gpu_model.h"
@@ -70,11 +70,11 @@ profile::Device DeviceOf(const GpuModel& gpu) {
 
 // Launches whose symbol or C++ name has a match.
 void Keep(const std::string& expression, profile::CounterSet* set) {
-  if (expression.empty()) return;
-  const std::regex wanted(expression);
+  const auto pattern = base::Pattern::Compile(expression);
+  if (expression.empty() || !pattern.ok()) return;  // Run has checked it
   std::erase_if(set->launches, [&](const profile::Launch& launch) {
-    return !std::regex_search(launch.kernel, wanted) &&
-           !std::regex_search(profile::ReadableName(launch.kernel), wanted);
+    return !pattern.value().FoundIn(launch.kernel) &&
+           !pattern.value().FoundIn(profile::ReadableName(launch.kernel));
   });
 }
 
@@ -215,11 +215,9 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
     return Usage(
         fmt::format("put -- before the program: rochound profile [OPTIONS] -- {}", stray_[0]));
   }
-  try {
-    const std::regex expression(kernel_);
-  } catch (const std::regex_error&) {
-    return Usage(fmt::format("--kernel: '{}' is no regular expression", kernel_));
-  }
+  if (const auto pattern = base::Pattern::Compile(kernel_); !pattern.ok())
+    return Usage(fmt::format("--kernel: '{}' is no regular expression: {}", kernel_,
+                             pattern.error().message));
   if (!read_.empty()) {
     if (!program.empty()) return Usage("--read runs no program");
     return ReadFiles();

@@ -88,7 +88,8 @@ class CommandTest(unittest.TestCase):
         gemm = self.kernel("gemm_naive")
         self.assertEqual(gemm["operations"], {"vector.f32": 2 * M * N * K})
         self.assertLess(gemm["bytes"]["compulsory"], gemm["bytes"]["requested"])
-        self.assertEqual(gemm["verdict"], "depends on caches" if GPU == "mi300x" else gemm["verdict"])
+        # On both GPUs 27 kB take several times as long as 200,000 operations.
+        self.assertEqual(gemm["verdict"], "memory")
 
     def test_the_files_agree(self):
         for kernel in self.roofline["kernels"]:
