@@ -5,6 +5,7 @@
 usage: killed.py --runs N --rochound PATH --gpu GPU [--seed S] -- PROGRAM
 
 The program notes in a shared page what has returned to it. Every log must open, and hold at least that.
+ROCHOUND_MAX_KILLS bounds N.
 """
 
 import argparse
@@ -73,6 +74,8 @@ def main():
     print(f"seed {options.seed}")
     instants = random.Random(options.seed)
     total = failed = busy = 0
+    if "ROCHOUND_MAX_KILLS" in os.environ:
+        options.runs = min(options.runs, int(os.environ["ROCHOUND_MAX_KILLS"]))
     for number in range(options.runs):
         with tempfile.TemporaryDirectory(prefix="rochound-test-") as folder:
             calls, error = one_run(options, number, instants.uniform(0, 0.25), folder)
