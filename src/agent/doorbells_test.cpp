@@ -248,12 +248,21 @@ void LiveOnce(Kind kind, unsigned seed, const std::filesystem::path& folder, Acc
 }
 
 void LiveOften(Kind kind) {
-  const int toggles = getenv("ROCHOUND_FULL") != nullptr ? 25'000 : 2'500;
+  const uint64_t toggles = getenv("ROCHOUND_FULL") != nullptr ? 25'000 : 2'500;
+  constexpr unsigned kMostLives = 400;
   void* const page =
       mmap(nullptr, sizeof(Account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);
   auto* const account = new (page) Account;
-  for (unsigned seed = 1; account->toggles < static_cast<uint64_t>(toggles); ++seed) {
+  // A machine may give nearly all of its time to the toggling thread; then further lives follow.
+  const auto shows_nothing = [&] {
+    return account->recorded_rings <= account->rings / 200 ||
+           account->recorded_rings >= account->rings / 200 * 199 ||
+           account->meetings <= toggles / 100 ||
+           (account->captures > 0) != (kind == Kind::kCapture);
+  };
+  for (unsigned seed = 1; account->toggles < toggles || (shows_nothing() && seed <= kMostLives);
+       ++seed) {
     const auto folder =
         base::TempDir::Create(std::filesystem::temp_directory_path(), "doorbells-test-");
     ASSERT_TRUE(folder.ok()) << folder.error().message;
@@ -270,11 +279,7 @@ void LiveOften(Kind kind) {
          static_cast<unsigned long long>(account->recorded_rings),
          static_cast<unsigned long long>(account->meetings),
          static_cast<double>(account->longest_ring_ns) / 1e6);
-  // Otherwise this shows nothing.
-  EXPECT_GT(account->recorded_rings, account->rings / 200);
-  EXPECT_LT(account->recorded_rings, account->rings / 200 * 199);
-  EXPECT_GT(account->meetings, account->toggles / 100);
-  EXPECT_EQ(account->captures > 0, kind == Kind::kCapture);
+  EXPECT_FALSE(shows_nothing());
   munmap(page, sizeof(Account));
 }
 
