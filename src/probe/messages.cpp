@@ -6,22 +6,13 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/csv.h"
+
 namespace rochound::probe {
 namespace {
 
 std::string Quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-// A field that a spreadsheet takes for text, whatever a program calls its kernels.
-std::string CsvField(const std::string& text) {
-  const bool plain = text.find_first_of(",\"\r\n") == std::string::npos;
-  const bool formula =
-      !text.empty() && std::string_view("=+-@\t").find(text[0]) != std::string_view::npos;
-  if (plain && !formula) return text;
-  std::string field = formula ? "\"'" : "\"";
-  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return field + "\"";
 }
 
 std::string LocationJson(const Location& location) {
@@ -58,7 +49,7 @@ const std::string& MessageWriter::Described(const Site& site) {
   if (format_ == MessageFormat::kCsv) {
     const Location none;
     const Location& at = site.at.empty() ? none : site.at[0];
-    described_ = fmt::format("{},{},{}", CsvField(at.file), at.line, at.column);
+    described_ = fmt::format("{},{},{}", base::CsvText(at.file), at.line, at.column);
     return described_;
   }
   described_.clear();
@@ -91,7 +82,7 @@ void MessageWriter::WriteCsv(const AccessMessage& message) {
   const Dispatch& dispatch = *message.dispatch;
   auto out = std::back_inserter(line_);
   fmt::format_to(out, "{},{},{},{},{},{},{},{},{},{},{},{},{},{:x},{},", dispatch.process,
-                 dispatch.number, CsvField(dispatch.kernel), CsvField(*message.function),
+                 dispatch.number, base::CsvText(dispatch.kernel), base::CsvText(*message.function),
                  message.group[0], message.group[1], message.group[2], message.group_number,
                  message.wave, message.site->action, message.space, message.site->pointer,
                  message.site->bytes, message.mask, Described(*message.site));

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/csv.h"
 #include "base/printable.h"
 
 namespace rochound::report {
@@ -73,22 +74,10 @@ ordered_json JsonValue(const Value& value) {
   return nullptr;
 }
 
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string CsvValue(const Value& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{}", *real);
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    // A spreadsheet would take it for a formula.
-    const bool formula =
-        !text->empty() && std::string_view("=+-@\t").find(text->front()) != std::string_view::npos;
-    return CsvField(formula ? "'" + *text : *text);
-  }
+  if (const auto* text = std::get_if<std::string>(&value)) return base::CsvText(*text);
   return {};
 }
 
@@ -250,7 +239,7 @@ std::string AnswerCsv(const Answer& answer) {
   for (const Table& table : answer.tables) {
     if (!text.empty()) text += "\n";
     for (size_t i = 0; i < table.columns.size(); ++i)
-      text += (i == 0 ? "" : ",") + CsvField(table.columns[i].name);
+      text += (i == 0 ? "" : ",") + base::CsvField(table.columns[i].name);
     text += "\n";
     for (const auto& row : table.rows) {
       for (size_t i = 0; i < row.size(); ++i) text += (i == 0 ? "" : ",") + CsvValue(row[i]);
