@@ -232,10 +232,14 @@ class Life {
   std::barrier<Meeting> meeting_;
 };
 
-void LiveOnce(Kind kind, unsigned seed, const std::filesystem::path& folder, Account* account) {
+void Prepare(const std::filesystem::path& folder) {
   setenv("ROCHOUND_LOG_DIR", (folder / "log").c_str(), 1);
   setenv("ROCHOUND_RECORD", "kernels,copies", 1);
   setenv("ROCHOUND_CONTROL_DIR", "", 1);
+}
+
+void LiveOnce(Kind kind, unsigned seed, const std::filesystem::path& folder, Account* account) {
+  Prepare(folder);
   if (kind == Kind::kRanges) setenv("ROCHOUND_RANGE", "work", 1);
   if (kind == Kind::kCapture) {
     setenv("ROCHOUND_CAPTURE_DIR", (folder / "bundle").c_str(), 1);
@@ -244,16 +248,45 @@ void LiveOnce(Kind kind, unsigned seed, const std::filesystem::path& folder, Acc
   // The recorder's word about being disabled, once per life.
   if (kind == Kind::kDisable && freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
   Life(kind, seed, account).Run();
-  _exit(0);
+}
+
+// A page that processes share.
+class SharedAccount {
+ public:
+  SharedAccount()
+      : account_(new (mmap(nullptr, sizeof(Account), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Account) {}
+  ~SharedAccount() { munmap(account_, sizeof(Account)); }
+  SharedAccount(const SharedAccount&) = delete;
+  SharedAccount& operator=(const SharedAccount&) = delete;
+  Account* get() const { return account_; }
+
+ private:
+  Account* account_;
+};
+
+// Runs life(folder, account) in a process of its own.
+template <typename OneLife>
+void InAProcess(Account* account, unsigned number, OneLife life) {
+  const auto folder =
+      base::TempDir::Create(std::filesystem::temp_directory_path(), "doorbells-test-");
+  ASSERT_TRUE(folder.ok()) << folder.error().message;
+  const pid_t child = fork();
+  if (child == 0) {
+    life(folder.value().path());
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0) << "life " << number;
+  ASSERT_FALSE(account->failed) << "life " << number << ": " << account->problem;
 }
 
 void LiveOften(Kind kind) {
   const uint64_t toggles = getenv("ROCHOUND_FULL") != nullptr ? 25'000 : 2'500;
   constexpr unsigned kMostLives = 400;
-  void* const page =
-      mmap(nullptr, sizeof(Account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(page, MAP_FAILED);
-  auto* const account = new (page) Account;
+  const SharedAccount shared;
+  Account* const account = shared.get();
   // A machine may give nearly all of its time to the toggling thread; then further lives follow.
   const auto shows_nothing = [&] {
     return account->recorded_rings <= account->rings / 200 ||
@@ -263,15 +296,8 @@ void LiveOften(Kind kind) {
   };
   for (unsigned seed = 1; account->toggles < toggles || (shows_nothing() && seed <= kMostLives);
        ++seed) {
-    const auto folder =
-        base::TempDir::Create(std::filesystem::temp_directory_path(), "doorbells-test-");
-    ASSERT_TRUE(folder.ok()) << folder.error().message;
-    const pid_t child = fork();
-    if (child == 0) LiveOnce(kind, seed, folder.value().path(), account);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0) << "life " << seed;
-    ASSERT_FALSE(account->failed) << "life " << seed << ": " << account->problem;
+    ASSERT_NO_FATAL_FAILURE(InAProcess(
+        account, seed, [&](const auto& folder) { LiveOnce(kind, seed, folder, account); }));
   }
   printf("%llu toggles, %llu rings, %llu of them recorded, %llu meetings, longest ring %.1f ms\n",
          static_cast<unsigned long long>(account->toggles),
@@ -280,12 +306,62 @@ void LiveOften(Kind kind) {
          static_cast<unsigned long long>(account->meetings),
          static_cast<double>(account->longest_ring_ns) / 1e6);
   EXPECT_FALSE(shows_nothing());
-  munmap(page, sizeof(Account));
+}
+
+// While nothing was recorded, a packet was rung for whose two predecessors are not written yet. A
+// launch is captured now, and the thread that is to write them rings for the second of them first:
+// it must not wait for the lock until the capture gives up.
+void CaptureBesideALateProducer(bool on_its_queue, const std::filesystem::path& folder,
+                                Account* account) {
+  Prepare(folder);
+  setenv("ROCHOUND_CAPTURE_DIR", (folder / "bundle").c_str(), 1);
+  FakeRuntime runtime;
+  OnLoad(runtime.table(), 0, 0, nullptr);
+  hsa_queue_t* const captured = runtime.CreateQueue(kPackets);
+  hsa_queue_t* const late = on_its_queue ? captured : runtime.CreateQueue(kPackets);
+  uint64_t kernel = 0;
+  runtime.core().hsa_executable_symbol_get_info_fn({1}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                                   &kernel);
+  const auto launch = [&](hsa_queue_t* queue, uint64_t index) {
+    FakeRuntime::Of(queue).Write(index, kernel, {0});
+    runtime.Ring(queue, index);
+  };
+  SwitchFromOutside(false);
+  FakeRuntime::Of(late).Reserve(3);
+  launch(late, 2);
+  SwitchFromOutside(true);
+  const uint64_t begin = Now();
+  std::thread capture([&] { launch(captured, FakeRuntime::Of(captured).Reserve()); });
+  usleep(50'000);  // it waits for the two
+  launch(late, 1);
+  launch(late, 0);
+  capture.join();
+  // With its queue's lock it waits 10 s, beside another queue 1 s.
+  if (const uint64_t took = Now() - begin; took > 8'000'000'000)
+    account->Fail("nanoseconds until all were rung for", took, 8'000'000'000);
+  for (hsa_queue_t* queue : {captured, late}) {
+    FakeQueue& fake = FakeRuntime::Of(queue);
+    if (!fake.WaitUntilConsumed(fake.write_))
+      account->Fail("packets that the GPU took", fake.consumed(), fake.write_);
+  }
+  if (CaptureAsked()) account->Fail("captures asked for", 1, 0);
+  OnUnload();
+}
+
+void CaptureBesideALateProducer(bool on_its_queue) {
+  const SharedAccount shared;
+  InAProcess(shared.get(), 1, [&](const auto& folder) {
+    CaptureBesideALateProducer(on_its_queue, folder, shared.get());
+  });
 }
 
 TEST(DoorbellsTest, SwitchesLoseNone) { LiveOften(Kind::kSwitches); }
 TEST(DoorbellsTest, RangesLoseNone) { LiveOften(Kind::kRanges); }
 TEST(DoorbellsTest, ACaptureLosesNone) { LiveOften(Kind::kCapture); }
+TEST(DoorbellsTest, ACaptureLetsALateProducerOfItsQueueRing) { CaptureBesideALateProducer(true); }
+TEST(DoorbellsTest, ACaptureWaitsForNoLateProducerOfAnotherQueue) {
+  CaptureBesideALateProducer(false);
+}
 TEST(DoorbellsTest, DisableLosesNone) { LiveOften(Kind::kDisable); }
 
 }  // namespace

@@ -21,6 +21,7 @@ constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kDrainPatience = 10 * kSecond;
 constexpr uint64_t kCopyPatience = 1 * kSecond;
 constexpr uint64_t kUnseenPatience = 1 * kSecond;
+constexpr uint64_t kUnwrittenPatience = 1 * kSecond;
 constexpr uint64_t kLaunchPatience = 60 * kSecond;
 constexpr int kTries = 3;
 
@@ -61,25 +62,35 @@ bool Drained(Queue& queue, uint64_t up_to) {
   return ReadIndex(queue) >= up_to && !WhatWaits(queue).with_signal;
 }
 
-// Stands at a barrier packet that waits, or that the GPU is about to step over. Kernels ahead of
-// it are over; those behind have not begun.
-bool StandsAtBarrier(Queue& queue) {
+// The packet that the GPU stops at. Kernels before it are over; those after it have not begun.
+enum class StandsAt {
+  kNothing,
+  kBarrier,    // waits, or the GPU is about to step over it
+  kUnwritten,  // its producer rang for a later one; or a kernel that we do not record runs
+};
+
+StandsAt WhereItStands(Queue& queue) {
   const uint64_t read = ReadIndex(queue);
   const uint16_t header = __atomic_load_n(&queue.Packet(read)->header, __ATOMIC_ACQUIRE);
   const uint16_t type = header >> HSA_PACKET_HEADER_TYPE & 0xff;
-  if (type != HSA_PACKET_TYPE_BARRIER_AND && type != HSA_PACKET_TYPE_BARRIER_OR) return false;
+  const bool barrier = type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR;
+  if (!barrier && type != HSA_PACKET_TYPE_INVALID) return StandsAt::kNothing;
   HarvestQueue(queue, Harvest::kAll);
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     const Pending& one = queue.pending[at & queue.pending_mask];
-    if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && PacketIndex(one) < read)
-      return false;
+    const bool unseen = one.ours && one.signal == 0;
+    // A kernel that runs has no valid packet any more, and the read index may still point at it.
+    if (one.phase.load(std::memory_order_acquire) == Pending::kWaiting && !unseen &&
+        PacketIndex(one) <= read)
+      return StandsAt::kNothing;
   }
-  return true;
+  return barrier ? StandsAt::kBarrier : StandsAt::kUnwritten;
 }
 
-bool Quiet(Queue& queue) {
-  if (queue.doorbell == 0) return true;
-  return Drained(queue, queue.rung) || StandsAtBarrier(queue);
+bool Quiet(Queue& queue, bool unwritten_is_quiet) {
+  if (queue.doorbell == 0 || Drained(queue, queue.rung)) return true;
+  const StandsAt place = WhereItStands(queue);
+  return place == StandsAt::kBarrier || (unwritten_is_quiet && place == StandsAt::kUnwritten);
 }
 
 // The other queues of one GPU, their doorbells held.
@@ -103,9 +114,9 @@ class OtherQueues {
     for (Queue* queue : held_) queue->submitting.unlock();
     held_.clear();
   }
-  bool AllQuiet() const {
+  bool AllQuiet(bool unwritten_is_quiet) const {
     for (Queue* queue : held_)
-      if (!Quiet(*queue)) return false;
+      if (!Quiet(*queue, unwritten_is_quiet)) return false;
     return true;
   }
   bool AnyUnseen() const {
@@ -164,9 +175,18 @@ uint64_t Duration(uint16_t agent, hsa_signal_t signal) {
 
 // Memory is read while nothing moves; false: `problem` says why not.
 bool Look(Queue& mine, OtherQueues& others, const LaunchWatch& watch, std::string* problem) {
-  const uint64_t deadline = Now() + kDrainPatience;
+  const uint64_t begin = Now();
+  bool unwritten_is_quiet = false;
+  const auto quiet = [&] {
+    // The thread that has to write it may be waiting for the lock that we hold.
+    if (!unwritten_is_quiet && Now() > begin + kUnwrittenPatience && others.AllQuiet(true)) {
+      unwritten_is_quiet = true;
+      watch.remark("another queue of this GPU stood at a packet that was not written yet");
+    }
+    return others.AllQuiet(unwritten_is_quiet);
+  };
   for (int attempt = 1;; ++attempt) {
-    if (!WaitUntil(deadline, [&] { return others.AllQuiet(); })) {
+    if (!WaitUntil(begin + kDrainPatience, quiet)) {
       *problem = "work on other queues of this GPU did not finish within 10 s";
       return false;
     }
@@ -180,7 +200,7 @@ bool Look(Queue& mine, OtherQueues& others, const LaunchWatch& watch, std::strin
       *problem = "memory could not be kept";
       return false;
     }
-    if (others.Marks() == marks && others.AllQuiet()) return true;
+    if (others.Marks() == marks && quiet()) return true;
     if (attempt == kTries) {
       watch.remark("other queues of this GPU were not quiet while memory was read");
       return true;
@@ -212,6 +232,23 @@ void HeldPacket::HandOver() {
   over_ = true;
 }
 
+// Waits for the packets before `at`, with the queue's lock released between two looks: the thread
+// that has to write one of them may be waiting for that lock. Others stop at the held packet, which
+// is not valid. False: `at` is not ours any more, or it took too long.
+bool DrainOwnQueue(Queue& queue, uint64_t at) {
+  queue.next.store(at, std::memory_order_relaxed);
+  queue.holds_next = true;
+  const bool drained = WaitUntil(Now() + kDrainPatience, [&] {
+    if (queue.doorbell == 0 || queue.next > at || Drained(queue, at)) return true;
+    queue.submitting.unlock();
+    usleep(100);
+    queue.submitting.lock();
+    return false;
+  });
+  queue.holds_next = false;
+  return drained;
+}
+
 LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signal_t doorbell,
                           StoreFunction store, const LaunchWatch& watch) {
   const auto taken = [&] {
@@ -221,7 +258,17 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
   };
   if (!held.held() || taken()) return {true, kTakenEarly};
   // First without the others' locks: what this queue waits for may come from them.
-  const bool drained = WaitUntil(Now() + kDrainPatience, [&] { return Drained(queue, at); });
+  const bool drained = DrainOwnQueue(queue, at);
+  if (queue.doorbell == 0) {
+    held.Forget();
+    return {true, "the runtime ended before it was launched", true};
+  }
+  if (queue.next > at) {  // recording was switched off, or the GPU took it and somebody saw that
+    if (taken()) return {true, kTakenEarly, true};
+    held.HandOver();
+    store(doorbell, static_cast<hsa_signal_value_t>(queue.rung - 1));
+    return {true, "recording was stopped while earlier work on its queue finished", true};
+  }
   if (taken()) return {true, kTakenEarly};
   if (!drained) return {.problem = "earlier work on its queue did not finish within 10 s"};
   OtherQueues others(queue);

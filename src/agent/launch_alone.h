@@ -6,9 +6,11 @@
 // not end, is left alone, and the program goes on.
 //
 //   the packet:    not valid until its time: a GPU may look past its doorbell
-//   this queue:    earlier packets finish
+//   this queue:    earlier packets finish. The lock is released meanwhile: the thread that has to
+//                  write one of them may be waiting for it
 //   other queues:  locked; running kernels finish. One that stands at a barrier waits for
-//                  something, perhaps for this launch, and counts as quiet
+//                  something, perhaps for this launch, and counts as quiet. So does, after a
+//                  second, one that stands at a packet that was rung for and is not written
 //   copies:        finish, or stand noted
 //   before()       memory is read; done again if another queue moved meanwhile
 //   the launch:    with a completion signal of ours; the program's fires only after
@@ -62,6 +64,7 @@ struct LaunchWatch {
 struct LaunchOutcome {
   bool launched = false;  // the packet was handed to the GPU; otherwise it still has to be
   std::string problem;    // empty: before and after were both called
+  bool passed = false;    // another thread has dealt with the packet: it is not ours to note
 };
 
 // A packet that the program made valid and that the GPU must not take yet: not valid as long as

@@ -59,6 +59,7 @@ struct Queue {
   uint64_t rung = 0;              // real doorbell: packets handed to the GPU, as a count
   uint64_t wanted = 0;  // what the program rang for, as a count; more than rung: late packets
   uint64_t late_since_tsc = 0;  // since when
+  bool holds_next = false;      // the packet at `next` is held for a capture: nobody steps over it
   SignalBatch lent;             // to be lent next
   // The last packet with the barrier bit that was looked at, as a count: once the read index has
   // come so far, all kernels before it have ended, though their completions may be on their way.

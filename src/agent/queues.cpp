@@ -294,12 +294,12 @@ bool RunCaptured(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t do
   RingFor(queue, at, doorbell, store);
   const Inside inside(thread);
   bool noted = false;
-  const bool launched = capture([&](uint16_t header) {
-                          NoteDispatch(queue, thread, queue.Packet(at), header, at, Tsc());
-                          noted = true;
-                        }).launched;
-  if (launched && !noted) NoteTaken(queue, thread, at, Tsc());
-  return launched;
+  const LaunchOutcome outcome = capture([&](uint16_t header) {
+    NoteDispatch(queue, thread, queue.Packet(at), header, at, Tsc());
+    noted = true;
+  });
+  if (outcome.launched && !noted && !outcome.passed) NoteTaken(queue, thread, at, Tsc());
+  return outcome.launched;
 }
 
 bool CaptureHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorbell,
@@ -326,33 +326,44 @@ bool SwapHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorb
   return false;
 }
 
+// Looks at a packet that is valid. True: it was captured and is with the GPU; the queue's lock was
+// released meanwhile.
+bool LookAt(Queue& queue, ThreadState* thread, uint16_t header, uint64_t at, uint64_t now_tsc,
+            hsa_signal_t doorbell, StoreFunction store) {
+  hsa_kernel_dispatch_packet_t* const packet = queue.Packet(at);
+  if ((header >> HSA_PACKET_HEADER_BARRIER & 1) != 0)
+    queue.barrier.store(at + 1, std::memory_order_relaxed);
+  if ((header >> HSA_PACKET_HEADER_TYPE & 0xff) != HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+    CountIfNew(packet);
+    return false;
+  }
+  if (SwapAsked() && SwapHere(queue, thread, at, doorbell, store)) return true;
+  if (thread == nullptr) return false;
+  if (CaptureAsked() && CaptureHere(queue, thread, at, doorbell, store)) return true;
+  NoteDispatch(queue, thread, packet, header, at, now_tsc);
+  return false;
+}
+
 // Looks at the packets up to `limit` (a count), and at those that others rang for, and rings for
 // those that are there. With the queue's lock held.
 void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction store) {
   ThreadState* thread = Noting() ? CurrentThread() : nullptr;
-  limit = queue.wanted = std::max(queue.wanted, limit);
+  queue.wanted = std::max(queue.wanted, limit);
   const uint64_t now_tsc = Tsc();
   uint64_t at = queue.next.load(std::memory_order_relaxed);
-  for (; at < limit; ++at) {
-    hsa_kernel_dispatch_packet_t* packet = queue.Packet(at);
-    const uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
-    const uint16_t type = header >> HSA_PACKET_HEADER_TYPE & 0xff;
-    if (type == HSA_PACKET_TYPE_INVALID) {
+  for (; at < queue.wanted; ++at) {
+    const uint16_t header = __atomic_load_n(&queue.Packet(at)->header, __ATOMIC_ACQUIRE);
+    if ((header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_INVALID) {
       // Either it is yet to be written, or the GPU has it: the runtime rang for it itself, or the
       // GPU did not wait for a doorbell.
       if (Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) <= at) break;
       if (thread != nullptr) NoteTaken(queue, thread, at, now_tsc);
       continue;
     }
-    if ((header >> HSA_PACKET_HEADER_BARRIER & 1) != 0)
-      queue.barrier.store(at + 1, std::memory_order_relaxed);
-    if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH) CountIfNew(packet);
-    if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && SwapAsked() &&
-        SwapHere(queue, thread, at, doorbell, store))
-      continue;
-    if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH || thread == nullptr) continue;
-    if (CaptureAsked() && CaptureHere(queue, thread, at, doorbell, store)) continue;
-    NoteDispatch(queue, thread, packet, header, at, now_tsc);
+    if (!LookAt(queue, thread, header, at, now_tsc, doorbell, store)) continue;
+    if (queue.doorbell == 0) return;  // the runtime ended while the lock was released
+    // Where recording was switched off meanwhile, all packets were rung for.
+    at = std::max(at + 1, queue.next.load(std::memory_order_relaxed)) - 1;
   }
   queue.next.store(at, std::memory_order_relaxed);
   RingFor(queue, at, doorbell, store);
@@ -699,7 +710,7 @@ bool ServeLateDoorbells() {
                        Real().core.hsa_signal_store_screlease_fn);
     } else if (queue.late_since_tsc != 0 && queue.doorbell != 0) {
       const uint64_t before = queue.next.load(std::memory_order_relaxed);
-      if (Tsc() - queue.late_since_tsc > kPatienceTsc) {
+      if (!queue.holds_next && Tsc() - queue.late_since_tsc > kPatienceTsc) {
         queue.next.store(before + 1, std::memory_order_relaxed);
         queue.late_since_tsc = 0;
       }
