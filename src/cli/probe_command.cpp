@@ -24,8 +24,7 @@
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
 #include "codeobj/demangle.h"
-#include "probe/memory_use.h"
-#include "probe/messages.h"
+#include "probe/analyzer.h"
 #include "probe/stream.h"
 #include "store/filter.h"
 
@@ -81,6 +80,20 @@ std::string Place(const std::vector<probe::Location>& at) {
                     : fmt::format("{}:{}", at[0].file, at[0].line);
 }
 
+std::string AnalyzerNames() {
+  std::string names;
+  for (const probe::AnalyzerKind& kind : probe::AnalyzerKinds())
+    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  return names;
+}
+
+std::string AnalyzerHelp() {
+  std::string text = "What to make of the messages:";
+  for (const probe::AnalyzerKind& kind : probe::AnalyzerKinds())
+    text += fmt::format("\n{}: {}", kind.name, kind.answers);
+  return text;
+}
+
 void SayWhatIsMissing(const probe::StreamSummary& summary, bool verbose) {
   if (summary.dropped != 0)
     base::LogWarning(
@@ -132,13 +145,12 @@ ProbeCommand::ProbeCommand(CLI::App& app)
   option("-k,--kernel", kernel_, "REGEX", "Only kernels whose symbol or C++ name has a match");
   option("-d,--dispatches", dispatches_, "all|random:P",
          "Which dispatches: all, or by chance this share of them (random:0.1)");
-  option("-a,--analyzer", analyzers_, "NAME",
-         "What to make of the messages: messages (each of them), memory\n"
-         "(cache lines per place in the source)");
+  option("-a,--analyzer", analyzers_, "NAME", AnalyzerHelp().c_str());
   option("-l,--log-location,-o,--output", output_, "FILE|-", "Where to (default: -, stdout)");
   option("-t,--log-format", format_, "jsonl|csv",
-         "Default: by FILE's ending, else jsonl; -a memory: a table, or jsonl")
+         "Default: by FILE's ending, else a table, of messages jsonl; csv is for messages")
       ->check(CLI::IsMember({"jsonl", "json", "csv"}));
+  subcommand_->add_flag("--json", json_, "The same as -t jsonl");
   option("--keep", keep_, "FOLDER",
          "Keep what the kernels have sent; rochound probe read reads it");
   option("--buffer", buffer_, "16MiB", "Memory for messages under way");
@@ -159,11 +171,11 @@ std::string ProbeCommand::Problem() const {
     return fmt::format("-d: '{}' is neither all nor random:P with a share such as 0.1",
                        dispatches_);
   for (const std::string& analyzer : analyzers_)
-    if (analyzer != "messages" && analyzer != "MessageLogger" && analyzer != "memory" &&
-        analyzer != "MemoryAnalysis")
-      return fmt::format("-a: there is no analyzer '{}'; there are messages and memory", analyzer);
+    if (probe::FindAnalyzer(analyzer) == nullptr)
+      return fmt::format("-a: there is no analyzer '{}'; there are {}", analyzer, AnalyzerNames());
   if (analyzers_.size() > 1) return "-a: one analyzer at a time; --keep FOLDER, then probe read";
-  if (WantsMemory() && format_ == "csv") return "-t: -a memory writes a table or jsonl";
+  if (Kind().table && format_ == "csv")
+    return fmt::format("-t: -a {} writes a table or jsonl", Kind().name);
   if (!buffer_.empty() && !base::ParseSize(buffer_))
     return fmt::format("--buffer: '{}' is no size, such as 16MiB", buffer_);
   static const std::regex kMask("(0x)?[0-9a-fA-F]{1,16}");
@@ -210,8 +222,17 @@ int ProbeCommand::Build(const std::vector<std::string>& command) const {
   ChildProcess::EndLike(child.value().Wait());
 }
 
-bool ProbeCommand::WantsMemory() const {
-  return !analyzers_.empty() && (analyzers_[0] == "memory" || analyzers_[0] == "MemoryAnalysis");
+const probe::AnalyzerKind& ProbeCommand::Kind() const {
+  return *probe::FindAnalyzer(analyzers_.empty() ? "messages" : analyzers_[0]);
+}
+
+probe::AnswerFormat ProbeCommand::Format() const {
+  const std::string ending = fs::path(output_).extension();
+  if (format_ == "csv" || (format_.empty() && !json_ && !Kind().table && ending == ".csv"))
+    return probe::AnswerFormat::kCsv;
+  if (json_ || !format_.empty() || !Kind().table || ending == ".jsonl" || ending == ".json")
+    return probe::AnswerFormat::kJsonLines;
+  return probe::AnswerFormat::kTable;
 }
 
 int ProbeCommand::Read(const fs::path& folder) const {
@@ -221,27 +242,18 @@ int ProbeCommand::Read(const fs::path& folder) const {
     base::LogError(base::ErrnoError("cannot write", output_, errno).message);
     return kExitSetup;
   }
-  const bool csv = !WantsMemory() &&
-                   (format_.empty() ? fs::path(output_).extension() == ".csv" : format_ == "csv");
-  probe::MessageWriter writer(out,
-                              csv ? probe::MessageFormat::kCsv : probe::MessageFormat::kJsonLines);
   const auto filter = store::Filter::Create(kernel_, "");
   const auto choose = [&](const std::string& symbol) {
     return kernel_.empty() || filter.value().KeepsKernel(symbol) ||
            filter.value().KeepsKernel(codeobj::Demangle(symbol));
   };
-  probe::MemoryAnalyzer memory;
-  const bool lines_only = WantsMemory();
-  const auto summary = probe::ReadStreams(folder, choose, [&](const probe::AccessMessage& m) {
-    lines_only ? memory.Add(m) : writer.Write(m);
-  });
-  if (lines_only && summary.ok()) {
-    const bool json = format_.empty() ? fs::path(output_).extension() == ".jsonl" : true;
-    const std::string text =
-        json ? probe::MemoryJsonLines(memory.Uses()) : probe::MemoryText(memory.Uses());
-    std::fwrite(text.data(), 1, text.size(), out);
+  const auto analyzer = Kind().make({out, Format()});
+  const auto summary = probe::ReadStreams(folder, choose, analyzer.get());
+  if (summary.ok()) {
+    const std::string answer = analyzer->Answer(summary.value());
+    std::fwrite(answer.data(), 1, answer.size(), out);
   }
-  const bool written = writer.Finish();
+  const bool written = std::fflush(out) == 0 && std::ferror(out) == 0;
   if (!to_stdout) std::fclose(out);
   if (!summary.ok()) {
     base::LogError(summary.error().message);

@@ -12,6 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/run_environment.h"
+#include "probe/analyzer.h"
 
 namespace rochound::cli {
 
@@ -26,7 +27,8 @@ class ProbeCommand final : public Command {
   std::string Problem() const;  // empty: none
   int Build(const std::vector<std::string>& command) const;
   int Read(const std::filesystem::path& folder) const;
-  bool WantsMemory() const;
+  const probe::AnalyzerKind& Kind() const;
+  probe::AnswerFormat Format() const;
   int RunProbed(const std::vector<std::string>& program);
   void SetProbing(const std::filesystem::path& folder, Environment* environment) const;
 
@@ -42,6 +44,7 @@ class ProbeCommand final : public Command {
   std::string lanes_;
   std::string groups_[3];
   std::string softgpu_;
+  bool json_ = false;
   bool drop_ = false;
   bool verbose_ = false;
 };

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <span>
 
+#include "base/lds_banks.h"
 #include "codeobj/demangle.h"
 
 namespace rochound::probe {
@@ -45,10 +48,6 @@ std::string PatternName(bool has_stride, bool irregular, int64_t stride, uint64_
   return fmt::format("stride {}", stride);
 }
 
-std::string Place(const Location& at) {
-  return at.file.empty() ? "(no line)" : fmt::format("{}:{}:{}", at.file, at.line, at.column);
-}
-
 double Share(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -57,30 +56,98 @@ double UsedShare(const MemoryUse& use) {
   return Share(use.used_bytes, use.lines * MemoryAnalyzer::kLineBytes);
 }
 
+std::string Sentence(const MemoryUse& worst) {
+  if (worst.Waste() == 0)
+    return worst.lds ? "No access to LDS has bank conflicts.\n"
+                     : "Every access to global memory touches no more cache lines than it needs.\n";
+  if (worst.lds)
+    return fmt::format(
+        "{} {}s {:.1f} times the cycles that LDS needs without bank conflicts: {}.\n",
+        PlaceText(worst.at), worst.action, Share(worst.cycles, worst.cycles - worst.bank_conflicts),
+        worst.pattern);
+  return fmt::format("{} {}s {:.1f} times the cache lines that its bytes need: {}.\n",
+                     PlaceText(worst.at), worst.action, Share(worst.lines, worst.needed_lines),
+                     worst.pattern);
+}
+
+std::string GlobalTable(const std::vector<MemoryUse>& uses) {
+  std::string text =
+      fmt::format("\n{:>10} {:>12} {:>12} {:>12} {:>6} {:>10}  {:<7} {:<24} {}\n", "ACCESSES",
+                  "LANES", "LINES", "NEEDED", "USED", "MISALIGNED", "ACTION", "ADDRESSES", "PLACE");
+  for (const MemoryUse& use : uses)
+    if (!use.lds)
+      text +=
+          fmt::format("{:>10} {:>12} {:>12} {:>12} {:>5.0f}% {:>10}  {:<7} {:<24} {} in {}\n",
+                      use.accesses, use.lanes, use.lines, use.needed_lines, 100 * UsedShare(use),
+                      use.misaligned, fmt::format("{} {}", use.action, use.bytes), use.pattern,
+                      PlaceText(use.at), codeobj::Demangle(use.kernel));
+  return text + fmt::format("\nLines of {} bytes, counted for each access of a wave by itself.\n",
+                            MemoryAnalyzer::kLineBytes);
+}
+
+std::string LdsTable(const std::vector<MemoryUse>& uses) {
+  std::string text = fmt::format("\n{:>10} {:>12} {:>12} {:>12} {:>12} {:>10}  {:<7} {:<24} {}\n",
+                                 "ACCESSES", "LANES", "LDS CYCLES", "BANK", "SAME DWORD",
+                                 "MISALIGNED", "ACTION", "ADDRESSES", "PLACE");
+  for (const MemoryUse& use : uses)
+    if (use.lds)
+      text += fmt::format("{:>10} {:>12} {:>12} {:>12} {:>12} {:>10}  {:<7} {:<24} {} in {}\n",
+                          use.accesses, use.lanes, use.cycles, use.bank_conflicts,
+                          use.address_conflicts, use.misaligned,
+                          fmt::format("{} {}", use.action, use.bytes), use.pattern,
+                          PlaceText(use.at), codeobj::Demangle(use.kernel));
+  return text +
+         "\nBANK: cycles since lanes want different dwords of one bank. SAME DWORD: cycles since "
+         "atomics of several lanes want one.\n";
+}
+
+std::string JsonLine(const MemoryUse& use) {
+  nlohmann::ordered_json line = {{"kernel", use.kernel},    {"file", use.at.file},
+                                 {"line", use.at.line},     {"column", use.at.column},
+                                 {"action", use.action},    {"space", use.lds ? "lds" : "global"},
+                                 {"bytes", use.bytes},      {"accesses", use.accesses},
+                                 {"lanes", use.lanes},      {"misaligned", use.misaligned},
+                                 {"addresses", use.pattern}};
+  if (use.lds) {
+    line["cycles"] = use.cycles;
+    line["bank_conflicts"] = use.bank_conflicts;
+    line["address_conflicts"] = use.address_conflicts;
+  } else {
+    line["line_bytes"] = MemoryAnalyzer::kLineBytes;
+    line["lines"] = use.lines;
+    line["needed_lines"] = use.needed_lines;
+    line["used_bytes"] = use.used_bytes;
+  }
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
-void MemoryAnalyzer::Add(const AccessMessage& message) {
-  if (std::strcmp(message.space, "global") != 0 || message.addresses->empty() ||
-      message.site->bytes == 0)
-    return;
-  // Of another process, both may lie where those of the last one were.
-  if (message.site != last_site_ || message.dispatch != last_dispatch_ ||
-      message.dispatch->process != last_process_) {
-    const Location none;
-    const Location& at = message.site->at.empty() ? none : message.site->at[0];
-    Site& site = sites_[{message.dispatch->kernel, at.file, at.line, at.column,
-                         message.site->action, message.site->bytes}];
-    site.use.kernel = message.dispatch->kernel;
-    site.use.at = at;
-    site.use.action = message.site->action;
-    site.use.bytes = message.site->bytes;
+MemoryAnalyzer::Place& MemoryAnalyzer::PlaceFor(const AccessMessage& message, bool lds) {
+  if (message.site != last_site_ || message.dispatch != last_dispatch_ || lds != last_lds_) {
+    const Location& at = PlaceOf(*message.site);
+    Place& place = places_[{lds, message.dispatch->kernel, at.file, at.line, at.column,
+                            message.site->action, message.site->bytes}];
+    place.use.kernel = message.dispatch->kernel;
+    place.use.at = at;
+    place.use.action = message.site->action;
+    place.use.lds = lds;
+    place.use.bytes = message.site->bytes;
     last_site_ = message.site;
     last_dispatch_ = message.dispatch;
-    last_process_ = message.dispatch->process;
-    last_ = &site;
+    last_lds_ = lds;
+    last_ = &place;
   }
-  Site& site = *last_;
-  MemoryUse& use = site.use;
+  return *last_;
+}
+
+void MemoryAnalyzer::OnAccess(const AccessMessage& message) {
+  const bool lds = std::strcmp(message.space, "lds") == 0;
+  if ((!lds && std::strcmp(message.space, "global") != 0) || message.addresses->empty() ||
+      message.site->bytes == 0)
+    return;
+  Place& place = PlaceFor(message, lds);
+  MemoryUse& use = place.use;
   ++use.accesses;
   use.lanes += message.addresses->size();
   // Lanes that are not active have gaps between them, which a stride has to cross.
@@ -94,74 +161,77 @@ void MemoryAnalyzer::Add(const AccessMessage& message) {
     if (previous_lane >= 0) {
       const auto distance = static_cast<int64_t>(address - previous_address);
       const int64_t lanes = lane - previous_lane;
-      if (distance % lanes != 0 || (site.has_stride && distance / lanes != site.stride))
-        site.irregular = true;
-      site.has_stride = true;
-      site.stride = distance / lanes;
+      if (distance % lanes != 0 || (place.has_stride && distance / lanes != place.stride))
+        place.irregular = true;
+      place.has_stride = true;
+      place.stride = distance / lanes;
     }
     previous_address = address;
     previous_lane = lane;
   }
+  if (lds) return AddCycles(message, &use);
   sorted_ = *message.addresses;
-  const Touched touched = TouchedBy(&sorted_, use.bytes);
-  use.lines += touched.lines;
-  use.used_bytes += touched.bytes;
-  use.needed_lines += (touched.bytes + kLineBytes - 1) / kLineBytes;
+  AddLines(&use);
+}
+
+void MemoryAnalyzer::AddLines(MemoryUse* use) {
+  const Touched touched = TouchedBy(&sorted_, use->bytes);
+  use->lines += touched.lines;
+  use->used_bytes += touched.bytes;
+  use->needed_lines += (touched.bytes + kLineBytes - 1) / kLineBytes;
+}
+
+// What is wider than an instruction becomes several.
+void MemoryAnalyzer::AddCycles(const AccessMessage& message, MemoryUse* use) {
+  constexpr uint64_t kWidest = 16;
+  const base::LdsGrouping grouping = base::LdsGroupingOf(message.dispatch->target);
+  const base::LdsAction action = use->action == "load"    ? base::LdsAction::kLoad
+                                 : use->action == "store" ? base::LdsAction::kStore
+                                                          : base::LdsAction::kAtomic;
+  std::array<base::LdsLane, 64> lanes;
+  for (uint64_t done = 0; done < use->bytes; done += kWidest) {
+    const auto bytes = static_cast<uint32_t>(std::min(kWidest, use->bytes - done));
+    size_t count = 0;
+    uint64_t mask = message.mask;
+    for (const uint64_t address : *message.addresses) {
+      if (mask == 0) break;
+      lanes[count++] = {address + done, bytes, static_cast<uint32_t>(__builtin_ctzll(mask))};
+      mask &= mask - 1;
+    }
+    const base::LdsCost cost =
+        base::CountLdsCycles(grouping, action, bytes, std::span(lanes.data(), count));
+    use->cycles += cost.cycles;
+    use->bank_conflicts += cost.bank_conflicts;
+    use->address_conflicts += cost.address_conflicts;
+  }
 }
 
 std::vector<MemoryUse> MemoryAnalyzer::Uses() const {
   std::vector<MemoryUse> uses;
-  for (const auto& [key, site] : sites_) {
-    uses.push_back(site.use);
-    uses.back().pattern = PatternName(site.has_stride, site.irregular, site.stride, site.use.bytes);
+  for (const auto& [key, place] : places_) {
+    uses.push_back(place.use);
+    uses.back().pattern =
+        PatternName(place.has_stride, place.irregular, place.stride, place.use.bytes);
   }
   std::stable_sort(uses.begin(), uses.end(), [](const MemoryUse& a, const MemoryUse& b) {
-    return a.lines - a.needed_lines > b.lines - b.needed_lines;
+    return a.lds != b.lds ? b.lds : a.Waste() > b.Waste();
   });
   return uses;
 }
 
-std::string MemoryText(const std::vector<MemoryUse>& uses) {
-  if (uses.empty()) return "No access to global memory.\n";
+std::string MemoryAnalyzer::Answer(const StreamSummary&) {
+  const std::vector<MemoryUse> uses = Uses();
   std::string text;
-  const MemoryUse& worst = uses[0];
-  if (worst.lines > worst.needed_lines)
-    text = fmt::format("{} {}s {:.1f} times the cache lines that its bytes need: {}.\n\n",
-                       Place(worst.at), worst.action, Share(worst.lines, worst.needed_lines),
-                       worst.pattern);
-  else
-    text = "Every access to global memory touches no more cache lines than it needs.\n\n";
-  text +=
-      fmt::format("{:>10} {:>12} {:>12} {:>12} {:>6} {:>10}  {:<7} {:<24} {}\n", "ACCESSES",
-                  "LANES", "LINES", "NEEDED", "USED", "MISALIGNED", "ACTION", "ADDRESSES", "PLACE");
-  for (const MemoryUse& use : uses)
-    text += fmt::format("{:>10} {:>12} {:>12} {:>12} {:>5.0f}% {:>10}  {:<7} {:<24} {} in {}\n",
-                        use.accesses, use.lanes, use.lines, use.needed_lines, 100 * UsedShare(use),
-                        use.misaligned, fmt::format("{} {}", use.action, use.bytes), use.pattern,
-                        Place(use.at), codeobj::Demangle(use.kernel));
-  return text + fmt::format("\nLines of {} bytes, counted for each access of a wave by itself.\n",
-                            MemoryAnalyzer::kLineBytes);
-}
-
-std::string MemoryJsonLines(const std::vector<MemoryUse>& uses) {
-  std::string text;
-  for (const MemoryUse& use : uses) {
-    const nlohmann::ordered_json line = {{"kernel", use.kernel},
-                                         {"file", use.at.file},
-                                         {"line", use.at.line},
-                                         {"column", use.at.column},
-                                         {"action", use.action},
-                                         {"bytes", use.bytes},
-                                         {"accesses", use.accesses},
-                                         {"lanes", use.lanes},
-                                         {"line_bytes", MemoryAnalyzer::kLineBytes},
-                                         {"lines", use.lines},
-                                         {"needed_lines", use.needed_lines},
-                                         {"used_bytes", use.used_bytes},
-                                         {"misaligned", use.misaligned},
-                                         {"addresses", use.pattern}};
-    text += line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  if (format_ == AnswerFormat::kJsonLines) {
+    for (const MemoryUse& use : uses) text += JsonLine(use);
+    return text;
   }
+  const auto lds =
+      std::find_if(uses.begin(), uses.end(), [](const MemoryUse& use) { return use.lds; });
+  text = lds == uses.begin() ? "No access to global memory.\n" : Sentence(uses[0]);
+  if (lds != uses.end()) text += Sentence(*lds);
+  if (lds != uses.begin()) text += GlobalTable(uses);
+  if (lds != uses.end()) text += LdsTable(uses);
   return text;
 }
 

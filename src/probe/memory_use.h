@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The analyzer `memory`: how well the lanes of a wave share cache lines, for each place in the
-// source that accesses global memory. A line counts once per access of a wave, as if nothing were
-// cached between two of them. Offline, one thread.
+// The analyzer `memory`: how well the lanes of a wave share cache lines and the banks of LDS, for
+// each place in the source. Each access of a wave counts by itself, as if nothing were cached
+// between two of them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "probe/stream.h"
+#include "probe/analyzer.h"
 
 namespace rochound::probe {
 
@@ -19,44 +19,57 @@ struct MemoryUse {
   std::string kernel;  // symbol
   Location at;         // no file: not known
   std::string action;  // load, store, atomic
+  bool lds = false;    // otherwise global memory
   uint64_t bytes = 0;  // of each lane
   uint64_t accesses = 0;
   uint64_t lanes = 0;
+  uint64_t misaligned = 0;  // lanes whose address is no multiple of their bytes
+  // Global memory.
   uint64_t lines = 0;         // that the accesses touched
   uint64_t needed_lines = 0;  // that would have held the same bytes, side by side
   uint64_t used_bytes = 0;    // distinct bytes of each access
-  uint64_t misaligned = 0;    // lanes whose address is no multiple of their bytes
+  // LDS.
+  uint64_t cycles = 0;
+  uint64_t bank_conflicts = 0;     // cycles since lanes want different dwords of one bank
+  uint64_t address_conflicts = 0;  // cycles since atomics of several lanes want the same dword
   // "same address", "side by side", "side by side, backwards", "stride 256" (bytes), "irregular";
   // "one lane" where there never were two.
   std::string pattern;
+
+  uint64_t Waste() const { return lds ? bank_conflicts : lines - needed_lines; }
 };
 
-class MemoryAnalyzer {
+class MemoryAnalyzer final : public Analyzer {
  public:
   static constexpr uint64_t kLineBytes = 128;
 
-  void Add(const AccessMessage& message);
-  // What wastes most lines first.
+  explicit MemoryAnalyzer(const AnalyzerOutput& output) : format_(output.format) {}
+  void OnAccess(const AccessMessage& message) override;
+  std::string Answer(const StreamSummary& summary) override;
+  // Global memory, then LDS; what wastes most first.
   std::vector<MemoryUse> Uses() const;
 
  private:
-  struct Site {
+  struct Place {
     MemoryUse use;
     bool has_stride = false;
     bool irregular = false;
     int64_t stride = 0;
   };
-  using Key = std::tuple<std::string, std::string, uint64_t, uint64_t, std::string, uint64_t>;
-  std::map<Key, Site> sites_;
+  using Key = std::tuple<bool, std::string, std::string, uint64_t, uint64_t, std::string, uint64_t>;
+
+  Place& PlaceFor(const AccessMessage& message, bool lds);
+  void AddLines(MemoryUse* use);
+  static void AddCycles(const AccessMessage& message, MemoryUse* use);
+
+  AnswerFormat format_;
+  std::map<Key, Place> places_;
   // The last one, since the accesses of a loop follow each other.
-  const probe::Site* last_site_ = nullptr;
+  const Site* last_site_ = nullptr;
   const Dispatch* last_dispatch_ = nullptr;
-  uint64_t last_process_ = 0;
-  Site* last_ = nullptr;
+  bool last_lds_ = false;
+  Place* last_ = nullptr;
   std::vector<uint64_t> sorted_;
 };
-
-std::string MemoryText(const std::vector<MemoryUse>& uses);
-std::string MemoryJsonLines(const std::vector<MemoryUse>& uses);
 
 }  // namespace rochound::probe

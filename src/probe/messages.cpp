@@ -5,6 +5,7 @@
 
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/csv.h"
 
@@ -22,31 +23,28 @@ std::string LocationJson(const Location& location) {
 
 }  // namespace
 
-MessageWriter::MessageWriter(std::FILE* out, MessageFormat format) : out_(out), format_(format) {
-  if (format_ == MessageFormat::kCsv)
+MessageWriter::MessageWriter(const AnalyzerOutput& output)
+    : out_(output.file), csv_(output.format == AnswerFormat::kCsv) {
+  if (csv_)
     line_ =
         "process,dispatch,kernel,function,group_x,group_y,group_z,group,wave,action,space,pointer,"
         "bytes,mask,file,line,column,addresses\n";
 }
 
-void MessageWriter::Write(const AccessMessage& message) {
-  format_ == MessageFormat::kCsv ? WriteCsv(message) : WriteJson(message);
+void MessageWriter::OnAccess(const AccessMessage& message) {
+  csv_ ? WriteCsv(message) : WriteJson(message);
   constexpr size_t kEnough = 1 << 16;
   if (line_.size() < kEnough) return;
   std::fwrite(line_.data(), 1, line_.size(), out_);
   line_.clear();
 }
 
-bool MessageWriter::Finish() {
-  std::fwrite(line_.data(), 1, line_.size(), out_);
-  line_.clear();
-  return std::fflush(out_) == 0 && std::ferror(out_) == 0;
-}
+std::string MessageWriter::Answer(const StreamSummary&) { return std::exchange(line_, {}); }
 
 const std::string& MessageWriter::Described(const Site& site) {
   if (&site == described_site_) return described_;
   described_site_ = &site;
-  if (format_ == MessageFormat::kCsv) {
+  if (csv_) {
     const Location none;
     const Location& at = site.at.empty() ? none : site.at[0];
     described_ = fmt::format("{},{},{}", base::CsvText(at.file), at.line, at.column);

@@ -6,19 +6,15 @@
 #include <cstdio>
 #include <string>
 
-#include "probe/stream.h"
+#include "probe/analyzer.h"
 
 namespace rochound::probe {
 
-enum class MessageFormat { kJsonLines, kCsv };
-
-class MessageWriter {
+class MessageWriter final : public Analyzer {
  public:
-  // out: stays the caller's.
-  MessageWriter(std::FILE* out, MessageFormat format);
-  void Write(const AccessMessage& message);
-  // False: something could not be written.
-  bool Finish();
+  explicit MessageWriter(const AnalyzerOutput& output);
+  void OnAccess(const AccessMessage& message) override;
+  std::string Answer(const StreamSummary& summary) override;
 
  private:
   void WriteJson(const AccessMessage& message);
@@ -26,7 +22,7 @@ class MessageWriter {
   const std::string& Described(const Site& site);
 
   std::FILE* out_;
-  MessageFormat format_;
+  bool csv_;
   std::string line_;
   // What is said about a place again and again; places live as long as they are read.
   std::string described_;

@@ -61,11 +61,13 @@ class Module {
     module->delta_ = delta;
     module->base_ = base;
     module->size_ = size;
+    module->target_ = object.target().processor;
     for (const codeobj::Kernel& kernel : object.kernels())
       module->kernels_[kernel.descriptor_address + delta] = kernel.name;
     return module;
   }
 
+  const std::string& target() const { return target_; }
   bool Has(uint64_t address) const { return address - base_ < size_; }
 
   const std::string* KernelAt(uint64_t object) const {
@@ -128,9 +130,10 @@ class Module {
     if (!json.is_object()) return nullptr;
     auto place = std::make_unique<Place>();
     place->function = StringOf(json, "function");
-    if (StringOf(json, "is") != "access") return place;
+    const std::string is = StringOf(json, "is");
+    if (is != "access" && is != "barrier") return place;
     Site site;
-    site.action = StringOf(json, "action");
+    site.action = is == "barrier" ? is : StringOf(json, "action");
     site.pointer = StringOf(json, "space");
     if (json.contains("bytes") && json["bytes"].is_number_unsigned())
       site.bytes = json["bytes"].get<uint64_t>();
@@ -143,6 +146,7 @@ class Module {
   std::string bytes_;
   codeobj::ElfView elf_;
   uint64_t delta_ = 0, base_ = 0, size_ = 0;
+  std::string target_;
   std::map<uint64_t, std::string> kernels_;
   std::unordered_map<uint64_t, std::unique_ptr<Place>> places_;
 };
@@ -167,8 +171,8 @@ uint32_t High(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 class StreamReader {
  public:
   StreamReader(fs::path file, const std::function<bool(const std::string&)>& choose,
-               const std::function<void(const AccessMessage&)>& receive, StreamSummary* summary)
-      : file_(std::move(file)), choose_(choose), receive_(receive), summary_(*summary) {}
+               Receiver* receiver, StreamSummary* summary)
+      : file_(std::move(file)), choose_(choose), receiver_(*receiver), summary_(*summary) {}
 
   Result<void> Read() {
     std::ifstream in(file_, std::ios::binary);
@@ -239,11 +243,13 @@ class StreamReader {
     ROCHOUND_TRY(auto module,
                  Module::Open(file_.parent_path() / name, words[1], words[2], words[3]));
     // What was loaded at the same place before is gone.
-    std::erase_if(modules_, [&](const auto& other) { return other->Has(words[2]); });
-    for (auto& [ticket, wave] : waves_)
-      if (std::none_of(modules_.begin(), modules_.end(),
-                       [&](const auto& one) { return one.get() == wave.module; }))
-        wave.module = nullptr;
+    for (auto& other : modules_) {
+      if (!other->Has(words[2])) continue;
+      for (auto& [ticket, wave] : waves_)
+        if (wave.module == other.get()) wave.module = nullptr;
+      gone_.push_back(std::move(other));
+    }
+    std::erase(modules_, nullptr);
     modules_.push_back(std::move(module));
     return {};
   }
@@ -266,9 +272,12 @@ class StreamReader {
       // As AQL has it: header and setup, three sizes of 16 bits, three of 32.
       facts_of.workgroup = {High(words[9]) & 0xffff, High(words[9]) >> 16, Low(words[10]) & 0xffff};
       facts_of.grid = {High(words[10]), Low(words[11]), High(words[11])};
-      if (Module* const module = ModuleAt(words[13]))
+      facts_of.wave_size = High(words[2]);
+      if (Module* const module = ModuleAt(words[13])) {
+        facts_of.target = module->target();
         if (const std::string* const kernel = module->KernelAt(words[13]))
           facts_of.kernel = *kernel;
+      }
       dispatch.chosen = !choose_ || choose_(facts_of.kernel);
     }
     *chosen = dispatch.chosen;
@@ -325,8 +334,12 @@ class StreamReader {
       ++summary_.not_understood;
       return;
     }
-    ++summary_.accesses;
     const Site& site = *place->site;
+    if (site.action == "barrier") {
+      receiver_.OnBarrier({wave.dispatch, wave.group_number, wave.wave, &site});
+      return;
+    }
+    ++summary_.accesses;
     const bool flat = site.pointer == "flat";
     AccessMessage message{wave.dispatch, wave.function, wave.group, wave.group_number,
                           wave.wave,     &site,         "",         0,
@@ -349,7 +362,7 @@ class StreamReader {
         message.mask |= left & (~left + 1);
         addresses_.push_back(*space == 'g' ? address : Low(address));
       }
-      if (message.mask != 0) receive_(message);
+      if (message.mask != 0) receiver_.OnAccess(message);
     }
   }
 
@@ -360,10 +373,11 @@ class StreamReader {
 
   const fs::path file_;
   const std::function<bool(const std::string&)>& choose_;
-  const std::function<void(const AccessMessage&)>& receive_;
+  Receiver& receiver_;
   StreamSummary& summary_;
   uint64_t process_ = 0;
   std::vector<std::unique_ptr<Module>> modules_;
+  std::vector<std::unique_ptr<Module>> gone_;  // whose sites a receiver may still know
   std::map<std::array<uint64_t, 5>, Known> dispatches_;
   std::unordered_map<uint32_t, Wave>
       waves_;  // by the lowest half of their first message's position
@@ -382,7 +396,7 @@ bool UnprobedSite::operator==(const UnprobedSite& other) const {
 
 Result<StreamSummary> ReadStreams(const fs::path& folder,
                                   const std::function<bool(const std::string&)>& choose,
-                                  const std::function<void(const AccessMessage&)>& receive) {
+                                  Receiver* receiver) {
   std::error_code error;
   std::vector<fs::path> files;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
@@ -390,8 +404,12 @@ Result<StreamSummary> ReadStreams(const fs::path& folder,
   if (error) return base::ErrnoError("cannot read the folder", folder, error.value());
   std::sort(files.begin(), files.end());
   StreamSummary summary;
-  for (const fs::path& file : files)
-    ROCHOUND_CHECK(StreamReader(file, choose, receive, &summary).Read());
+  // All live until the end, as the receiver was promised.
+  std::vector<std::unique_ptr<StreamReader>> readers;
+  for (const fs::path& file : files) {
+    readers.push_back(std::make_unique<StreamReader>(file, choose, receiver, &summary));
+    ROCHOUND_CHECK(readers.back()->Read());
+  }
   return summary;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Reads what instrumented kernels have sent (docs/formats/probe-stream.md): a folder with one
-// *.probe file per process and the code objects that they name. Every access is handed to a
-// function, in the order in which the agent wrote it, which is the order of each wave. Called
+// *.probe file per process and the code objects that they name. Every message is handed to a
+// receiver, in the order in which the agent wrote it, which is the order of each wave. Called
 // offline on one thread. The files may come from anybody: what does not fit together is counted
 // or gives an error, never a crash.
 #pragma once
@@ -26,7 +26,7 @@ struct Location {
 };
 
 struct Site {
-  std::string action;   // load, store, atomic
+  std::string action;   // load, store, atomic; or barrier
   std::string pointer;  // how it is addressed: flat, global, lds, constant
   uint64_t bytes = 0;   // of each lane
   bool is_volatile = false;
@@ -39,6 +39,8 @@ struct Dispatch {
   std::string kernel;   // symbol; empty: not known
   std::array<uint32_t, 3> grid{};
   std::array<uint32_t, 3> workgroup{};
+  uint32_t wave_size = 0;
+  std::string target;  // of the kernel's code: gfx942; empty: not known
 };
 
 // What one wave did with one instruction, as far as it went to one kind of memory.
@@ -52,6 +54,23 @@ struct AccessMessage {
   const char* space;                       // where it went: global, lds, scratch
   uint64_t mask;                           // lanes, as far as they were asked for
   const std::vector<uint64_t>* addresses;  // one per lane; lds, scratch: offsets
+};
+
+// A wave came to a barrier of its workgroup.
+struct BarrierMessage {
+  const Dispatch* dispatch;
+  uint64_t group_number;
+  uint64_t wave;
+  const Site* site;
+};
+
+// What a message points to lives until the receiver returns; dispatches and sites live until
+// ReadStreams returns, and each has an address of its own.
+class Receiver {
+ public:
+  virtual ~Receiver() = default;
+  virtual void OnAccess(const AccessMessage&) {}
+  virtual void OnBarrier(const BarrierMessage&) {}
 };
 
 struct UnprobedSite {
@@ -79,6 +98,6 @@ struct StreamSummary {
 // choose: of a kernel's symbol; false: its accesses are left out.
 base::Result<StreamSummary> ReadStreams(const std::filesystem::path& folder,
                                         const std::function<bool(const std::string&)>& choose,
-                                        const std::function<void(const AccessMessage&)>& receive);
+                                        Receiver* receiver);
 
 }  // namespace rochound::probe

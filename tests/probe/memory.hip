@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Kernels that use cache lines in a known way: memory.py computes for each what `-a memory` must
-// say. Each line that it looks for ends with a comment "place NAME".
+// Kernels that use cache lines and the banks of LDS in a known way: memory.py computes for each
+// what `-a memory` must say. Each line that it looks for ends with a comment "place NAME".
 #include <hip/hip_runtime.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 namespace {
 
 constexpr int kLanes = 256;
+constexpr int kWorkgroup = 64;  // of kernels with LDS
 
 template <int kStride>
 __global__ void Strided(const float* in, float* out) {
@@ -30,6 +31,34 @@ using Pair = double __attribute__((ext_vector_type(2)));
 __global__ void Pairs(const Pair* in, Pair* out) {
   const Pair value = in[threadIdx.x];  // place pairs
   out[threadIdx.x] = value.yx;         // place swapped
+}
+
+// The last lane first, so that nothing is forwarded in registers.
+template <int kStride>
+__global__ void Banks(float* out) {
+  __shared__ float tile[kWorkgroup * kStride];
+  tile[threadIdx.x * kStride] = out[threadIdx.x];  // place banks_written
+  __syncthreads();
+  out[threadIdx.x] = tile[(kWorkgroup - 1 - threadIdx.x) * kStride];  // place banks_read
+}
+
+// 16 bytes of each lane, every other 16 bytes of LDS.
+__global__ void WideBanks(float* out) {
+  using Four = float __attribute__((ext_vector_type(4)));
+  __shared__ Four tile[kWorkgroup * 2];
+  tile[threadIdx.x * 2] = out[threadIdx.x];  // place wide_written
+  __syncthreads();
+  const Four value = tile[(kWorkgroup - 1 - threadIdx.x) * 2];  // place wide_read
+  out[threadIdx.x] = value.x + value.y + value.z + value.w;
+}
+
+__global__ void SameDword(int* out) {
+  __shared__ int counts[2];
+  if (threadIdx.x < 2) counts[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&counts[threadIdx.x % 2], static_cast<int>(threadIdx.x));  // place counted
+  __syncthreads();
+  out[threadIdx.x] = counts[threadIdx.x % 2];  // place broadcast
 }
 
 void Check(hipError_t result) {
@@ -58,6 +87,13 @@ int main() {
   Backwards<<<1, kLanes>>>(in, out);
   Gathered<<<1, kLanes>>>(in, from, out);
   Pairs<<<1, kLanes>>>(reinterpret_cast<Pair*>(in), reinterpret_cast<Pair*>(out));
+  Banks<1><<<1, kWorkgroup>>>(out);
+  Banks<2><<<1, kWorkgroup>>>(out);
+  Banks<17><<<1, kWorkgroup>>>(out);
+  Banks<32><<<1, kWorkgroup>>>(out);
+  Banks<33><<<1, kWorkgroup>>>(out);
+  WideBanks<<<1, kWorkgroup>>>(out);
+  SameDword<<<1, kWorkgroup>>>(from);
   Check(hipDeviceSynchronize());
   puts("PASS memory");
   return 0;

@@ -7,17 +7,13 @@
 #include <array>
 #include <cstdint>
 
+#include "base/lds_banks.h"
 #include "softgpu/counters/instruction_class.h"
 #include "softgpu/isa/architecture.h"
 
 namespace rochound::softgpu {
 
-// How a wave's lanes share one access of LDS.
-enum class LdsGrouping : uint8_t {
-  kConsecutive,  // as many neighbouring lanes at once as the banks can serve
-  kCdna,         // the same, but reads of 96 and 128 bits take groups of four lanes crosswise
-  kCdna4,        // and reads other than of 96 bits see twice the banks
-};
+using base::LdsGrouping;
 
 struct TargetRules {
   TargetBit bit;

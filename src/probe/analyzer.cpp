@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "probe/analyzer.h"
+
+#include <fmt/format.h>
+
+#include "probe/memory_use.h"
+#include "probe/messages.h"
+
+namespace rochound::probe {
+namespace {
+
+template <typename T>
+std::unique_ptr<Analyzer> Make(const AnalyzerOutput& output) {
+  return std::make_unique<T>(output);
+}
+
+constexpr AnalyzerKind kKinds[] = {
+    {"messages", "MessageLogger", "each of them", false, Make<MessageWriter>},
+    {"memory", "MemoryAnalysis", "which places waste cache lines, or cycles of LDS", true,
+     Make<MemoryAnalyzer>},
+};
+
+// The compiler's and HIP's own headers, whose functions are inlined.
+bool IsRuntimes(std::string_view file) {
+  for (const char* const part : {"/hip/amd_detail/", "/lib/clang/", "/c++/"})
+    if (file.find(part) != std::string_view::npos) return true;
+  return file.starts_with("/usr/include/");
+}
+
+}  // namespace
+
+std::span<const AnalyzerKind> AnalyzerKinds() { return kKinds; }
+
+const AnalyzerKind* FindAnalyzer(std::string_view name) {
+  for (const AnalyzerKind& kind : kKinds)
+    if (name == kind.name || (*kind.omniprobe_name != '\0' && name == kind.omniprobe_name))
+      return &kind;
+  return nullptr;
+}
+
+std::string PlaceText(const Location& at) {
+  return at.file.empty() ? "(no line)" : fmt::format("{}:{}:{}", at.file, at.line, at.column);
+}
+
+const Location& PlaceOf(const Site& site) {
+  static const Location kNone;
+  for (const Location& at : site.at)
+    if (!IsRuntimes(at.file)) return at;
+  return site.at.empty() ? kNone : site.at[0];
+}
+
+}  // namespace rochound::probe
