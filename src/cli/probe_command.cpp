@@ -271,8 +271,9 @@ int ProbeCommand::Read(const fs::path& folder) const {
     return kExitSetup;
   }
   SayWhatIsMissing(all, verbose_);
-  base::LogInfo(fmt::format("{} accesses by {} waves in {} dispatches", all.accesses, all.waves,
-                            all.dispatches));
+  base::LogInfo(fmt::format(
+      "{} accesses by {} waves in {} dispatches{}", all.accesses, all.waves, all.dispatches,
+      all.barriers != 0 ? fmt::format(", {} arrivals at barriers", all.barriers) : ""));
   return kExitSuccess;
 }
 

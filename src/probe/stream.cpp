@@ -138,6 +138,7 @@ class Module {
     if (json.contains("bytes") && json["bytes"].is_number_unsigned())
       site.bytes = json["bytes"].get<uint64_t>();
     site.is_volatile = json.contains("volatile");
+    site.is_atomic = json.contains("atomic") || site.action == "atomic";
     if (json.contains("at")) site.at = Locations(json["at"]);
     place->site = std::move(site);
     return place;
@@ -336,6 +337,7 @@ class StreamReader {
     }
     const Site& site = *place->site;
     if (site.action == "barrier") {
+      ++summary_.barriers;
       receiver_.OnBarrier({wave.dispatch, wave.group_number, wave.wave, &site});
       return;
     }

@@ -30,6 +30,7 @@ struct Site {
   std::string pointer;  // how it is addressed: flat, global, lds, constant
   uint64_t bytes = 0;   // of each lane
   bool is_volatile = false;
+  bool is_atomic = false;    // also loads and stores that are
   std::vector<Location> at;  // innermost first, then where that was inlined; may be empty
 };
 
@@ -85,6 +86,7 @@ struct StreamSummary {
   uint64_t dispatches = 0;
   uint64_t waves = 0;
   uint64_t accesses = 0;
+  uint64_t barriers = 0;        // arrivals of waves
   uint64_t dropped = 0;         // messages that found no room
   uint64_t unwritten = 0;       // messages that could not be written to the file
   uint64_t unfinished = 0;      // words of messages that their waves did not finish
@@ -93,6 +95,10 @@ struct StreamSummary {
   bool fault = false;           // a GPU failed
   bool cut_off = false;         // the file ends inside a message
   std::vector<UnprobedSite> unprobed;
+
+  bool Incomplete() const {
+    return dropped + unwritten + unfinished + not_understood + without_end != 0 || cut_off || fault;
+  }
 };
 
 // choose: of a kernel's symbol; false: its accesses are left out.

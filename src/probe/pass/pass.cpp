@@ -103,7 +103,7 @@ std::optional<std::pair<const char*, unsigned>> RawBufferOf(const IntrinsicInst&
   return std::nullopt;
 }
 
-// What an instruction accesses; a copy has two.
+// What an instruction accesses; a copy has two. A barrier counts as one.
 SmallVector<Access, 2> AccessesOf(Instruction& instruction, const DataLayout& layout) {
   SmallVector<Access, 2> found;
   const auto add = [&](const char* action, Value* pointer, uint64_t bytes) {
@@ -128,6 +128,12 @@ SmallVector<Access, 2> AccessesOf(Instruction& instruction, const DataLayout& la
       add("load", copy->getRawSource(), length->getZExtValue());
     add("store", memory->getRawDest(), length->getZExtValue());
   } else if (auto* const call = dyn_cast<IntrinsicInst>(&instruction)) {
+    // A message without an address tells where the accesses before and after it are apart.
+    if (call->getIntrinsicID() == Intrinsic::amdgcn_s_barrier ||
+        call->getIntrinsicID() == Intrinsic::amdgcn_s_barrier_wait)
+      found.push_back({"barrier", kGlobal, 0,
+                       ConstantPointerNull::get(PointerType::get(call->getContext(), kGlobal)),
+                       nullptr, nullptr, nullptr});
     if (const auto raw = RawBufferOf(*call)) {
       const auto [action, at] = *raw;
       Type* const type = at == 0 ? call->getType() : call->getArgOperand(0)->getType();

@@ -67,12 +67,17 @@ uint32_t Sites::AddFunction(const llvm::Function& function) {
 }
 
 uint32_t Sites::AddAccess(const llvm::Instruction& instruction, const Access& access) {
+  const llvm::StringRef action = access.action;
+  if (action == "barrier")
+    return Append(json::Object{{"is", "barrier"}, {"at", Locations(instruction.getDebugLoc())}},
+                  &text_);
   json::Object object{{"is", "access"},
                       {"action", access.action},
                       {"space", SpaceName(access.address_space)},
                       {"bytes", access.bytes},
                       {"at", Locations(instruction.getDebugLoc())}};
   if (instruction.isVolatile()) object["volatile"] = true;
+  if (instruction.isAtomic() && action != "atomic") object["atomic"] = true;
   return Append(std::move(object), &text_);
 }
 

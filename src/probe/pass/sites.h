@@ -14,7 +14,7 @@
 namespace rochound::probe {
 
 struct Access {
-  const char* action = "";  // load, store, atomic
+  const char* action = "";  // load, store, atomic, barrier
   unsigned address_space = 0;
   uint64_t bytes = 0;
   llvm::Value* pointer = nullptr;
