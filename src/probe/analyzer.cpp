@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "probe/memory_use.h"
 #include "probe/messages.h"
+#include "probe/races.h"
 
 namespace rochound::probe {
 namespace {
@@ -18,6 +21,8 @@ constexpr AnalyzerKind kKinds[] = {
     {"messages", "MessageLogger", "each of them", false, Make<MessageWriter>},
     {"memory", "MemoryAnalysis", "which places waste cache lines, or cycles of LDS", true,
      Make<MemoryAnalyzer>},
+    {"races", "", "what waves of a workgroup access without a barrier between them", true,
+     Make<RaceAnalyzer>},
 };
 
 // The compiler's and HIP's own headers, whose functions are inlined.
@@ -47,6 +52,18 @@ const Location& PlaceOf(const Site& site) {
   for (const Location& at : site.at)
     if (!IsRuntimes(at.file)) return at;
   return site.at.empty() ? kNone : site.at[0];
+}
+
+nlohmann::ordered_json PlaceJson(const Location& at) {
+  return {{"file", at.file}, {"line", at.line}, {"column", at.column}};
+}
+
+std::string JsonText(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string DoubtText(const StreamSummary& summary) {
+  return summary.Incomplete() ? "Messages are missing, so this may be wrong.\n" : "";
 }
 
 }  // namespace rochound::probe

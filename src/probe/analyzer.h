@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,5 +45,10 @@ const AnalyzerKind* FindAnalyzer(std::string_view name);
 std::string PlaceText(const Location& at);
 // The innermost one that is not in a header of HIP or the compiler.
 const Location& PlaceOf(const Site& site);
+nlohmann::ordered_json PlaceJson(const Location& at);
+// A line.
+std::string JsonText(const nlohmann::ordered_json& json);
+// What an answer begins with if messages are missing that it needs.
+std::string DoubtText(const StreamSummary& summary);
 
 }  // namespace rochound::probe
