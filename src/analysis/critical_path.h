@@ -34,9 +34,10 @@ struct CriticalPath {
   std::unordered_map<uint32_t, uint32_t> op_host_functions, call_host_functions;
 };
 
-// clock_error: as of StreamOrder and PathGraph.
+// clock_error: as of StreamOrder and PathGraph. keep: edges, for PathGraph::EndWith.
 base::Result<CriticalPath> AnalyzeCriticalPath(store::duck::Connection& connection,
-                                               int64_t clock_error = kClockError);
+                                               int64_t clock_error = kClockError,
+                                               bool keep = false);
 
 base::Result<Answer> AskCriticalPath(store::TraceDatabase& trace, const AskOptions& options);
 

@@ -96,7 +96,7 @@ class IdleSweep {
   using Reasons = std::map<std::tuple<int64_t, IdleCause, uint32_t>, Total>;
 
   // longest: how many gaps are kept.
-  IdleSweep(Window window, size_t longest) : window_(window), longest_(longest) {}
+  IdleSweep(Window window, size_t longest) : window_(std::move(window)), longest_(longest) {}
 
   // In the order of gpu, start, end, id; with the same activity each time.
   void Add(const QueuedOp& op, const HostActivity& host);

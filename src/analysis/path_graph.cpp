@@ -217,6 +217,18 @@ void PathGraph::Order() {
 }
 
 void PathGraph::Solve() {
+  SolveAndKeep();
+  FreeEdges();
+}
+
+void PathGraph::FreeEdges() {
+  Free(order_);
+  Free(edges_);
+  Free(call_edges_);
+  Free(thread_edges_);
+}
+
+void PathGraph::SolveAndKeep() {
   FollowQueues();
   WaitForValues();
   MakeStretches();
@@ -241,10 +253,34 @@ void PathGraph::Solve() {
     });
   }
   path_ = PathTo(LastNode([](uint32_t, uint32_t) { return true; }));
-  Free(order_);
-  Free(edges_);
-  Free(call_edges_);
-  Free(thread_edges_);
+}
+
+void PathGraph::ForEachEdge(
+    const std::function<void(uint32_t node, uint32_t before)>& visit) const {
+  std::vector<uint32_t> befores;
+  for (const uint32_t node : order_) {
+    befores.clear();
+    ForBefore(node, [&](uint32_t before, int64_t) { befores.push_back(before); });
+    std::sort(befores.begin(), befores.end());
+    befores.erase(std::unique(befores.begin(), befores.end()), befores.end());
+    for (const uint32_t before : befores) visit(node, before);
+  }
+}
+
+int64_t PathGraph::EndWith(const std::function<int64_t(uint32_t op)>& duration) const {
+  std::vector<int64_t> later(start_.size());  // by node: its end
+  int64_t last = window_.begin;
+  for (const uint32_t node : order_) {
+    int64_t bound = kNever;
+    ForBefore(node,
+              [&](uint32_t before, int64_t end) { bound = std::max(bound, end + later[before]); });
+    int64_t start = start_[node];
+    if (bound != kNever) start += bound - bound_[node];
+    const int64_t end = start + (node < op_count_ ? duration(node) : end_[node] - start_[node]);
+    later[node] = end - end_[node];
+    last = std::max(last, end);
+  }
+  return last;
 }
 
 uint32_t PathGraph::LastNode(const std::function<bool(uint32_t op, uint32_t thread)>& among) const {

@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "analysis/idle_sweep.h"
@@ -42,7 +43,7 @@ inline constexpr uint32_t kNoNode = UINT32_MAX;
 class PathGraph {
  public:
   explicit PathGraph(Window window, int64_t clock_error = kClockError)
-      : window_(window), clock_error_(clock_error) {}
+      : window_(std::move(window)), clock_error_(clock_error) {}
 
   // --- filling, in this order
 
@@ -70,6 +71,8 @@ class PathGraph {
   void AddBlockingForThread(uint32_t call, uint32_t thread);
 
   void Solve();
+  // The same, and what follows what is kept for ForEachEdge and EndWith.
+  void SolveAndKeep();
 
   // --- reading
 
@@ -106,6 +109,23 @@ class PathGraph {
   // The last node of those that `among` accepts: it is asked with an operation, or with a thread.
   uint32_t LastNode(const std::function<bool(uint32_t op, uint32_t thread)>& among) const;
 
+  // Operations first, then stretches of threads.
+  size_t nodes() const { return start_.size(); }
+  int64_t Start(uint32_t node) const { return start_[node]; }
+  int64_t End(uint32_t node) const { return end_[node]; }
+  // Of a stretch; kNoThread for operations.
+  uint32_t Thread(uint32_t node) const {
+    return node < op_count_ ? kNoThread : stretch_thread_[node - op_count_];
+  }
+  // Of what a node follows, the one that ended last; kNoNode: it follows nothing.
+  uint32_t Binding(uint32_t node) const { return binding_[node]; }
+
+  // After SolveAndKeep: everything that a node follows, each once.
+  void ForEachEdge(const std::function<void(uint32_t node, uint32_t before)>& visit) const;
+  // After SolveAndKeep: when the last node would end if operations took these times instead.
+  // Latencies and the host's own work stay as long as they were.
+  int64_t EndWith(const std::function<int64_t(uint32_t op)>& duration) const;
+
  private:
   struct Point {
     int64_t time;
@@ -126,6 +146,7 @@ class PathGraph {
   void MakeStretches();
   void SortEdges();
   void Order();
+  void FreeEdges();
   bool Before(uint32_t a, uint32_t b) const;
   // Visits visit(before, its end as far as the node is concerned) for what the node follows.
   template <typename Visit>

@@ -12,6 +12,7 @@
 #include "cli/exit_codes.h"
 #include "cli/gpu_model.h"
 #include "cli/installation.h"
+#include "cli/profile_trace.h"
 #include "cli/recorded_program.h"
 #include "cli/run_environment.h"
 #include "cli/usage_formatter.h"
@@ -28,14 +29,18 @@ constexpr const char* kExamples = R"(
 Examples:
   rochound profile -- ./vector_add
   rochound profile --gpu rx6800xt --kernel gemm -o out -- ./program
+  rochound profile --trace trace.rpd
   rochound profile --read out/pass_1 out/pass_2 --target gfx942
 
 The program runs on a software GPU, which counts what every kernel does, exactly;
 no card is needed. The page says what each kernel is limited by on that GPU at
-best, with the figures that led to it; profile.json and roofline.json hold all
-of it (docs/formats/profile.md). Nothing is measured: times are the least that
-the GPU can take. The program's exit code and signals are passed through.
+best, with the figures that led to it (profile.json, roofline.json): these times
+are the least that the GPU can take. It begins with what each kernel is worth
+from the first event to the last, by the trace that was recorded meanwhile
+(dag.json, profile.rpd). docs/formats/profile.md describes the files. The
+program's exit code and signals are passed through.
 
+With --trace, dag.json is made of a trace that is there, recorded on any GPU.
 With --read, counters come from files that rocprofv3 --pmc has written on a GPU,
 and profile.json holds them with the metrics that follow from them.
 
@@ -127,8 +132,12 @@ ProfileCommand::ProfileCommand(CLI::App& app)
       ->type_name("REGEX");
   subcommand_
       ->add_option("-o,--output", output_,
-                   "Folder for profile.json and roofline.json (default: this one)")
+                   "Folder for the files that are written (default: this one)")
       ->type_name("DIR");
+  subcommand_
+      ->add_option("--trace", trace_,
+                   "Read a trace instead, of any format that rochound explain takes: dag.json")
+      ->type_name("TRACE");
   subcommand_
       ->add_option(
           "--read", read_,
@@ -175,6 +184,20 @@ int ProfileCommand::ReadFiles() const {
   return kExitSuccess;
 }
 
+int ProfileCommand::ReadTrace() const {
+  const auto dag = MakeProfileDag(trace_, kernel_);
+  if (!dag.ok()) {
+    base::LogError(dag.error().message);
+    return kExitFailure;
+  }
+  if (const auto written = WriteOutput(output_, "dag.json", dag.value().json); !written.ok()) {
+    base::LogError(written.error().message);
+    return kExitFailure;
+  }
+  fmt::print("{}", dag.value().page.empty() ? "No kernel was launched.\n" : dag.value().page);
+  return kExitSuccess;
+}
+
 int ProfileCommand::RunProgram(const std::vector<std::string>& program) const {
   const auto known = LoadKnownGpuModels();
   if (!known.ok()) {
@@ -191,9 +214,18 @@ int ProfileCommand::RunProgram(const std::vector<std::string>& program) const {
     base::LogError((folder.ok() ? rochound.error() : folder.error()).message);
     return kExitSetup;
   }
+  fs::create_directories(output_, error);
+  if (error) {
+    base::LogError(base::ErrnoError("cannot create", output_, error.value()).message);
+    return kExitSetup;
+  }
   const fs::path counters = folder.value().path() / "counters.jsonl";
-  std::vector<std::string> command = {
-      rochound.value().string(), "softgpu", "--gpu", gpu_, "--counters", counters.string(), "--"};
+  const fs::path trace = fs::path(output_) / "profile.rpd";
+  const std::string self = rochound.value().string();
+  std::vector<std::string> command = {self,       "run",          "--quiet", "--force",
+                                      "--output", trace.string(), "--"};
+  command.insert(command.end(),
+                 {self, "softgpu", "--gpu", gpu_, "--counters", counters.string(), "--"});
   command.insert(command.end(), program.begin(), program.end());
   int error_number = 0;
   auto child = ChildProcess::Start(command, Lines(CurrentEnvironment()), &error_number);
@@ -206,7 +238,11 @@ int ProfileCommand::RunProgram(const std::vector<std::string>& program) const {
     base::LogError(page.error().message);
     ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
   }
-  fmt::print("{}", page.value());
+  const auto dag = MakeProfileDag(trace, kernel_);
+  const auto written =
+      dag.ok() ? WriteOutput(output_, "dag.json", dag.value().json) : Result<void>(dag.error());
+  if (!written.ok()) base::LogWarning(written.error().message);
+  fmt::print("{}{}", dag.ok() ? dag.value().page : "", page.value());
   ChildProcess::EndLike(status);
 }
 
@@ -220,9 +256,14 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
                              pattern.error().message));
   if (!read_.empty()) {
     if (!program.empty()) return Usage("--read runs no program");
+    if (!trace_.empty()) return Usage("--read and --trace do not go together");
     return ReadFiles();
   }
   if (!target_.empty()) return Usage("--target goes with --read");
+  if (!trace_.empty()) {
+    if (!program.empty()) return Usage("--trace runs no program");
+    return ReadTrace();
+  }
   if (program.empty()) return Usage("no program given; example: rochound profile -- ./vector_add");
   return RunProgram(program);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // `rochound profile`: runs a program on a software GPU, counts what its kernels do and says what
-// limits them; or reads the counters that rocprofv3 has written. Called once by main on its only
-// thread.
+// limits them, and what each is worth end to end; or reads a trace, or the counters that rocprofv3
+// has written. Called once by main on its only thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -26,12 +26,14 @@ class ProfileCommand final : public Command {
 
  private:
   int ReadFiles() const;
+  int ReadTrace() const;
   int RunProgram(const std::vector<std::string>& program) const;
 
   std::string gpu_ = "mi300x";
   std::string kernel_;
   std::string output_ = ".";
   std::string target_;
+  std::string trace_;
   std::vector<std::string> read_;
   std::vector<std::string> stray_;
 };

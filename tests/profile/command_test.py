@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`rochound profile` with a real program: command_test.py ROCHOUND GPU PROGRAM SCHEMAS."""
 
+import contextlib
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -52,8 +54,8 @@ class CommandTest(unittest.TestCase):
         cls.output = os.path.join(cls.folder.name, "out")
         cls.result = cls.run_command("--gpu", GPU, "--kernel", "^(axpy|gemm|transpose)", "-o", cls.output, "--", PROGRAM)
         assert cls.result.returncode == 0, cls.result.stdout + cls.result.stderr
-        cls.profile, cls.roofline = (json.loads(pathlib.Path(cls.output, name).read_text(encoding="ascii"))
-                                     for name in ("profile.json", "roofline.json"))
+        cls.profile, cls.roofline, cls.dag = (json.loads(pathlib.Path(cls.output, name).read_text(encoding="ascii"))
+                                              for name in ("profile.json", "roofline.json", "dag.json"))
 
     @classmethod
     def tearDownClass(cls):
@@ -67,7 +69,7 @@ class CommandTest(unittest.TestCase):
         return next(kernel for kernel in self.roofline["kernels"] if kernel["kernel"] == name)
 
     def test_files_are_as_their_schemas_say(self):
-        for file, name in ((self.profile, "profile"), (self.roofline, "roofline")):
+        for file, name in ((self.profile, "profile"), (self.roofline, "roofline"), (self.dag, "dag")):
             schema = json.loads(pathlib.Path(SCHEMAS, name + ".schema.json").read_text(encoding="ascii"))
             self.assertEqual(problems(file, schema), [])
             self.assertNotEqual(problems(dict(file, version=2, more=1), schema), [])
@@ -102,6 +104,78 @@ class CommandTest(unittest.TestCase):
             self.assertAlmostEqual(kernel["memory_seconds_least"] * self.roofline["peaks"]["memory"]["bytes_per_second"],
                                    kernel["bytes"]["compulsory"], 3)
 
+    def rows(self, query):
+        with contextlib.closing(sqlite3.connect(os.path.join(self.output, "profile.rpd"))) as trace:
+            return list(trace.execute(query))
+
+    def test_the_graph_is_the_trace(self):
+        ops = {row[0]: row[1:] for row in self.rows('SELECT id, "end" - start, description, opType FROM op')}
+        nodes = [node for node in self.dag["nodes"] if node["kind"] != "host"]
+        self.assertEqual({node["op"] for node in nodes}, set(ops))
+        self.assertEqual(len(nodes), len(ops))
+        for node in nodes:
+            length, name, kind = ops[node["op"]]
+            self.assertEqual(node["end_ns"] - node["start_ns"], length)
+            if kind == "KernelExecution":
+                self.assertEqual((node["kind"], node["name"]), ("kernel", name))
+        self.assertEqual(self.dag["nodes_left_out"], 0)
+        self.assertEqual(max(node["end_ns"] for node in self.dag["nodes"]), self.dag["end_to_end_ns"])
+        for kernel in self.dag["kernels"]:
+            mine = [node for node in nodes if node["kind"] == "kernel" and node["name"] == kernel["name"]]
+            launches = [launch for launch in self.profile["launches"] if launch["name"] == kernel["name"]]
+            self.assertEqual(len(mine), len(launches))
+            self.assertEqual(len(mine), kernel["launches"])
+            self.assertEqual(sum(node["end_ns"] - node["start_ns"] for node in mine), kernel["total_ns"])
+            self.assertEqual(min(node["slack_ns"] for node in mine), kernel["slack_ns"]["least"])
+        names = {kernel["name"] for kernel in self.dag["kernels"]}
+        self.assertEqual(names, {launch["name"] for launch in self.profile["launches"]})
+
+    def end_with(self, name, share):
+        """The graph once more, with nothing of ours: when all is over if this kernel takes a share of its time."""
+        nodes = {node["id"]: node for node in self.dag["nodes"]}
+        before = {}
+        for edge in self.dag["edges"]:
+            before.setdefault(edge["to"], []).append(edge["from"])
+        moved = {}
+        for node in sorted(nodes.values(), key=lambda one: (one["start_ns"], one["end_ns"], one["kind"] != "host", one["id"])):
+            ends = [(min(nodes[one]["end_ns"], node["start_ns"]), moved[one]) for one in before.get(node["id"], [])]
+            later = max(end + by for end, by in ends) - max(end for end, _ in ends) if ends else 0
+            length = node["end_ns"] - node["start_ns"]
+            faster = length - int(length * share) if node["kind"] == "kernel" and node["name"] == name else 0
+            moved[node["id"]] = later - faster
+        return max(nodes[one]["end_ns"] + by for one, by in moved.items())
+
+    def test_what_if_by_another_simulation(self):
+        whole = self.dag["end_to_end_ns"]
+        for kernel in self.dag["kernels"]:
+            few = kernel["launches"]  # halves are rounded
+            self.assertAlmostEqual(whole - self.end_with(kernel["name"], 0.5), kernel["what_if"]["saved_ns"], delta=few)
+            self.assertEqual(whole - self.end_with(kernel["name"], 0), kernel["overlap_potential_ns"])
+            self.assertEqual(whole - kernel["what_if"]["saved_ns"], kernel["what_if"]["end_to_end_ns"])
+            self.assertLessEqual(kernel["what_if"]["saved_ns"], kernel["path_ns"])
+        saved = [kernel["what_if"]["saved_ns"] for kernel in self.dag["kernels"]]
+        self.assertEqual(saved, sorted(saved, reverse=True))
+        self.assertGreater(saved[0], 0)
+
+    def test_the_critical_path_is_one(self):
+        path = self.dag["critical_path"]["nodes"]
+        binding = {edge["to"]: edge["from"] for edge in self.dag["edges"] if edge["binding"]}
+        self.assertEqual([binding[node] for node in path[1:]], path[:-1])
+        self.assertNotIn(path[0], binding)
+        critical = {node["id"]: node for node in self.dag["nodes"] if node["critical"]}
+        self.assertEqual(set(critical), set(path))
+        self.assertEqual({node["slack_ns"] for node in critical.values()}, {0})
+        self.assertEqual(sum(node["end_ns"] - node["start_ns"] for node in critical.values() if node["kind"] != "host"),
+                         self.dag["critical_path"]["critical_path_ns"])
+
+    def test_a_trace_gives_the_same_graph(self):
+        result = self.run_command("--trace", os.path.join(self.output, "profile.rpd"), "-o", self.output + "4")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        again = json.loads(pathlib.Path(self.output + "4", "dag.json").read_text(encoding="ascii"))
+        self.assertEqual(again["nodes"], self.dag["nodes"])
+        self.assertGreater(len(again["kernels"]), len(self.dag["kernels"]), "--kernel was not given")
+        self.assertEqual(self.run_command("--trace", "/nonexistent.rpd", "-o", self.output + "4").returncode, 1)
+
     def test_the_page_says_why(self):
         self.assertIn("axpy_f32", self.result.stdout)
         self.assertIn("operations of vector.f32 take at least", self.result.stdout)
@@ -114,7 +188,8 @@ class CommandTest(unittest.TestCase):
 
     def test_wrong_usage(self):
         for arguments in ([], ["--kernel", "(", "--", "true"], ["--gpu", "none", "--", "true"],
-                          ["--target", "gfx942", "--", "true"], ["--read", "x", "--", "true"]):
+                          ["--target", "gfx942", "--", "true"], ["--read", "x", "--", "true"],
+                          ["--trace", "x", "--", "true"], ["--trace", "x", "--read", "y"]):
             self.assertEqual(self.run_command(*arguments).returncode, 2, arguments)
 
     def test_reading(self):

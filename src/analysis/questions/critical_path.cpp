@@ -181,7 +181,7 @@ std::pair<std::string, std::string> Describe(const CriticalPath& path, const Par
 
 }  // namespace
 
-Result<CriticalPath> AnalyzeCriticalPath(Connection& connection, int64_t clock_error) {
+Result<CriticalPath> AnalyzeCriticalPath(Connection& connection, int64_t clock_error, bool keep) {
   CriticalPath path;
   ROCHOUND_TRY(path.names, Names::Load(connection));
   ROCHOUND_TRY(path.window, LoadWindow(connection, path.names));
@@ -244,7 +244,10 @@ Result<CriticalPath> AnalyzeCriticalPath(Connection& connection, int64_t clock_e
     path.call_names.push_back(kNoName);
     for (const uint32_t thread : one.joined) graph.AddBlockingForThread(call, thread);
   }
-  graph.Solve();
+  if (keep)
+    graph.SolveAndKeep();
+  else
+    graph.Solve();
   path.graph = std::move(graph);
   return path;
 }

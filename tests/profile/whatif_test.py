@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""What dag.json says a kernel twice as fast would save, against the same program with the kernel really made twice as
+fast: whatif_test.py ROCHOUND GPU PROGRAM CANDIDATES. A few programs, all of them with ROCHOUND_FULL in the environment.
+
+The program's own clock decides, from its first launch to its last wait. A prediction is right if it is within 10% of
+the time that the program took with the swapped kernel. A machine that is busy stops programs now and then, which only
+ever makes them slower: pairs of runs are repeated, and the quickest run of each kind counts, with the prediction that
+was made of it. What is wrong by itself stays wrong.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROCHOUND, GPU, PROGRAM, CANDIDATES = sys.argv[1:5]
+IN_CI = (("chain", "A"), ("other_branch", "A"), ("hidden", "C"), ("fork_join", "B"), ("host_between", "A"))
+ALL = IN_CI + (("host_bound", "A"), ("diamond", "C"), ("many_launches", "A"), ("waits_each_time", "B"), ("event", "A"),
+               ("polling", "A"), ("default_stream", "A"), ("graph", "B"), ("threads", "A"), ("pipeline", "A"), ("copies", "A"),
+               ("double_buffer", "A"), ("uneven", "A"), ("three_streams", "A"), ("computing", "Work"))
+TRIES = 8
+LIMIT = 0.10
+
+
+def run(*arguments):
+    result = subprocess.run([ROCHOUND, *arguments], capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 0, f"{arguments}: {result.stdout}{result.stderr}"
+    return result.stdout
+
+
+def took(text):
+    return int(re.search(r"took_ns (\d+)", text).group(1))
+
+
+def run_pair(name, kernel, folder):
+    """What the program took, what it would take with the kernel twice as fast, and what it then took."""
+    cache = folder / "cache"
+    cache.mkdir(mode=0o700)
+    shutil.copy(CANDIDATES, cache / "halves.hsaco")
+    (cache / "halves.hsaco").chmod(0o600)
+    before = took(run("run", "-q", "--softgpu", GPU, "-o", str(folder / "before.rpd"), "--", PROGRAM, name))
+    run("profile", "--trace", str(folder / "before.rpd"), "-o", str(folder))
+    dag = json.loads((folder / "dag.json").read_text(encoding="ascii"))
+    saved = next(one for one in dag["kernels"] if one["name"].split("(")[0] == kernel)["what_if"]["saved_ns"]
+    after = took(run("run", "-q", "--softgpu", GPU, "--kernel-cache", str(cache), "--swap", f"^{kernel}$",
+                     "-o", str(folder / "after.rpd"), "--", PROGRAM, name))
+    return before, before - saved, after
+
+
+def is_right(name, kernel):
+    pairs = []
+    for _ in range(TRIES):
+        with tempfile.TemporaryDirectory() as folder:
+            pairs.append(run_pair(name, kernel, pathlib.Path(folder)))
+        before, predicted, _ = min(pairs)
+        after = min(pair[2] for pair in pairs)
+        error = (predicted - after) / after
+        if abs(error) <= LIMIT:
+            break
+    print(f"{name:16} {kernel:5} took {before / 1e6:6.1f} ms, predicted {predicted / 1e6:6.1f}, with the kernel twice as fast "
+          f"{after / 1e6:6.1f}: {100 * error:+5.1f}%, {len(pairs)} pairs", flush=True)
+    return abs(error) <= LIMIT
+
+
+def main():
+    programs = ALL if os.environ.get("ROCHOUND_FULL") else IN_CI
+    failed = [name for name, kernel in programs if not is_right(name, kernel)]
+    if failed:
+        sys.exit(f"predicted more than {100 * LIMIT:.0f}% wrong: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
