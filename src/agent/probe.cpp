@@ -43,8 +43,10 @@ using Control = RochoundProbeControl;
 using Ring = RochoundProbeRing;
 
 constexpr const char* kVariable = "__rochound_probe";
+constexpr std::string_view kKernelVariable = "__rochound_probe.";  // and the kernel's name
 constexpr uint64_t kDefaultBytes = 16 << 20;
 constexpr uint64_t kFewestWords = 1 << 10;
+constexpr uint64_t kMostWords = 1 << 28;
 constexpr size_t kBufferWords = 8192;
 // About ten seconds of a GPU whose host does not answer.
 constexpr uint32_t kPatience = 1 << 22;
@@ -147,8 +149,8 @@ bool Append(Listening& it, const std::vector<uint64_t>& words) {
 // Numbers, and a text that is cut off where a record ends.
 void WriteRecord(Listening& it, uint64_t kind, std::vector<uint64_t> numbers,
                  const std::string& text) {
-  constexpr size_t kMostWords = 255;
-  const size_t most = (kMostWords - 1 - numbers.size()) * sizeof(uint64_t);
+  constexpr size_t kLongest = 255;
+  const size_t most = (kLongest - 1 - numbers.size()) * sizeof(uint64_t);
   const size_t bytes = std::min(text.size(), most);
   const size_t words = 1 + numbers.size() + (bytes + 7) / 8;
   std::vector<uint64_t> record{Header(kind, words)};
@@ -196,7 +198,8 @@ bool MakeRing(Listening& it) {
   std::vector<hsa_agent_t> gpus;
   for (uint16_t i = 0; i < AgentCount(); ++i)
     if (IsGpu(i)) gpus.push_back(AgentHandle(i));
-  const uint64_t bytes = sizeof(Ring) + (it.words + kRochoundProbeMargin) * sizeof(uint64_t);
+  const uint64_t bytes =
+      sizeof(Ring) + (it.words + kRochoundProbeMargin + kRochoundProbeWaste) * sizeof(uint64_t);
   void* memory = nullptr;
   if (pool.handle == 0 || gpus.empty() ||
       Real().amd.hsa_amd_memory_pool_allocate_fn(pool, bytes, 0, &memory) != HSA_STATUS_SUCCESS)
@@ -209,13 +212,15 @@ bool MakeRing(Listening& it) {
   std::memset(memory, 0, bytes);
   it.buffer.reserve(kBufferWords + 256);
   it.ring = static_cast<Ring*>(memory);
-  it.read = it.ring->next = it.ring->read = kRochoundProbeFirst;
-  it.control.ring = reinterpret_cast<uint64_t>(memory);
-  it.control.words = it.words;
-  it.control.mask = it.words - 1;
-  it.control.limit = it.words - it.words / 4;
+  it.read = kRochoundProbeFirst;
+  it.ring->state = uint64_t{kRochoundProbeFirst} << 32 | kRochoundProbeFirst;
+  it.control.words = reinterpret_cast<uint64_t>(it.ring + 1);
+  it.control.mask = static_cast<uint32_t>(it.words - 1);
+  it.control.room = static_cast<uint32_t>(it.words - kRochoundProbeLongest);
+  it.control.limit = static_cast<uint32_t>(it.words - it.words / 4);
   WriteRecord(it, kRochoundProbeProcess,
-              {kRochoundProbeVersion, static_cast<uint64_t>(getpid()), it.control.ring, bytes},
+              {kRochoundProbeVersion, static_cast<uint64_t>(getpid()),
+               reinterpret_cast<uint64_t>(memory), bytes},
               CommandLine());
   return true;
 }
@@ -234,24 +239,42 @@ bool IsChosen(const std::optional<base::Pattern>& pattern, const std::string& sy
   return !pattern || pattern->FoundIn(symbol) || pattern->FoundIn(codeobj::Demangle(symbol));
 }
 
-// Called by the runtime, which an exception of ours must not pass through.
+void ChooseKernel(Listening& it, uint64_t object) {
+  uint64_t& count = it.ring->kernel_count;
+  // More than the list can hold: all are chosen, and the reader leaves out what was not asked for.
+  if (count < kRochoundProbeKernels) it.ring->kernels[count] = object;
+  __atomic_store_n(&count, std::min<uint64_t>(count + 1, kRochoundProbeKernels + 1),
+                   __ATOMIC_RELEASE);
+}
+
+void Fill(uint64_t address, const Control& control) {
+  auto* const variable = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  Real().core.hsa_memory_copy_fn(variable, &control, sizeof control);
+}
+
+// A kernel's own variable is left empty where the kernel was not chosen; functions that are called
+// look for the kernel in the list. Called by the runtime, which an exception of ours must not pass
+// through.
 hsa_status_t VisitSymbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void*) {
   Guarded("no memory for a probed kernel", [&] {
     Listening& it = It();
     hsa_symbol_kind_t kind{};
-    uint64_t object = 0;
+    uint64_t value = 0;
     const auto ask = Real().core.hsa_executable_symbol_get_info_fn;
-    if (ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind) != HSA_STATUS_SUCCESS ||
-        kind != HSA_SYMBOL_KIND_KERNEL ||
-        ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object) != HSA_STATUS_SUCCESS ||
-        !IsChosen(it.pattern, SymbolName(symbol)))
-      return;
-    uint64_t& count = it.ring->kernel_count;
-    // More than the list can hold: all are chosen, and the reader leaves out what was not asked
-    // for.
-    if (count < kRochoundProbeKernels) it.ring->kernels[count] = object;
-    __atomic_store_n(&count, std::min<uint64_t>(count + 1, kRochoundProbeKernels + 1),
-                     __ATOMIC_RELEASE);
+    if (ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind) != HSA_STATUS_SUCCESS) return;
+    const std::string name = SymbolName(symbol);
+    if (kind == HSA_SYMBOL_KIND_KERNEL && it.pattern) {
+      if (IsChosen(it.pattern, name) &&
+          ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &value) == HSA_STATUS_SUCCESS)
+        ChooseKernel(it, value);
+    } else if (kind == HSA_SYMBOL_KIND_VARIABLE && name.starts_with(kKernelVariable) &&
+               IsChosen(it.pattern, name.substr(kKernelVariable.size())) &&
+               ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &value) ==
+                   HSA_STATUS_SUCCESS) {
+      Control control = it.control;
+      control.flags &= ~uint32_t{kRochoundProbeChosenKernels};
+      Fill(value, control);
+    }
   });
   return HSA_STATUS_SUCCESS;
 }
@@ -285,9 +308,9 @@ void Connect(Listening& it, hsa_executable_t executable, uint16_t agent) {
                                              &address) != HSA_STATUS_SUCCESS)
     return;
   auto* const variable = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
-  uint64_t version = 0;
-  if (core.hsa_memory_copy_fn(&version, variable, sizeof version) != HSA_STATUS_SUCCESS ||
-      version != kRochoundProbeVersion) {
+  Control found{};
+  if (core.hsa_memory_copy_fn(&found, variable, sizeof found) != HSA_STATUS_SUCCESS ||
+      found.version != kRochoundProbeRingVersion) {
     SayOnStderr(
         "rochound: kernels that another version of rochound has instrumented are not "
         "listened to; build them again with this one\n");
@@ -295,10 +318,8 @@ void Connect(Listening& it, hsa_executable_t executable, uint16_t agent) {
   }
   if (it.failed || (it.file < 0 && !OpenFile(it)) || !MakeRing(it)) return;
   KeepModule(it, agent, address);
-  if (it.pattern)
-    core.hsa_executable_iterate_agent_symbols_fn(executable, gpu, VisitSymbol, nullptr);
-  const Control control = it.control;
-  core.hsa_memory_copy_fn(variable, &control, sizeof control);
+  core.hsa_executable_iterate_agent_symbols_fn(executable, gpu, VisitSymbol, nullptr);
+  Fill(address, it.control);
 }
 
 hsa_status_t Freeze(hsa_executable_t executable, const char* options) {
@@ -317,7 +338,16 @@ void EmptyBuffer(Listening& it, uint64_t messages) {
     Fail(it, "the file cannot be written");
   if (it.failed) it.unwritten += messages;
   it.buffer.clear();
-  __atomic_store_n(&it.ring->read, it.read, __ATOMIC_RELEASE);
+  // In one addition with what waves do to the upper half, which must not see a carry.
+  const auto before = static_cast<uint32_t>(__atomic_load_n(&it.ring->state, __ATOMIC_RELAXED));
+  const auto now = static_cast<uint32_t>(it.read);
+  __atomic_fetch_add(&it.ring->state, uint64_t{now} - before, __ATOMIC_RELEASE);
+}
+
+// The position that a wave takes next. Waves count in 32 bits.
+uint64_t Next(const Listening& it) {
+  const uint64_t state = __atomic_load_n(&it.ring->state, __ATOMIC_ACQUIRE);
+  return it.read + (static_cast<uint32_t>(state >> 32) - static_cast<uint32_t>(it.read));
 }
 
 // Up to the first message that is still being written; finally: up to the end, whatever is missing.
@@ -325,8 +355,7 @@ void Drain(Listening& it, bool finally) {
   const auto* const words = reinterpret_cast<const uint64_t*>(it.ring + 1);
   const uint64_t mask = it.words - 1;
   // Waves that wait have taken positions beyond the ring.
-  const uint64_t end =
-      std::min(__atomic_load_n(&it.ring->next, __ATOMIC_ACQUIRE), it.read + it.words);
+  const uint64_t end = std::min(Next(it), it.read + it.words);
   uint64_t messages = 0;
   while (it.read < end) {
     const uint64_t header = __atomic_load_n(words + (it.read & mask), __ATOMIC_ACQUIRE);
@@ -380,26 +409,31 @@ const char* Text(const char* name) {
 // The launcher has checked all of it; what is not understood means no filter.
 void ReadWishes(Listening& it) {
   const uint64_t bytes = strtoull(Text("ROCHOUND_PROBE_BYTES"), nullptr, 10);
-  it.words =
-      std::bit_floor(std::max<uint64_t>((bytes != 0 ? bytes : kDefaultBytes) / 8, kFewestWords));
-  it.control.version = kRochoundProbeVersion;
-  it.control.flags = std::string_view(Text("ROCHOUND_PROBE_MODE")) == "drop"
-                         ? 0
-                         : uint64_t{kRochoundProbeThrottle};
+  // Offsets in it have 32 bits.
+  it.words = std::bit_floor(
+      std::clamp<uint64_t>((bytes != 0 ? bytes : kDefaultBytes) / 8, kFewestWords, kMostWords));
+  it.control.version = kRochoundProbeRingVersion;
+  it.control.flags = kRochoundProbeListening;
+  if (std::string_view(Text("ROCHOUND_PROBE_MODE")) != "drop")
+    it.control.flags |= kRochoundProbeThrottle;
   const uint64_t lanes = strtoull(Text("ROCHOUND_PROBE_LANES"), nullptr, 16);
   it.control.lanes = lanes != 0 ? lanes : ~0ull;
+  if (it.control.lanes != ~0ull) it.control.flags |= kRochoundProbeLanes;
   const char* const groups[3] = {"ROCHOUND_PROBE_GROUPS_X", "ROCHOUND_PROBE_GROUPS_Y",
                                  "ROCHOUND_PROBE_GROUPS_Z"};
   for (int i = 0; i < 3; ++i) {
-    it.control.group_first[i] = 0;
-    it.control.group_end[i] = ~0u;
-    if (!ReadRange(Text(groups[i]), &it.control.group_first[i], &it.control.group_end[i])) {
-      it.control.group_first[i] = 0;
-      it.control.group_end[i] = ~0u;
-    }
+    uint32_t first = 0;
+    uint32_t end = ~0u;
+    if (*Text(groups[i]) != '\0' && ReadRange(Text(groups[i]), &first, &end))
+      it.control.flags |= kRochoundProbeGroups;
+    else
+      first = 0, end = ~0u;
+    it.control.group_first[i] = first;
+    it.control.group_count[i] = end > first ? end - first : 0;
   }
   const uint64_t sample = strtoull(Text("ROCHOUND_PROBE_SAMPLE"), nullptr, 10);
   it.control.sample = sample != 0 ? static_cast<uint32_t>(sample) : ~0u;
+  if (it.control.sample != ~0u) it.control.flags |= kRochoundProbeSample;
   it.control.patience = kPatience;
   const std::string_view kernel = Text("ROCHOUND_PROBE_KERNEL");
   if (kernel.empty()) return;
@@ -431,7 +465,7 @@ bool DrainProbe() {
   if (!lock.owns_lock() || it.ring == nullptr) return false;
   const uint64_t before = it.read;
   Drain(it, false);
-  return it.read != before || __atomic_load_n(&it.ring->next, __ATOMIC_RELAXED) != it.read;
+  return it.read != before || Next(it) != it.read;
 }
 
 void EndProbe(ProbeEnd why) {
@@ -444,8 +478,8 @@ void EndProbe(ProbeEnd why) {
   if (!lock.owns_lock() || it.ring == nullptr) return;
   if (why == ProbeEnd::kExit) {
     const uint64_t start = base::ClockNs(CLOCK_MONOTONIC);
-    for (Drain(it, false); __atomic_load_n(&it.ring->next, __ATOMIC_RELAXED) != it.read &&
-                           base::ClockNs(CLOCK_MONOTONIC) - start < kExitPatienceNs;
+    for (Drain(it, false);
+         Next(it) != it.read && base::ClockNs(CLOCK_MONOTONIC) - start < kExitPatienceNs;
          Drain(it, false))
       usleep(200);
   } else {

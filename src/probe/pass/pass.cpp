@@ -23,15 +23,21 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Plugins/PassPlugin.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
+#include <llvm/Transforms/Utils/ValueMapper.h>
 
+#include <array>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "probe/layout.h"
+#include "probe/pass/gpu.h"
 #include "probe/pass/sites.h"
 
 // probe.bc, as the build made it of src/probe/device.
@@ -167,14 +173,15 @@ const char* WhyUnprobed(const Instruction& instruction) {
 
 class Instrumenter {
  public:
-  explicit Instrumenter(Module& module) : module_(module) {}
+  Instrumenter(Module& module, FunctionAnalysisManager& functions)
+      : module_(module), functions_(functions) {}
 
   bool Run() {
     for (Function& function : module_)
       if (!function.isDeclaration() && !function.getName().starts_with(kPrefix)) Collect(function);
     if (work_.empty()) return false;
     if (!LinkDeviceFunctions()) return false;
-    MakeControl();
+    MakeControls();
     for (Work& work : work_) Instrument(work);
     MakeSites();
     for (CallInst* const call : calls_) {
@@ -182,8 +189,11 @@ class Instrumenter {
       if (!InlineFunction(*call, info).isSuccess())
         errs() << "rochound probe: a probe was not inlined\n";
     }
-    wave_->eraseFromParent();
-    access_->eraseFromParent();
+    for (Function* const function : {wanted_, wave_, access_, access_carefully_})
+      function->eraseFromParent();
+    WriteGpuInstructions(module_);
+    for (const Work& work : work_)
+      if (!work.function->hasOptNone()) SimplifyCFGPass().run(*work.function, functions_);
     LoosenPromises();
     return true;
   }
@@ -195,6 +205,11 @@ class Instrumenter {
   };
 
   void Collect(Function& function) {
+    if (!HasKnownGpu(function)) {
+      errs() << "rochound probe: no probes for "
+             << function.getFnAttribute("target-cpu").getValueAsString() << "\n";
+      return;
+    }
     Work work{&function, {}};
     for (Instruction& instruction : instructions(function)) {
       for (const Access& access : AccessesOf(instruction, module_.getDataLayout()))
@@ -217,25 +232,36 @@ class Instrumenter {
       errs() << "rochound probe: the probes cannot be linked into this module\n";
       return false;
     }
+    wanted_ = module_.getFunction("__rochound_probe_wanted");
     wave_ = module_.getFunction("__rochound_probe_wave");
     access_ = module_.getFunction("__rochound_probe_access");
-    return wave_ != nullptr && access_ != nullptr;
+    access_carefully_ = module_.getFunction("__rochound_probe_access_carefully");
+    return wanted_ != nullptr && wave_ != nullptr && access_ != nullptr &&
+           access_carefully_ != nullptr;
   }
 
-  void MakeControl() {
+  // A kernel has a variable of its own, so that one load tells whether it was chosen.
+  GlobalVariable* MakeControl(const std::string& name) {
     LLVMContext& context = module_.getContext();
-    Type* const word = Type::getInt64Ty(context);
-    constexpr size_t kWords = sizeof(RochoundProbeControl) / sizeof(rochound_u64);
-    SmallVector<uint64_t, kWords> first(kWords, 0);
-    first[0] = kRochoundProbeVersion;
+    Type* const word = Type::getInt32Ty(context);
+    constexpr size_t kWords = sizeof(RochoundProbeControl) / sizeof(rochound_u32);
+    SmallVector<uint32_t, kWords> first(kWords, 0);
+    first[offsetof(RochoundProbeControl, version) / sizeof(rochound_u32)] =
+        kRochoundProbeRingVersion;
     auto* const value = ConstantDataArray::get(context, first);
-    control_ = new GlobalVariable(module_, ArrayType::get(word, kWords), /*isConstant=*/false,
-                                  GlobalValue::ExternalLinkage, value, kControl, nullptr,
-                                  GlobalValue::NotThreadLocal, kGlobal,
-                                  /*isExternallyInitialized=*/true);
-    control_->setVisibility(GlobalValue::ProtectedVisibility);
-    control_->setAlignment(Align(64));
-    appendToUsed(module_, {control_});
+    auto* const control = new GlobalVariable(
+        module_, ArrayType::get(word, kWords), /*isConstant=*/false, GlobalValue::ExternalLinkage,
+        value, name, nullptr, GlobalValue::NotThreadLocal, kGlobal,
+        /*isExternallyInitialized=*/true);
+    control->setVisibility(GlobalValue::ProtectedVisibility);
+    control->setAlignment(Align(64));
+    appendToUsed(module_, {control});
+    return control;
+  }
+
+  void MakeControls() {
+    LLVMContext& context = module_.getContext();
+    control_ = MakeControl(kControl);
     // A place for the text, whose size is known at the end.
     sites_address_ = new GlobalVariable(
         module_, Type::getInt8Ty(context), true, GlobalValue::ExternalLinkage, nullptr,
@@ -252,35 +278,99 @@ class Instrumenter {
     sites_address_->eraseFromParent();
   }
 
+  // The function's body three times: as it was, which is executed when nobody wants to know, and
+  // costs what it always did; with probes; and with probes that may leave out lanes or messages.
   void Instrument(Work& work) {
     Function& function = *work.function;
-    BasicBlock::iterator start = function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
-    IRBuilder<> begin(&function.getEntryBlock(), start);
-    begin.SetCurrentDebugLocation(DebugLoc());
+    BasicBlock& entry = function.getEntryBlock();
+    BasicBlock* const plain = SplitBlock(&entry, entry.getFirstNonPHIOrDbgOrAlloca());
+    for (Instruction& instruction : make_early_inc_range(*plain))
+      if (auto* const stack = dyn_cast<AllocaInst>(&instruction);
+          stack != nullptr && isa<ConstantInt>(stack->getArraySize()))
+        stack->moveBefore(entry.getTerminator()->getIterator());
+    SmallVector<BasicBlock*> body;
+    for (BasicBlock& block : drop_begin(function)) body.push_back(&block);
+    ValueToValueMapTy simple, careful;
+    Copy(body, simple);
+    Copy(body, careful);
+
+    GlobalVariable* const variable =
+        IsKernel(function) ? MakeControl((kControl + Twine(".") + function.getName()).str())
+                           : control_;
+    IRBuilder<> builder(entry.getTerminator());
+    builder.SetCurrentDebugLocation(DebugLoc());
     Value* const control =
-        begin.CreateAddrSpaceCast(control_, PointerType::get(module_.getContext(), kConstant));
-    CallInst* const wave =
-        begin.CreateCall(wave_, {control, begin.CreatePtrToInt(sites_address_, begin.getInt64Ty()),
-                                 begin.getInt32(sites_.AddFunction(function))});
-    calls_.push_back(wave);
-    for (auto& [instruction, access] : work.accesses) {
+        builder.CreateAddrSpaceCast(variable, PointerType::get(module_.getContext(), kConstant));
+    CallInst* const wanted = builder.CreateCall(wanted_, {control});
+    BasicBlock* const begin = BasicBlock::Create(module_.getContext(), "probed", &function);
+    builder.CreateCondBr(builder.CreateICmpNE(wanted, builder.getInt32(0)), begin, plain);
+    entry.getTerminator()->eraseFromParent();
+
+    builder.SetInsertPoint(begin);
+    CallInst* const wave = builder.CreateCall(
+        wave_, {control, builder.CreatePtrToInt(sites_address_, builder.getInt64Ty()),
+                builder.getInt32(sites_.AddFunction(function))});
+    calls_.append({wanted, wave});
+    const auto field = [&](Type* type, size_t offset) {
+      return builder.CreateLoad(type,
+                                builder.CreateConstGEP1_64(builder.getInt8Ty(), control, offset));
+    };
+    facts_ = {control, field(builder.getInt64Ty(), offsetof(RochoundProbeControl, words)),
+              field(builder.getInt32Ty(), offsetof(RochoundProbeControl, mask)),
+              field(builder.getInt32Ty(), offsetof(RochoundProbeControl, room)), wave};
+    builder.CreateCondBr(builder.CreateICmpULE(wave, builder.getInt64(~uint32_t{0})),
+                         cast<BasicBlock>(simple[plain]), cast<BasicBlock>(careful[plain]));
+    for (const auto& [instruction, access] : work.accesses) {
       const uint32_t site = sites_.AddAccess(*instruction, access);
-      if (access.descriptor != nullptr) {
-        InstrumentBuffer(instruction, access, control, wave, site);
-        continue;
-      }
-      IRBuilder<> before(instruction);
-      Value* address = before.CreatePtrToInt(
-          access.pointer,
-          before.getIntNTy(module_.getDataLayout().getPointerSizeInBits(access.address_space)));
-      address = before.CreateZExt(address, before.getInt64Ty());
-      calls_.push_back(before.CreateCall(access_, {control, wave, address, before.getInt32(site)}));
+      Probe(instruction, access, site, simple, access_);
+      Probe(instruction, access, site, careful, access_carefully_);
     }
   }
 
+  // In a copy of the body.
+  void Probe(Instruction* original, Access access, uint32_t site, const ValueToValueMapTy& copies,
+             Function* probe) {
+    const auto copy_of = [&](Value* value) -> Value* {
+      const auto found = copies.find(value);
+      return value != nullptr && found != copies.end() ? static_cast<Value*>(found->second) : value;
+    };
+    auto* const instruction = cast<Instruction>(copy_of(original));
+    for (Value** const value :
+         {&access.pointer, &access.descriptor, &access.lane_offset, &access.wave_offset})
+      *value = copy_of(*value);
+    if (access.descriptor != nullptr) {
+      ProbeBuffer(instruction, access, site, probe);
+      return;
+    }
+    IRBuilder<> before(instruction);
+    Value* const address = before.CreatePtrToInt(
+        access.pointer,
+        before.getIntNTy(module_.getDataLayout().getPointerSizeInBits(access.address_space)));
+    Call(before, probe, before.CreateZExt(address, before.getInt64Ty()), site);
+  }
+
+  void Call(IRBuilder<>& builder, Function* probe, Value* address, uint32_t site) {
+    SmallVector<Value*> arguments(facts_.begin(), facts_.end());
+    arguments.append({address, builder.getInt32(site)});
+    calls_.push_back(builder.CreateCall(probe, arguments));
+  }
+
+  static void Copy(ArrayRef<BasicBlock*> blocks, ValueToValueMapTy& copies) {
+    SmallVector<BasicBlock*> made;
+    for (BasicBlock* const block : blocks) {
+      made.push_back(CloneBasicBlock(block, copies, ".probed", block->getParent()));
+      copies[block] = made.back();
+    }
+    for (BasicBlock* const block : made)
+      for (Instruction& instruction : *block) {
+        // Where variables are is told for the plain body.
+        instruction.dropDbgRecords();
+        RemapInstruction(&instruction, copies, RF_NoModuleLevelChanges | RF_IgnoreMissingLocals);
+      }
+  }
+
   // Lanes that the descriptor's range check drops access nothing, so they send nothing.
-  void InstrumentBuffer(Instruction* instruction, const Access& access, Value* control, Value* wave,
-                        uint32_t site) {
+  void ProbeBuffer(Instruction* instruction, const Access& access, uint32_t site, Function* probe) {
     IRBuilder<> before(instruction);
     Type* const word = before.getInt64Ty();
     Value* descriptor = access.descriptor;
@@ -303,8 +393,7 @@ class Instrumenter {
     Instruction* const then = SplitBlockAndInsertIfThen(inside, instruction->getIterator(), false);
     IRBuilder<> probing(then);
     probing.SetCurrentDebugLocation(instruction->getDebugLoc());
-    calls_.push_back(probing.CreateCall(
-        access_, {control, wave, probing.CreateAdd(base, offset), probing.getInt32(site)}));
+    Call(probing, probe, probing.CreateAdd(base, offset), site);
   }
 
   // What was found out about functions before they had probes is not true any more.
@@ -333,21 +422,27 @@ class Instrumenter {
   }
 
   Module& module_;
+  FunctionAnalysisManager& functions_;
   Sites sites_;
   std::vector<Work> work_;
+  Function* wanted_ = nullptr;
   Function* wave_ = nullptr;
   Function* access_ = nullptr;
+  Function* access_carefully_ = nullptr;
   GlobalVariable* control_ = nullptr;
   GlobalVariable* sites_address_ = nullptr;
+  std::array<Value*, 5> facts_{};  // of the function at hand, which its probes are told
   SmallVector<CallInst*> calls_;
 };
 
 class Pass : public PassInfoMixin<Pass> {
  public:
-  static PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+  static PreservedAnalyses run(Module& module, ModuleAnalysisManager& modules) {
     if (!module.getTargetTriple().isAMDGPU() || module.getNamedGlobal(kControl) != nullptr)
       return PreservedAnalyses::all();
-    return Instrumenter(module).Run() ? PreservedAnalyses::none() : PreservedAnalyses::all();
+    auto& functions = modules.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+    return Instrumenter(module, functions).Run() ? PreservedAnalyses::none()
+                                                 : PreservedAnalyses::all();
   }
   // Also at -O0, and in functions that are not to be optimised.
   static bool isRequired() { return true; }
