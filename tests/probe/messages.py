@@ -8,6 +8,7 @@ usage: messages.py --rochound PATH PROGRAM CASE
 import argparse
 import collections
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -29,13 +30,13 @@ class Test:
         self.program = options.program
         self.folder = folder
 
-    def probe(self, *options, program):
+    def probe(self, *options, program, limit=LIMIT):
         """Runs these of the program's cases and returns what was told."""
         out = self.folder / "messages.jsonl"
         out.unlink(missing_ok=True)
         command = [self.program, *program]
         done = subprocess.run([self.rochound, "probe", "--softgpu", GPU, "-l", str(out), *options, "--", *command],
-                              capture_output=True, text=True, timeout=LIMIT, check=False)
+                              capture_output=True, text=True, timeout=limit, check=False)
         text = done.stdout + done.stderr
         number = lambda pattern: int(match[1]) if (match := pattern.search(text)) else 0
         summary = SUMMARY.search(text)
@@ -65,6 +66,14 @@ class Test:
         few = self.probe("--buffer", "8KiB", program=["matmul"])
         require(few.code == 0 and "right matmul" in few.text, few.text)
         require(few.dropped == 0 and (few.accesses, few.waves) == (everything.accesses, everything.waves), few.text)
+
+    def many(self):
+        """None is lost when there are far more than the ring holds: 10 million with ROCHOUND_FULL."""
+        count = 10_000_000 if os.environ.get("ROCHOUND_FULL") else 100_000
+        many = self.probe("-a", "memory", "--buffer", "64KiB", program=["many", str(count)], limit=800)
+        require(many.code == 0 and "right many" in many.text, many.text)
+        require((many.accesses, many.waves, many.dropped) == (count, 50, 0), many.text)
+        print(f"{many.accesses} messages by {many.waves} waves, none lost")
 
     def filters(self):
         cases = ["add", "lds", "grid"]

@@ -441,6 +441,16 @@ void Fault() {
            [](uint32_t* memory) { probe_fault<<<1, 32>>>(memory, uint64_t{1} << 40); });
 }
 
+// --- only when it is asked for: so many loads, each by one lane of one of 50 waves
+extern "C" __global__ void probe_many(const volatile uint32_t* values, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) (void)values[(i * 7 + blockIdx.x) % 64];
+}
+void Many(uint32_t count) {
+  const Values out = OnDevice(
+      Counting(64), [&](uint32_t* memory) { probe_many<<<50, 1>>>(memory, count / 50); });
+  Expect("many", out, [](uint32_t i) { return i; });
+}
+
 int main(int argc, char** argv) {
   // Probes need stack in functions that call themselves, whose sum the compiler does not know.
   CHECK(hipDeviceSetLimit(hipLimitStackSize, 16384));
@@ -466,6 +476,10 @@ int main(int argc, char** argv) {
                                                    {"copies", Copies},
                                                    {"buffers", Buffers}};
   if (argc == 2 && std::string(argv[1]) == "fault") Fault();
+  if (argc == 3 && std::string(argv[1]) == "many") {
+    Many(static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10)));
+    return 0;
+  }
   if (argc < 2)
     for (const auto& [name, run] : cases) run();
   for (int i = 1; i < argc; ++i) {
