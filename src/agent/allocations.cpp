@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "agent/calls/stacks.h"
+#include "agent/probe.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -233,9 +234,11 @@ void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void*
                     agent,
                     stack};
   });
+  ProbeMemoryAppears(reinterpret_cast<uint64_t>(base), size, kind == MemoryKind::kVmem);
 }
 
 void MemoryGoes(const void* base) {
+  ProbeMemoryGoes(reinterpret_cast<uint64_t>(base));
   const AllocationStack stack = WhoAsks();
   const std::lock_guard lock(changing);
   const auto gone = All().find(reinterpret_cast<uint64_t>(base));

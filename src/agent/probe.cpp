@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,12 +16,14 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "agent/allocations.h"
 #include "agent/code_objects.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
@@ -54,6 +57,9 @@ constexpr uint32_t kPatience = 1 << 22;
 // How long a process that ends waits for messages that are being written.
 constexpr uint64_t kExitPatienceNs = 200'000'000;
 
+// How long a thread that frees memory waits for them.
+constexpr uint64_t kFreePatienceNs = 20'000'000;
+
 constinit std::mutex using_ring;
 
 struct Listening {  // with using_ring held
@@ -71,6 +77,8 @@ struct Listening {  // with using_ring held
   uint64_t skipped = 0;    // words of messages that were never finished
   unsigned modules = 0;
   std::vector<uint64_t> buffer;
+  std::set<std::pair<uint64_t, uint64_t>> dispatches;  // whose arguments were kept
+  std::pair<uint64_t, uint64_t> last_dispatch;
 };
 
 Listening& It() {
@@ -279,6 +287,20 @@ hsa_status_t VisitSymbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t 
   return HSA_STATUS_SUCCESS;
 }
 
+// What was there before anybody listened, and what was loaded since.
+void WriteMemory(Listening& it) {
+  for (const auto& [base, size] : LoadedImages())
+    WriteRecord(it, kRochoundProbeMemory, {base, size, kRochoundProbeImage}, "");
+  if (it.modules != 1) return;
+  const HeldAllocations held;
+  for (const auto& [base, allocation] : held.all())
+    WriteRecord(it, kRochoundProbeMemory,
+                {base, allocation.size,
+                 allocation.kind == MemoryKind::kVmem ? uint64_t{kRochoundProbeMapped}
+                                                      : uint64_t{kRochoundProbeAllocated}},
+                "");
+}
+
 void KeepModule(Listening& it, uint16_t agent, uint64_t variable) {
   LoadedCode code;
   if (!FindLoadedCode(variable, &code) || code.object == nullptr) {
@@ -295,6 +317,7 @@ void KeepModule(Listening& it, uint16_t agent, uint64_t variable) {
     Fail(it, "a code object cannot be kept");
   if (file >= 0) close(file);
   WriteRecord(it, kRochoundProbeModule, {code.delta, code.base, code.size, agent}, name);
+  WriteMemory(it);
 }
 
 void Connect(Listening& it, hsa_executable_t executable, uint16_t agent) {
@@ -350,6 +373,34 @@ uint64_t Next(const Listening& it) {
   return it.read + (static_cast<uint32_t>(state >> 32) - static_cast<uint32_t>(it.read));
 }
 
+// The arguments of a dispatch that sends its first message. Its kernel runs, or ran a moment ago:
+// they are still there. Where the host cannot read them, there are none.
+void KeepArguments(Listening& it, const uint64_t* wave) {
+  const std::pair<uint64_t, uint64_t> dispatch{wave[4], wave[5]};
+  if (it.last_dispatch == dispatch) return;
+  it.last_dispatch = dispatch;
+  if (!it.dispatches.insert(dispatch).second) return;
+  // Longer ago than any kernel runs that is still to send its first message.
+  constexpr size_t kMost = 1 << 16;
+  if (it.dispatches.size() > kMost) it.dispatches.clear();
+  constexpr size_t kMostBytes = 1024;
+  const uint64_t address = wave[14];
+  std::string bytes(kMostBytes, '\0');
+  // Half a page at a time, since the next one may not be there.
+  size_t have = 0;
+  while (have < kMostBytes) {
+    const size_t part = std::min<size_t>(kMostBytes - have, 512 - (address + have) % 512);
+    const iovec to{bytes.data() + have, part};
+    const iovec from{reinterpret_cast<void*>(address + have),  // NOLINT(performance-no-int-to-ptr)
+                     part};
+    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(part)) break;
+    have += part;
+  }
+  if (have == 0) return;
+  bytes.resize(have);
+  WriteRecord(it, kRochoundProbeArguments, {dispatch.first, dispatch.second, address}, bytes);
+}
+
 // Up to the first message that is still being written; finally: up to the end, whatever is missing.
 void Drain(Listening& it, bool finally) {
   const auto* const words = reinterpret_cast<const uint64_t*>(it.ring + 1);
@@ -370,6 +421,8 @@ void Drain(Listening& it, bool finally) {
       continue;
     }
     const uint64_t* const message = words + (it.read & mask);
+    if ((header >> 40 & 0xff) == kRochoundProbeWave && length == kRochoundProbeWaveWords)
+      KeepArguments(it, message);
     it.buffer.insert(it.buffer.end(), message, message + length);
     it.read += length;
     ++messages;
@@ -380,6 +433,8 @@ void Drain(Listening& it, bool finally) {
   }
   EmptyBuffer(it, messages);
 }
+
+bool AllRead(const Listening& it) { return Next(it) == it.read; }
 
 void NoteLosses(Listening& it, uint64_t why) {
   const uint64_t dropped = __atomic_load_n(&it.ring->dropped, __ATOMIC_ACQUIRE);
@@ -466,6 +521,35 @@ bool DrainProbe() {
   const uint64_t before = it.read;
   Drain(it, false);
   return it.read != before || Next(it) != it.read;
+}
+
+void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped) {
+  if (!ProbeAsked()) return;
+  Guarded("no memory for a probe's record", [&] {
+    const std::lock_guard lock(using_ring);
+    Listening& it = It();
+    if (it.ring == nullptr || it.failed) return;
+    WriteRecord(
+        it, kRochoundProbeMemory,
+        {base, size, mapped ? uint64_t{kRochoundProbeMapped} : uint64_t{kRochoundProbeAllocated}},
+        "");
+  });
+}
+
+void ProbeMemoryGoes(uint64_t base) {
+  if (!ProbeAsked()) return;
+  Guarded("no memory for a probe's record", [&] {
+    const std::lock_guard lock(using_ring);
+    Listening& it = It();
+    if (it.ring == nullptr || it.failed) return;
+    // What kernels did before stands before. Their messages are all there, but those of kernels
+    // that run now may be in the way for a moment.
+    const uint64_t start = base::ClockNs(CLOCK_MONOTONIC);
+    for (Drain(it, false); !AllRead(it) && base::ClockNs(CLOCK_MONOTONIC) - start < kFreePatienceNs;
+         Drain(it, false))
+      usleep(50);
+    WriteRecord(it, kRochoundProbeMemory, {base, 0, kRochoundProbeFreed}, "");
+  });
 }
 
 void EndProbe(ProbeEnd why) {

@@ -3,7 +3,9 @@
 // The agent's part of `rochound probe`: listens to instrumented kernels (src/probe).
 //
 //   program freezes an executable  -> the module variable of the probes is told where the ring is
-//   drain thread, flush, exit      -> what the GPU has written goes from the ring to a file
+//   drain thread, flush, exit      -> what the GPU has written goes from the ring to a file, and
+//                                     the arguments of each dispatch that is new there
+//   memory is allocated, or freed  -> is written down between the messages before and after
 //
 // The ring is host memory that all GPUs may write, made with the first instrumented code object. A
 // file that cannot be written costs messages, which are counted, and nothing else: the ring is
@@ -15,6 +17,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace rochound::agent {
 
@@ -30,6 +33,10 @@ void HookProbe(CoreApiTable* core);
 
 // Writes what is in the ring. True: something was there, and more may come soon.
 bool DrainProbe();
+
+// An allocation is there; is about to go. Whoever calls holds no list of allocations.
+void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped);
+void ProbeMemoryGoes(uint64_t base);
 
 enum class ProbeEnd { kExit = 1, kFault = 2, kShutDown = 3, kDisabled = 4 };
 // What can still be read is, also behind messages that were never finished, and how much was lost

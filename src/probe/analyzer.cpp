@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "probe/bounds.h"
 #include "probe/memory_use.h"
 #include "probe/messages.h"
 #include "probe/races.h"
@@ -23,6 +24,8 @@ constexpr AnalyzerKind kKinds[] = {
      Make<MemoryAnalyzer>},
     {"races", "", "what waves of a workgroup access without a barrier between them", true,
      Make<RaceAnalyzer>},
+    {"bounds", "", "accesses outside of their allocation, or in freed memory", true,
+     Make<BoundsAnalyzer>},
 };
 
 // The compiler's and HIP's own headers, whose functions are inlined.

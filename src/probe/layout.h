@@ -41,6 +41,16 @@ enum RochoundProbeKind {
   kRochoundProbeModule = 16,   // by the agent: a code object was loaded
   kRochoundProbeProcess = 17,  // by the agent: who writes
   kRochoundProbeEnd = 18,      // by the agent: how much was lost so far
+  kRochoundProbeMemory = 19,   // by the agent: memory is there, or goes
+  // By the agent: those of a dispatch.
+  kRochoundProbeArguments = 20,
+};
+
+enum RochoundProbeMemoryKind {
+  kRochoundProbeFreed = 0,
+  kRochoundProbeAllocated = 1,
+  kRochoundProbeMapped = 2,  // what is mapped side by side is one buffer to the program
+  kRochoundProbeImage = 3,   // of a code object
 };
 
 enum {

@@ -63,14 +63,14 @@ class Module {
     module->size_ = size;
     module->target_ = object.target().processor;
     for (const codeobj::Kernel& kernel : object.kernels())
-      module->kernels_[kernel.descriptor_address + delta] = kernel.name;
+      module->kernels_[kernel.descriptor_address + delta] = kernel;
     return module;
   }
 
   const std::string& target() const { return target_; }
   bool Has(uint64_t address) const { return address - base_ < size_; }
 
-  const std::string* KernelAt(uint64_t object) const {
+  const codeobj::Kernel* KernelAt(uint64_t object) const {
     const auto found = kernels_.find(object);
     return found != kernels_.end() ? &found->second : nullptr;
   }
@@ -137,6 +137,9 @@ class Module {
     site.pointer = StringOf(json, "space");
     if (json.contains("bytes") && json["bytes"].is_number_unsigned())
       site.bytes = json["bytes"].get<uint64_t>();
+    if (json.contains("argument") && json["argument"].is_number_unsigned())
+      site.argument = static_cast<int>(std::min(json["argument"].get<uint64_t>(), uint64_t{1024}));
+    site.runtime = json.contains("runtime");
     site.is_volatile = json.contains("volatile");
     site.is_atomic = json.contains("atomic") || site.action == "atomic";
     if (json.contains("at")) site.at = Locations(json["at"]);
@@ -148,7 +151,7 @@ class Module {
   codeobj::ElfView elf_;
   uint64_t delta_ = 0, base_ = 0, size_ = 0;
   std::string target_;
-  std::map<uint64_t, std::string> kernels_;
+  std::map<uint64_t, codeobj::Kernel> kernels_;
   std::unordered_map<uint64_t, std::unique_ptr<Place>> places_;
 };
 
@@ -222,6 +225,15 @@ class StreamReader {
       case kRochoundProbeAccess:
         AddAccess(words);
         break;
+      case kRochoundProbeMemory:
+        if (words.size() >= 4)
+          receiver_.OnMemory({process_, words[1], words[3] == kRochoundProbeFreed ? 0 : words[2],
+                              words[3] == kRochoundProbeMapped});
+        break;
+      case kRochoundProbeArguments:
+        if (words.size() >= 4)
+          arguments_[{words[1], words[2]}].assign(words.begin() + 4, words.end());
+        break;
       case kRochoundProbeEnd:
         if (words.size() < 5) break;
         ended_ = true;
@@ -273,16 +285,37 @@ class StreamReader {
       // As AQL has it: header and setup, three sizes of 16 bits, three of 32.
       facts_of.workgroup = {High(words[9]) & 0xffff, High(words[9]) >> 16, Low(words[10]) & 0xffff};
       facts_of.grid = {High(words[10]), Low(words[11]), High(words[11])};
+      facts_of.lds_bytes = High(words[12]);
       facts_of.wave_size = High(words[2]);
       if (Module* const module = ModuleAt(words[13])) {
         facts_of.target = module->target();
-        if (const std::string* const kernel = module->KernelAt(words[13]))
-          facts_of.kernel = *kernel;
+        if (const codeobj::Kernel* const kernel = module->KernelAt(words[13])) {
+          facts_of.kernel = kernel->name;
+          ReadArguments(*kernel, {words[4], words[5]}, &facts_of);
+        }
       }
       dispatch.chosen = !choose_ || choose_(facts_of.kernel);
     }
     *chosen = dispatch.chosen;
     return &dispatch.facts;
+  }
+
+  void ReadArguments(const codeobj::Kernel& kernel, const std::pair<uint64_t, uint64_t>& which,
+                     Dispatch* dispatch) {
+    const auto found = arguments_.find(which);
+    if (found == arguments_.end()) return;
+    const std::vector<uint64_t>& words = found->second;
+    for (size_t i = 0; i < kernel.ExplicitArguments(); ++i) {
+      const codeobj::Argument& argument = kernel.arguments[i];
+      Dispatch::Argument& one = dispatch->arguments.emplace_back();
+      one.name = argument.name;
+      if (!argument.pointer() || argument.offset % sizeof(uint64_t) != 0 ||
+          argument.offset / sizeof(uint64_t) >= words.size())
+        continue;
+      one.pointer = true;
+      one.value = words[argument.offset / sizeof(uint64_t)];
+    }
+    arguments_.erase(found);
   }
 
   void AddWave(const std::vector<uint64_t>& words) {
@@ -378,6 +411,7 @@ class StreamReader {
   Receiver& receiver_;
   StreamSummary& summary_;
   uint64_t process_ = 0;
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<uint64_t>> arguments_;  // of new dispatches
   std::vector<std::unique_ptr<Module>> modules_;
   std::vector<std::unique_ptr<Module>> gone_;  // whose sites a receiver may still know
   std::map<std::array<uint64_t, 5>, Known> dispatches_;

@@ -26,9 +26,11 @@ struct Location {
 };
 
 struct Site {
-  std::string action;   // load, store, atomic; or barrier
-  std::string pointer;  // how it is addressed: flat, global, lds, constant
-  uint64_t bytes = 0;   // of each lane
+  std::string action;    // load, store, atomic; or barrier
+  std::string pointer;   // how it is addressed: flat, global, lds, constant
+  uint64_t bytes = 0;    // of each lane
+  int argument = -1;     // of the kernel, that the pointer was made of; -1: not known
+  bool runtime = false;  // printf and the like: memory that the runtime does not allocate as ours
   bool is_volatile = false;
   bool is_atomic = false;    // also loads and stores that are
   std::vector<Location> at;  // innermost first, then where that was inlined; may be empty
@@ -40,8 +42,15 @@ struct Dispatch {
   std::string kernel;   // symbol; empty: not known
   std::array<uint32_t, 3> grid{};
   std::array<uint32_t, 3> workgroup{};
+  uint32_t lds_bytes = 0;  // of a workgroup
   uint32_t wave_size = 0;
   std::string target;  // of the kernel's code: gfx942; empty: not known
+  struct Argument {
+    std::string name;  // may be empty
+    uint64_t value = 0;
+    bool pointer = false;  // to memory, with a known value
+  };
+  std::vector<Argument> arguments;  // empty: not known
 };
 
 // What one wave did with one instruction, as far as it went to one kind of memory.
@@ -65,6 +74,14 @@ struct BarrierMessage {
   const Site* site;
 };
 
+// Memory that GPUs may see came, or went.
+struct MemoryMessage {
+  uint64_t process;
+  uint64_t base;
+  uint64_t size;  // 0: it goes
+  bool mapped;    // into a range that the program reserved, where neighbours are one buffer
+};
+
 // What a message points to lives until the receiver returns; dispatches and sites live until
 // ReadStreams returns, and each has an address of its own.
 class Receiver {
@@ -72,6 +89,7 @@ class Receiver {
   virtual ~Receiver() = default;
   virtual void OnAccess(const AccessMessage&) {}
   virtual void OnBarrier(const BarrierMessage&) {}
+  virtual void OnMemory(const MemoryMessage&) {}
 };
 
 struct UnprobedSite {

@@ -18,7 +18,7 @@ class Test:
         parser.add_argument("source", type=pathlib.Path)
         parser.add_argument("program")
         arguments = parser.parse_args()
-        self.name, self.rochound, self.wrong = name, arguments.rochound, 0
+        self.name, self.rochound, self.gpu, self.program, self.wrong = name, arguments.rochound, arguments.gpu, arguments.program, 0
         self.lines = {match[1]: number for number, line in enumerate(arguments.source.read_text().splitlines(), 1)
                       if (match := re.search(r"// place (\w+)$", line))}
         self.folder = tempfile.TemporaryDirectory(prefix="rochound-probe-")
@@ -36,11 +36,11 @@ class Test:
             sys.exit(1)
         return done.stdout
 
-    def table(self, *options):
-        return self.run("read", str(self.kept), "-a", self.name, *options)
+    def table(self, *options, kept=None):
+        return self.run("read", str(kept or self.kept), "-a", self.name, *options)
 
-    def json(self, *options):
-        return [json.loads(line) for line in self.table("--json", *options).splitlines()]
+    def json(self, *options, kept=None):
+        return [json.loads(line) for line in self.table("--json", *options, kept=kept).splitlines()]
 
     def require(self, condition, text=""):
         if not condition:

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "probe/pass/sites.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/DebugLoc.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsAMDGPU.h>
+#include <llvm/IR/Operator.h>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -50,6 +57,45 @@ json::Array Locations(const llvm::DebugLoc& location) {
   return all;
 }
 
+// Which of a kernel's arguments the pointer was made of; -1: several, or something else.
+int ArgumentOf(const llvm::Value* pointer) {
+  if (pointer == nullptr) return -1;
+  llvm::SmallVector<const llvm::Value*, 4> objects;
+  llvm::getUnderlyingObjects(pointer, objects, /*LI=*/nullptr, /*MaxLookup=*/32);
+  const auto* const argument =
+      objects.size() == 1 ? llvm::dyn_cast<llvm::Argument>(objects[0]) : nullptr;
+  if (argument == nullptr ||
+      argument->getParent()->getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL)
+    return -1;
+  return static_cast<int>(argument->getArgNo());
+}
+
+// Whether the pointer was read, maybe in steps, from what the runtime hands to every kernel: how
+// printf and malloc talk to the host.
+bool IsRuntimes(const llvm::Value* pointer) {
+  llvm::SmallVector<const llvm::Value*> left{pointer};
+  llvm::SmallPtrSet<const llvm::Value*, 16> seen;
+  constexpr size_t kMost = 64;
+  while (!left.empty() && seen.size() < kMost) {
+    const llvm::Value* const value = left.pop_back_val();
+    if (value == nullptr || !seen.insert(value).second) continue;
+    if (const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(value)) {
+      if (call->getIntrinsicID() == llvm::Intrinsic::amdgcn_implicitarg_ptr) return true;
+      // The first lane's.
+      if (call->arg_size() == 1) left.push_back(call->getArgOperand(0));
+    } else if (const auto* const load = llvm::dyn_cast<llvm::LoadInst>(value)) {
+      left.push_back(load->getPointerOperand());
+    } else if (const auto* const gep = llvm::dyn_cast<llvm::GEPOperator>(value)) {
+      left.push_back(gep->getPointerOperand());
+    } else if (llvm::isa<llvm::CastInst, llvm::PHINode, llvm::SelectInst, llvm::InsertElementInst,
+                         llvm::BinaryOperator, llvm::ExtractElementInst>(value)) {
+      for (const llvm::Value* const operand : llvm::cast<llvm::User>(value)->operands())
+        left.push_back(operand);
+    }
+  }
+  return false;
+}
+
 uint32_t Append(json::Object object, std::string* text) {
   const auto at = static_cast<uint32_t>(text->size());
   llvm::raw_string_ostream out(*text);
@@ -76,6 +122,10 @@ uint32_t Sites::AddAccess(const llvm::Instruction& instruction, const Access& ac
                       {"space", SpaceName(access.address_space)},
                       {"bytes", access.bytes},
                       {"at", Locations(instruction.getDebugLoc())}};
+  if (const int argument = ArgumentOf(access.pointer); argument >= 0)
+    object["argument"] = argument;
+  else if (IsRuntimes(access.pointer))
+    object["runtime"] = true;
   if (instruction.isVolatile()) object["volatile"] = true;
   if (instruction.isAtomic() && action != "atomic") object["atomic"] = true;
   return Append(std::move(object), &text_);
