@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "probe/bounds.h"
+#include "probe/heatmap.h"
 #include "probe/memory_use.h"
 #include "probe/messages.h"
 #include "probe/races.h"
+#include "probe/uninit.h"
 
 namespace rochound::probe {
 namespace {
@@ -26,6 +28,9 @@ constexpr AnalyzerKind kKinds[] = {
      Make<RaceAnalyzer>},
     {"bounds", "", "accesses outside of their allocation, or in freed memory", true,
      Make<BoundsAnalyzer>},
+    {"uninit", "", "reads of LDS that nobody has written", true, Make<UninitAnalyzer>},
+    {"heatmap", "Heatmap", "how often pages and cache lines are accessed, and from where", true,
+     Make<HeatmapAnalyzer>},
 };
 
 // The compiler's and HIP's own headers, whose functions are inlined.
