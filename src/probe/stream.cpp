@@ -33,17 +33,23 @@ struct Place {  // a site, or a function
   std::string function;
 };
 
+std::string StringOf(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+uint64_t NumberOf(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
+}
+
 std::vector<Location> Locations(const Json& json) {
   std::vector<Location> all;
   if (!json.is_array()) return all;
   for (const Json& one : json) {
     if (!one.is_object()) continue;
-    Location location;
-    location.file = one.value("file", "");
-    location.line = one.value("line", uint64_t{0});
-    location.column = one.value("column", uint64_t{0});
-    location.function = one.value("function", "");
-    all.push_back(std::move(location));
+    all.push_back({StringOf(one, "file"), NumberOf(one, "line"), NumberOf(one, "column"),
+                   StringOf(one, "function")});
   }
   return all;
 }
@@ -98,11 +104,6 @@ class Module {
   }
 
  private:
-  static std::string StringOf(const Json& json, const char* key) {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  }
-
   std::optional<std::string> TextAt(uint64_t address) const {
     // As long as anybody writes them: names of C++ functions.
     constexpr uint64_t kStep = 256;
@@ -135,8 +136,7 @@ class Module {
     Site site;
     site.action = is == "barrier" ? is : StringOf(json, "action");
     site.pointer = StringOf(json, "space");
-    if (json.contains("bytes") && json["bytes"].is_number_unsigned())
-      site.bytes = json["bytes"].get<uint64_t>();
+    site.bytes = NumberOf(json, "bytes");
     if (json.contains("argument") && json["argument"].is_number_unsigned())
       site.argument = static_cast<int>(std::min(json["argument"].get<uint64_t>(), uint64_t{1024}));
     site.runtime = json.contains("runtime");

@@ -97,7 +97,27 @@ def write_texts():
         write("text", f"text-{i}", text)
 
 
+def write_probes():
+    """A stream with one wave and accesses, whose code object has its places where the code was."""
+    code = bytearray((HERE / "corpus/codeobj/gfx1030").read_bytes())
+    function = b'{"is":"function","function":"f"}\0'
+    places = function + (b'{"is":"access","action":"load","space":"flat","bytes":4,"at":[{"file":"f","line":1}]}\0'
+                         b'{"is":"unprobed","why":"so","function":"f"}\0')
+    code[0x600:0x600 + len(places)] = places
+
+    def message(kind, words, text=b""):
+        words = words + [int.from_bytes(text[i:i + 8], "little") for i in range(0, len(text), 8)]
+        return b"".join(word.to_bytes(8, "little") for word in [0x5250 << 48 | kind << 40 | (len(words) + 1) << 32, *words])
+
+    base = 0x70000000
+    wave = [1, 64 << 32, base + 0x1600, 0x5000, 1, 0, 0, 0x1000000020000, 64 << 32, 1 << 32, 1 << 32 | 1, 0, base + 0x5c0, 0, 0, 0]
+    accesses = b"".join(message(2, [1, len(function), address]) for address in (0x1000, 0x2000000000008, 0x1000000000010))
+    write("probe", "stream", part(bytes(code)) + message(17, [1, 1, 0, 0]) +
+          message(16, [base, base, 0x4000, 0], b"1.hsaco") + message(1, wave) + accesses + message(18, [1, 0, 0, 0]))
+
+
 def main(rochound):
+    write_probes()
     write_faults()
     write_control()
     write_symbols()

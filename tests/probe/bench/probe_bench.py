@@ -22,7 +22,7 @@ BIN = pathlib.Path(__file__).resolve().parent
 ROCHOUND = BIN / "rochound"
 GPUS = {"mi300x": "gfx942", "rx6800xt": "gfx1030"}
 CASES = ("matmul", "chase", "lds", "thousand", "grid")
-SUMMARY = re.compile(r"(\d+) accesses by (\d+) waves")
+SUMMARY = re.compile(r"(\d+) accesses by (\d+) waves in \d+ dispatches(?:, (\d+) arrivals at barriers)?")
 
 
 def run(command):
@@ -54,7 +54,8 @@ def cost(folder, gpu, case):
     silent = {"nobody": [], "kernel": probe + ["-k", "another", "--"], "workgroups": probe + ["--filter-x", "1000000", "--"]}
     off = {name: instructions(folder, gpu, before + [folder / "probed", case])[0] for name, before in silent.items()}
     everything, text = instructions(folder, gpu, probe + ["--", folder / "probed", case])
-    messages, waves = map(int, SUMMARY.search(text).groups())
+    accesses, waves, barriers = (int(number or 0) for number in SUMMARY.search(text).groups())
+    messages = accesses + barriers
     return {"instructions": plain, "off": {name: count / plain for name, count in off.items()}, "with_messages": everything,
             "messages": messages, "waves": waves, "instructions_per_message": (everything - off["nobody"]) / messages}
 
