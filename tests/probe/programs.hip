@@ -446,8 +446,8 @@ extern "C" __global__ void probe_many(const volatile uint32_t* values, uint32_t 
   for (uint32_t i = 0; i < count; ++i) (void)values[(i * 7 + blockIdx.x) % 64];
 }
 void Many(uint32_t count) {
-  const Values out = OnDevice(
-      Counting(64), [&](uint32_t* memory) { probe_many<<<50, 1>>>(memory, count / 50); });
+  const Values out =
+      OnDevice(Counting(64), [&](uint32_t* memory) { probe_many<<<50, 1>>>(memory, count / 50); });
   Expect("many", out, [](uint32_t i) { return i; });
 }
 
