@@ -33,11 +33,11 @@ Examples:
   rochound profile --read out/pass_1 out/pass_2 --target gfx942
 
 The program runs on a software GPU, which counts what every kernel does, exactly;
-no card is needed. The page says what each kernel is limited by on that GPU at
-best, with the figures that led to it (profile.json, roofline.json): these times
-are the least that the GPU can take. It begins with what each kernel is worth
-from the first event to the last, by the trace that was recorded meanwhile
-(dag.json, profile.rpd). docs/formats/profile.md describes the files. The
+no card is needed. The page says what each kernel is limited by on that GPU, with
+the figures that led to it (analysis.json), and on which side of the roofline it
+is (roofline.json; profile.json has the counts): these times are the least that
+the GPU can take. It begins with what each kernel is worth from the first event
+to the last, by the trace that was recorded meanwhile (dag.json, profile.rpd). docs/formats/profile.md describes the files. The
 program's exit code and signals are passed through.
 
 With --trace, dag.json is made of a trace that is there, recorded on any GPU.
@@ -59,6 +59,8 @@ profile::Device DeviceOf(const GpuModel& gpu) {
   device.name = gpu.name;
   device.target = gpu.target;
   device.compute_units = static_cast<double>(gpu.cu_count);
+  device.simds_per_unit = static_cast<double>(gpu.simd_per_cu);
+  device.waves_per_simd = static_cast<double>(gpu.max_waves_per_simd);
   device.clock_mhz = static_cast<double>(gpu.engine_clock_mhz);
   device.clock_source = "the device file of " + gpu.name;
   device.memory_clock_mhz = static_cast<double>(gpu.memory_clock_mhz);
@@ -92,7 +94,7 @@ Result<void> WriteOutput(const fs::path& folder, const char* name, const std::st
 
 // The page, after the files are written.
 Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const std::string& kernel,
-                           const fs::path& output) {
+                           const fs::path& output, const profile::Worths& worths) {
   ROCHOUND_TRY(profile::CounterSet set, profile::SoftgpuCounters(counters)->Read());
   Keep(kernel, &set);
   const profile::Device device = DeviceOf(gpu);
@@ -109,7 +111,13 @@ Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const 
   ROCHOUND_CHECK(WriteOutput(output, "profile.json", all));
   ROCHOUND_CHECK(
       WriteOutput(output, "roofline.json", profile::RooflineJson(set, device, peaks, kernels)));
-  return profile::RooflinePage(set, device, peaks, kernels);
+  ROCHOUND_TRY(const fs::path rules_file,
+               FindBesideExecutable("../share/rochound/bottleneck.json", "the rules"));
+  ROCHOUND_TRY(const profile::BottleneckRules rules, profile::LoadBottleneckRules(rules_file));
+  const auto bottlenecks = profile::FindBottlenecks(set, device, peaks, rules);
+  ROCHOUND_CHECK(WriteOutput(output, "analysis.json",
+                             profile::AnalysisJson(set, device, bottlenecks, kernels, worths)));
+  return profile::AnalysisPage(bottlenecks) + profile::RooflinePage(set, device, peaks, kernels);
 }
 
 }  // namespace
@@ -231,17 +239,18 @@ int ProfileCommand::RunProgram(const std::vector<std::string>& program) const {
   auto child = ChildProcess::Start(command, Lines(CurrentEnvironment()), &error_number);
   if (!child.ok()) return CannotStart(child.error(), error_number);
   const int status = child.value().Wait();
-  const auto page = Report(counters, gpu.value(), kernel_, output_);
+  const auto dag = MakeProfileDag(trace, kernel_);
+  const auto written =
+      dag.ok() ? WriteOutput(output_, "dag.json", dag.value().json) : Result<void>(dag.error());
+  if (!written.ok()) base::LogWarning(written.error().message);
+  const auto page = Report(counters, gpu.value(), kernel_, output_,
+                           dag.ok() ? dag.value().worths : profile::Worths());
   std::error_code ignored;
   fs::remove_all(folder.value().path(), ignored);  // EndLike does not come back
   if (!page.ok()) {
     base::LogError(page.error().message);
     ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
   }
-  const auto dag = MakeProfileDag(trace, kernel_);
-  const auto written =
-      dag.ok() ? WriteOutput(output_, "dag.json", dag.value().json) : Result<void>(dag.error());
-  if (!written.ok()) base::LogWarning(written.error().message);
   fmt::print("{}{}", dag.ok() ? dag.value().page : "", page.value());
   ChildProcess::EndLike(status);
 }

@@ -15,13 +15,20 @@ base::Result<ProfileDag> MakeProfileDag(const std::filesystem::path& trace,
   options.views = false;
   ROCHOUND_TRY(store::TraceDatabase opened, store::TraceDatabase::Open({trace}, options));
   ROCHOUND_TRY(analysis::Dag dag, analysis::MakeDag(opened));
+  ProfileDag made;
+  for (const analysis::DagKernel& one : dag.kernels) {
+    made.worths[one.name] = {profile::CriticalPathScore(dag, one),
+                             static_cast<double>(one.total_ns) / 1e6};
+  }
   const auto pattern = base::Pattern::Compile(kernel);
   if (!kernel.empty() && pattern.ok()) {
     std::erase_if(dag.kernels, [&](const analysis::DagKernel& one) {
       return !pattern.value().FoundIn(one.name);
     });
   }
-  return ProfileDag{profile::DagJson(dag), profile::DagPage(dag)};
+  made.json = profile::DagJson(dag);
+  made.page = profile::DagPage(dag);
+  return made;
 }
 
 }  // namespace rochound::cli

@@ -8,11 +8,13 @@
 #include <string>
 
 #include "base/result.h"
+#include "profile/bottleneck_file.h"
 
 namespace rochound::cli {
 
 struct ProfileDag {
   std::string json, page;
+  profile::Worths worths;  // of all kernels
 };
 // kernel: only these are ranked, a regular expression that is known to be one; empty: all.
 base::Result<ProfileDag> MakeProfileDag(const std::filesystem::path& trace,

@@ -44,6 +44,8 @@ struct Device {
   double memory_width_bits = 0;
   std::string clock_source;   // of clock and compute units
   std::string memory_source;  // of the memory's clock and width
+  double simds_per_unit = 0;
+  double waves_per_simd = 0;  // at most
 };
 
 struct Peak {

@@ -65,6 +65,10 @@ ordered_json ToJson(const DagNode& node) {
 
 }  // namespace
 
+double CriticalPathScore(const Dag& dag, const DagKernel& kernel) {
+  return Share(kernel.path_ns, dag.end_to_end_ns);
+}
+
 std::string DagJson(const Dag& dag) {
   const DagKernel* const dominant = Dominant(dag);
   ordered_json file = {
@@ -88,7 +92,7 @@ std::string DagJson(const Dag& dag) {
          {"total_ns", kernel.total_ns},
          {"launches_on_path", kernel.launches_on_path},
          {"path_ns", kernel.path_ns},
-         {"critical_path_score", Share(kernel.path_ns, dag.end_to_end_ns)},
+         {"critical_path_score", CriticalPathScore(dag, kernel)},
          {"slack_ns", {{"least", kernel.least_slack_ns}, {"median", kernel.median_slack_ns}}},
          {"overlap_potential_ns", kernel.all_saves_ns},
          {"what_if",

@@ -10,6 +10,9 @@
 
 namespace rochound::profile {
 
+// Share of the time from the first event to the last that its launches take on the critical path.
+double CriticalPathScore(const analysis::Dag& dag, const analysis::DagKernel& kernel);
+
 std::string DagJson(const analysis::Dag& dag);
 std::string DagPage(const analysis::Dag& dag);
 

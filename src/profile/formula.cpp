@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <vector>
 
 namespace rochound::profile {
 namespace {
@@ -82,11 +85,26 @@ class Parser {
     while (at_ < text_.size() && is_name(text_[at_])) ++at_;
     const std::string_view word = text_.substr(start, at_ - start);
     if (word.empty()) return Wrong("a number or a counter");
-    if (std::isdigit(static_cast<unsigned char>(word[0])) == 0) return Counter(word);
+    if (std::isdigit(static_cast<unsigned char>(word[0])) == 0)
+      return Take('(') ? Function(word) : Counter(word);
     double number = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (error != std::errc{} || end != word.data() + word.size()) return Wrong("a number");
     return number;
+  }
+
+  // What stands behind "name(".
+  Value Function(std::string_view name) {
+    std::vector<Value> values;
+    do values.push_back(Sum());
+    while (!wrong_ && Take(','));
+    if (!wrong_ && !Take(')')) return Wrong("')'");
+    const bool known = name == "max" || name == "min" || (name == "ceil" && values.size() == 1);
+    if (!known) return Wrong("max, min or ceil of one value");
+    if (std::find(values.begin(), values.end(), std::nullopt) != values.end()) return std::nullopt;
+    if (name == "ceil") return std::ceil(*values[0]);
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return name == "max" ? *most : *least;
   }
 
   Value Counter(std::string_view name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Formulas of metrics: numbers, counters' names, + - * /, parentheses. Pure functions.
+// Formulas of metrics: numbers, counters' names, + - * /, parentheses, max(a, b), min(a, b),
+// ceil(a). Pure functions.
 #pragma once
 
 #include <optional>

@@ -22,6 +22,17 @@ TEST(FormulaTest, IsArithmetic) {
   EXPECT_EQ(Value("C_sum", {{"C_sum", 2}, {"C", 1}}), 2);
 }
 
+TEST(FormulaTest, Functions) {
+  const Values values = {{"A", 2}, {"B", 2.5}};
+  const auto value = [&](const char* formula) { return Evaluate(formula, values).value().value; };
+  EXPECT_EQ(value("max(A, B, 1)"), 2.5);
+  EXPECT_EQ(value("min(A, B) * 2"), 4);
+  EXPECT_EQ(value("ceil(B) + max(A)"), 5);
+  EXPECT_EQ(value("max(A, C)"), std::nullopt) << "what is missing might be the greatest";
+  for (const char* wrong : {"max(A", "max()", "ceil(A, B)", "floor(A)", "max(A,)"})
+    EXPECT_FALSE(Evaluate(wrong, values).ok()) << wrong;
+}
+
 TEST(FormulaTest, MissingIsMissingAndNeverZero) {
   const auto result = Evaluate("A + 0 * B + C", {{"A", 1}});
   ASSERT_TRUE(result.ok());

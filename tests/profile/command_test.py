@@ -54,8 +54,8 @@ class CommandTest(unittest.TestCase):
         cls.output = os.path.join(cls.folder.name, "out")
         cls.result = cls.run_command("--gpu", GPU, "--kernel", "^(axpy|gemm|transpose)", "-o", cls.output, "--", PROGRAM)
         assert cls.result.returncode == 0, cls.result.stdout + cls.result.stderr
-        cls.profile, cls.roofline, cls.dag = (json.loads(pathlib.Path(cls.output, name).read_text(encoding="ascii"))
-                                              for name in ("profile.json", "roofline.json", "dag.json"))
+        cls.profile, cls.roofline, cls.dag, cls.analysis = (json.loads(pathlib.Path(cls.output, name).read_text(encoding="ascii"))
+                                              for name in ("profile.json", "roofline.json", "dag.json", "analysis.json"))
 
     @classmethod
     def tearDownClass(cls):
@@ -69,7 +69,8 @@ class CommandTest(unittest.TestCase):
         return next(kernel for kernel in self.roofline["kernels"] if kernel["kernel"] == name)
 
     def test_files_are_as_their_schemas_say(self):
-        for file, name in ((self.profile, "profile"), (self.roofline, "roofline"), (self.dag, "dag")):
+        for file, name in ((self.profile, "profile"), (self.roofline, "roofline"), (self.dag, "dag"),
+                           (self.analysis, "analysis")):
             schema = json.loads(pathlib.Path(SCHEMAS, name + ".schema.json").read_text(encoding="ascii"))
             self.assertEqual(problems(file, schema), [])
             self.assertNotEqual(problems(dict(file, version=2, more=1), schema), [])
@@ -176,7 +177,22 @@ class CommandTest(unittest.TestCase):
         self.assertGreater(len(again["kernels"]), len(self.dag["kernels"]), "--kernel was not given")
         self.assertEqual(self.run_command("--trace", "/nonexistent.rpd", "-o", self.output + "4").returncode, 1)
 
+    def test_the_analysis_agrees_with_the_others(self):
+        rooflines = {kernel["kernel"]: kernel for kernel in self.roofline["kernels"]}
+        worths = {kernel["name"]: kernel for kernel in self.dag["kernels"]}
+        self.assertEqual(set(rooflines), {kernel["kernel"] for kernel in self.analysis["kernels"]})
+        for kernel in self.analysis["kernels"]:
+            roofline, worth = rooflines[kernel["kernel"]], worths[kernel["name"]]
+            self.assertEqual(kernel["roofline_position"], roofline["verdict"])
+            self.assertEqual(kernel["operational_intensity"], roofline["operations_per_byte"]["most"])
+            self.assertEqual(kernel["critical_path_score"], worth["critical_path_score"])
+            self.assertAlmostEqual(kernel["time_ms"] * 1e6, worth["total_ns"], 0)
+            # A few thousand items are nothing for a GPU.
+            self.assertIn(kernel["bottleneck"]["primary"], ("launch-bound", "under-occupied"))
+
     def test_the_page_says_why(self):
+        self.assertIn("launch-bound (confidence 80%)", self.result.stdout)
+        self.assertIn("would change it: more work in a launch", self.result.stdout)
         self.assertIn("axpy_f32", self.result.stdout)
         self.assertIn("operations of vector.f32 take at least", self.result.stdout)
         self.assertIn("not measured", self.result.stdout)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "profile/bottleneck_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "profile/profile_files.h"
+
+namespace rochound::profile {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json ToJson(const Bottleneck& bottleneck) {
+  auto evidence = ordered_json::array();
+  for (const Evidence& one : bottleneck.evidence) {
+    evidence.push_back({{"name", one.name},
+                        {"value", one.value},
+                        {"modelled", one.modelled},
+                        {"about", one.about}});
+  }
+  return {{"primary", bottleneck.primary},
+          {"confidence", bottleneck.confidence},
+          {"reasoning", bottleneck.reasoning},
+          {"evidence", evidence},
+          {"would_change", bottleneck.changes}};
+}
+
+}  // namespace
+
+std::string AnalysisJson(const CounterSet& set, const Device& device,
+                         const std::vector<KernelAnalysis>& kernels,
+                         const std::vector<KernelRoofline>& rooflines, const Worths& worths) {
+  ordered_json file = {{"format", "rochound analysis"},
+                       {"version", 1},
+                       {"source", set.source},
+                       {"warnings", set.warnings},
+                       {"device", {{"name", device.name}, {"target", device.target}}},
+                       {"kernels", ordered_json::array()}};
+  for (const KernelAnalysis& kernel : kernels) {
+    const std::string name = ReadableName(kernel.kernel);
+    const auto roofline =
+        std::find_if(rooflines.begin(), rooflines.end(), [&](const KernelRoofline& one) {
+          return one.kernel == kernel.kernel && one.grid == kernel.grid &&
+                 one.workgroup == kernel.workgroup;
+        });
+    ordered_json intensity, position;
+    if (roofline != rooflines.end()) {
+      position = NameOf(roofline->verdict);
+      if (roofline->bytes && roofline->bytes->compulsory > 0)
+        intensity = roofline->Operations() / roofline->bytes->compulsory;
+    }
+    const auto worth = worths.find(name);
+    const bool known = worth != worths.end();
+    file["kernels"].push_back(
+        {{"kernel", kernel.kernel},
+         {"name", name},
+         {"grid", kernel.grid},
+         {"workgroup", kernel.workgroup},
+         {"launches", kernel.launches},
+         {"time_ms", known ? ordered_json(worth->second.time_ms) : ordered_json()},
+         {"critical_path_score",
+          known ? ordered_json(worth->second.critical_path_score) : ordered_json()},
+         {"operational_intensity", intensity},
+         {"roofline_position", position},
+         {"bottleneck", ToJson(kernel.bottleneck)}});
+  }
+  return file.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels) {
+  std::string page;
+  for (const KernelAnalysis& kernel : kernels) {
+    const Bottleneck& bottleneck = kernel.bottleneck;
+    page +=
+        fmt::format("{}\n  {} x grid {}x{}x{} workgroup {}x{}x{}: {} (confidence {:.0f}%)\n",
+                    base::Printable(ReadableName(kernel.kernel)), kernel.launches, kernel.grid[0],
+                    kernel.grid[1], kernel.grid[2], kernel.workgroup[0], kernel.workgroup[1],
+                    kernel.workgroup[2], bottleneck.primary, 100 * bottleneck.confidence);
+    for (const std::string& reason : bottleneck.reasoning) page += "  - " + reason + "\n";
+    for (const std::string& change : bottleneck.changes)
+      page += "  - would change it: " + change + "\n";
+  }
+  if (page.empty()) return page;
+  return "What limits each kernel (rules over exact counts and the software GPU's model; no "
+         "measurement)\n\n" +
+         page + "\n";
+}
+
+}  // namespace rochound::profile
