@@ -52,7 +52,7 @@ class CommandTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.output = os.path.join(cls.folder.name, "out")
-        cls.result = cls.run_command("--gpu", GPU, "--kernel", "^(axpy|gemm|transpose)", "-o", cls.output, "--", PROGRAM)
+        cls.result = cls.run_command("--gpu", GPU, "--kernel", "^(axpy|gemm_naive|gemm_matrix$|transpose)", "-o", cls.output, "--", PROGRAM)
         assert cls.result.returncode == 0, cls.result.stdout + cls.result.stderr
         cls.profile, cls.roofline, cls.dag, cls.analysis = (json.loads(pathlib.Path(cls.output, name).read_text(encoding="ascii"))
                                               for name in ("profile.json", "roofline.json", "dag.json", "analysis.json"))

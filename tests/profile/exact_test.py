@@ -18,8 +18,17 @@ M, N, K = 32, 48, 64
 FLOATS = ("f64", "f32", "xf32", "f16", "bf16", "fp8", "fp6", "fp4", "f8f6f4")
 
 
-def gemm(element):
-    return (M * K + K * N) * element, M * N * 4
+def gemm(element, result=4):
+    return (M * K + K * N) * element, M * N * result
+
+
+def multiplied(kind, without):
+    """Of a gemm with matrix instructions: `without` are the GPUs that have none for the type, and what they use instead."""
+    unit = without.get(GPU, f"matrix.{kind}")
+    return {f"{unit}.multiply_add": 2 * M * N * K}
+
+
+RDNA = ("rx6800xt", "rx7900xtx", "rx9070xt")
 
 
 # Kernel: floating operations by unit and type, bytes that are read and written at least.
@@ -29,6 +38,15 @@ EXPECTED = {
     "axpy_f16": ({"vector.f16.multiply_add": 2 * ITEMS}, 2 * 2 * ITEMS, 2 * ITEMS),
     "gemm_naive": ({"vector.f32.multiply_add": 2 * M * N * K}, *gemm(4)),
     "gemm_matrix": ({("vector" if GPU == "rx6800xt" else "matrix") + ".f16.multiply_add": 2 * M * N * K}, *gemm(2)),
+    "gemm_vector_f64": ({"vector.f64.multiply_add": 2 * M * N * K}, *gemm(8, 8)),
+    "gemm_vector_f16": ({"vector.f16.multiply_add": 2 * M * N * K}, *gemm(2, 2)),
+    "gemm_vector_bf16": ({"vector.f32.multiply_add": 2 * M * N * K}, *gemm(2)),
+    "gemm_vector_i8": ({"vector.i8.multiply_add": 2 * M * N * K}, *gemm(1)),
+    "gemm_matrix_f64": (multiplied("f64", {gpu: "vector.f64" for gpu in RDNA}), *gemm(8, 8)),
+    "gemm_matrix_f32": (multiplied("f32", {gpu: "vector.f32" for gpu in RDNA}), *gemm(4)),
+    "gemm_matrix_bf16": (multiplied("bf16", {"rx6800xt": "vector.f32"}), *gemm(2)),
+    "gemm_matrix_i8": (multiplied("i8", {"rx6800xt": "vector.i8"}), *gemm(1)),
+    "reduction": ({"vector.f32.add": ITEMS - ITEMS // 256}, 4 * ITEMS, 4 * ITEMS // 256),
     "partial": ({"vector.f32.add": PARTIAL}, 4 * PARTIAL, 4 * PARTIAL),
     "transpose": ({}, 4 * SIDE * SIDE, 4 * SIDE * SIDE),
     "stencil": ({"vector.f32.add": 2 * (ITEMS - 2)}, 4 * ITEMS, 4 * ITEMS),
@@ -66,7 +84,7 @@ class ExactTest(unittest.TestCase):
                 for kind, by_kind in operations[unit].items():
                     self.assertEqual(by_kind["arithmetic"], sum(by_kind.get(name, 0) for name in (
                         "add", "multiply", "multiply_add", "transcendental")))
-                    if kind in FLOATS:
+                    if kind in FLOATS or kind == "i8":
                         found.update({f"{unit}.{kind}.{name}": count for name, count in by_kind.items()
                                       if name != "arithmetic"})
             self.assertEqual(found, expected, kernel)
