@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <regex>
 #include <system_error>
@@ -46,7 +47,8 @@ Examples:
 A program that was built with probes runs as ever without this command. Probes see
 loads, stores and atomics of global memory and LDS; docs/guides/probe.md says what
 they do not see. The program's output, exit code and signals are passed through.
-DH_COMMS_GROUP_FILTER_X, _Y and _Z mean what they mean for omniprobe. Exit codes of
+DH_COMMS_GROUP_FILTER_X, _Y and _Z and the LOGDUR_ variables mean what they mean for
+omniprobe (docs/guides/probe.md). Exit codes of
 rochound itself: 2 wrong usage, 125 there are no messages although the program ended
 with 0, 126 program cannot be started, 127 program not found.
 )";
@@ -63,13 +65,21 @@ bool IsRange(const std::string& text) {
   return std::regex_match(text, kRange);
 }
 
-// all, or random:P with a share of dispatches between 0 and 1; 0: not understood.
+// How many dispatches of each kernel are wanted, from the first on; 0: that is not what it says.
+uint64_t FirstDispatches(const std::string& text) {
+  static const std::regex kNumber("[0-9]{1,9}");
+  if (text == "first") return 1;
+  return std::regex_match(text, kNumber) ? strtoull(text.c_str(), nullptr, 10) : 0;
+}
+
+// A share of all dispatches, of UINT32_MAX: random:P with P between 0 and 1, or omniprobe's random,
+// which is a hundredth; 0: not understood.
 uint32_t SampleOf(const std::string& text) {
-  if (text == "all") return UINT32_MAX;
+  if (text == "all" || FirstDispatches(text) != 0) return UINT32_MAX;
   constexpr std::string_view kRandom = "random:";
-  if (!text.starts_with(kRandom)) return 0;
+  if (text != "random" && !text.starts_with(kRandom)) return 0;
   char* rest = nullptr;
-  const std::string number = text.substr(kRandom.size());
+  const std::string number = text == "random" ? "0.01" : text.substr(kRandom.size());
   const double share = strtod(number.c_str(), &rest);
   if (number.empty() || *rest != '\0' || !(share > 0 && share <= 1)) return 0;
   return static_cast<uint32_t>(std::max(1.0, share * UINT32_MAX));
@@ -143,8 +153,9 @@ ProbeCommand::ProbeCommand(CLI::App& app)
   option("action", action_, "", "build: compile with probes; read: what --keep has kept");
   option("folder", folder_, "", "read: the folder");
   option("-k,--kernel", kernel_, "REGEX", "Only kernels whose symbol or C++ name has a match");
-  option("-d,--dispatches", dispatches_, "all|random:P",
-         "Which dispatches: all, or by chance this share of them (random:0.1)");
+  option("-d,--dispatches", dispatches_, "all|first|N|random:P",
+         "Which dispatches: all, the first or first N of each kernel, or by\n"
+         "chance this share of them (random:0.1)");
   option("-a,--analyzer", analyzers_, "NAME", AnalyzerHelp().c_str());
   option("-l,--log-location,-o,--output", output_, "FILE|-", "Where to (default: -, stdout)");
   option("-t,--log-format", format_, "jsonl|csv",
@@ -168,8 +179,9 @@ std::string ProbeCommand::Problem() const {
   if (const auto filter = store::Filter::Create(kernel_, ""); !filter.ok())
     return "-k: " + filter.error().message;
   if (SampleOf(dispatches_) == 0)
-    return fmt::format("-d: '{}' is neither all nor random:P with a share such as 0.1",
-                       dispatches_);
+    return fmt::format(
+        "-d: '{}' is neither all, first, a number, nor random:P with a share such as 0.1",
+        dispatches_);
   for (const std::string& analyzer : analyzers_)
     if (probe::FindAnalyzer(analyzer) == nullptr)
       return fmt::format("-a: there is no analyzer '{}'; there are {}", analyzer, AnalyzerNames());
@@ -243,9 +255,13 @@ int ProbeCommand::Read(const fs::path& folder) const {
     return kExitSetup;
   }
   const auto filter = store::Filter::Create(kernel_, "");
+  const uint64_t first = FirstDispatches(dispatches_);
+  std::map<std::string, uint64_t> dispatches;  // of each kernel, so far
   const auto choose = [&](const std::string& symbol) {
-    return kernel_.empty() || filter.value().KeepsKernel(symbol) ||
-           filter.value().KeepsKernel(codeobj::Demangle(symbol));
+    if (!kernel_.empty() && !filter.value().KeepsKernel(symbol) &&
+        !filter.value().KeepsKernel(codeobj::Demangle(symbol)))
+      return false;
+    return first == 0 || dispatches[symbol]++ < first;
   };
   const auto analyzer = Kind().make({out, Format()});
   const auto summary = probe::ReadStreams(folder, choose, analyzer.get());
@@ -343,8 +359,33 @@ int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
   ChildProcess::EndLike(status == 0 ? code << 8 : status);
 }
 
+// What omniprobe and logduration take from the environment; options come first.
+void ProbeCommand::TakeTheirVariables() {
+  const auto take = [](const char* name, std::string* option) {
+    const char* const value = getenv(name);
+    if (option->empty() && value != nullptr) *option = value;
+  };
+  take("LOGDUR_FILTER", &kernel_);
+  take("LOGDUR_DISPATCHES", &dispatches_);
+  if (dispatches_.empty()) dispatches_ = "all";
+  std::string handlers;
+  take("LOGDUR_HANDLERS", &handlers);
+  if (analyzers_.empty() && !handlers.empty())
+    analyzers_.push_back(handlers.substr(0, handlers.find(',')));
+  if (!json_) take("LOGDUR_LOG_FORMAT", &format_);
+  take("LOGDUR_LOG_LOCATION", &output_);
+  if (output_ == "console") output_ = "-";
+  const char* const instrumented = getenv("LOGDUR_INSTRUMENTED");
+  if (instrumented != nullptr && std::string_view(instrumented) == "false")
+    base::LogWarning("LOGDUR_INSTRUMENTED=false: rochound run records without probes");
+  if (getenv("LOGDUR_LIBRARY_FILTER") != nullptr)
+    base::LogWarning(
+        "LOGDUR_LIBRARY_FILTER means nothing here: what was built with probes is seen");
+}
+
 int ProbeCommand::Run(const std::vector<std::string>& program) {
   if (action_ == "build") return Build(program);
+  TakeTheirVariables();
   if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
   if (action_ == "read") {
     if (folder_.empty()) return Usage("which folder? rochound probe read FOLDER");

@@ -24,6 +24,7 @@ class ProbeCommand final : public Command {
   int Run(const std::vector<std::string>& program) override;
 
  private:
+  void TakeTheirVariables();
   std::string Problem() const;  // empty: none
   int Build(const std::vector<std::string>& command) const;
   int Read(const std::filesystem::path& folder) const;
@@ -35,7 +36,7 @@ class ProbeCommand final : public Command {
   std::string action_;
   std::string folder_;
   std::string kernel_;
-  std::string dispatches_ = "all";
+  std::string dispatches_;
   std::vector<std::string> analyzers_;
   std::string output_;
   std::string format_;

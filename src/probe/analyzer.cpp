@@ -45,6 +45,7 @@ bool IsRuntimes(std::string_view file) {
 std::span<const AnalyzerKind> AnalyzerKinds() { return kKinds; }
 
 const AnalyzerKind* FindAnalyzer(std::string_view name) {
+  if (name == "MemAnalysis") name = "MemoryAnalysis";  // its Python interface's name for it
   for (const AnalyzerKind& kind : kKinds)
     if (name == kind.name || (*kind.omniprobe_name != '\0' && name == kind.omniprobe_name))
       return &kind;

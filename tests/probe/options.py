@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Which dispatches `rochound probe` tells, and what it takes from omniprobe's variables. The program launches Freed four times.
+
+usage: options.py --rochound PATH --gpu GPU SOURCE PROGRAM
+"""
+
+import json
+import os
+import sys
+
+import analyzer
+
+
+def main():
+    test = analyzer.Test("bounds")
+
+    def told(*options, **variables):
+        os.environ.update(variables)
+        lines = test.run("read", str(test.kept), *options).splitlines()
+        for name in variables:
+            del os.environ[name]
+        return lines
+
+    def dispatches(*options, **variables):
+        return len({json.loads(line)["dispatch"] for line in told("-k", "Freed", *options, **variables)})
+
+    for options, wanted in (((), 4), (("-d", "all"), 4), (("-d", "first"), 1), (("-d", "1"), 1), (("-d", "3"), 3), (("-d", "9"), 4)):
+        test.require(dispatches(*options) == wanted, f"{options}: {dispatches(*options)} dispatches")
+    test.require(dispatches(LOGDUR_DISPATCHES="1") == 1, "LOGDUR_DISPATCHES")
+    test.require(dispatches("-d", "all", LOGDUR_DISPATCHES="1") == 4, "an option is stronger than LOGDUR_DISPATCHES")
+    every = told()
+    kernels = {json.loads(line)["kernel"] for line in told(LOGDUR_FILTER="Fre+d|Neighbour")}
+    test.require(len(kernels) == 2 and len(every) > len(kernels), f"LOGDUR_FILTER: {kernels}")
+    test.require(told(LOGDUR_LOG_FORMAT="csv")[0].startswith("process,dispatch,kernel,"), "LOGDUR_LOG_FORMAT")
+    test.require("cache lines" in told(LOGDUR_HANDLERS="MemoryAnalysis,Heatmap")[0], "LOGDUR_HANDLERS")
+    file = test.folder.name + "/told.jsonl"
+    told(LOGDUR_LOG_LOCATION=file)
+    with open(file, encoding="utf-8") as written:
+        test.require(written.read().splitlines() == every, "LOGDUR_LOG_LOCATION")
+    test.require(told(LOGDUR_LOG_LOCATION="console") == every, "LOGDUR_LOG_LOCATION=console")
+    return test.result()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
