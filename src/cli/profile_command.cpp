@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <filesystem>
 
 #include "base/files.h"
 #include "base/log.h"
 #include "base/pattern.h"
+#include "capture/bundle.h"
 #include "cli/child_process.h"
 #include "cli/exit_codes.h"
 #include "cli/gpu_model.h"
@@ -29,6 +31,7 @@ constexpr const char* kExamples = R"(
 Examples:
   rochound profile -- ./vector_add
   rochound profile --gpu rx6800xt --kernel gemm -o out -- ./program
+  rochound profile --replay gemm.bundle
   rochound profile --trace trace.rpd
   rochound profile --read out/pass_1 out/pass_2 --target gfx942
 
@@ -40,6 +43,9 @@ the GPU can take. It begins with what each kernel is worth from the first event
 to the last, by the trace that was recorded meanwhile (dag.json, profile.rpd). docs/formats/profile.md describes the files. The
 program's exit code and signals are passed through.
 
+With --replay, a launch that rochound capture has kept is profiled, again and
+again: it has the same memory each time, and its results are compared with the
+captured ones. The exit code is that of rochound replay.
 With --trace, dag.json is made of a trace that is there, recorded on any GPU.
 With --read, counters come from files that rocprofv3 --pmc has written on a GPU,
 and profile.json holds them with the metrics that follow from them.
@@ -92,11 +98,29 @@ Result<void> WriteOutput(const fs::path& folder, const char* name, const std::st
   return base::WriteFileAtomically(folder / name, text);
 }
 
+// Counts that are not the same each time that the same launch ran.
+void WarnOfDifferences(profile::CounterSet* set) {
+  const auto& launches = set->launches;
+  for (size_t i = 1; i < launches.size(); ++i) {
+    for (const auto& [name, value] : launches[0].exact) {
+      const auto other = launches[i].exact.find(name);
+      if (other != launches[i].exact.end() && other->second == value) continue;
+      set->warnings.push_back(
+          fmt::format("the launch does not do the same each time: {} was {:.0f} in the first run, "
+                      "and not in run {}; verdicts are of the mean",
+                      name, value, i + 1));
+      return;
+    }
+  }
+}
+
 // The page, after the files are written.
 Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const std::string& kernel,
-                           const fs::path& output, const profile::Worths& worths) {
+                           const fs::path& output, const profile::Worths& worths,
+                           bool is_one_launch) {
   ROCHOUND_TRY(profile::CounterSet set, profile::SoftgpuCounters(counters)->Read());
   Keep(kernel, &set);
+  if (is_one_launch) WarnOfDifferences(&set);
   const profile::Device device = DeviceOf(gpu);
   profile::Peaks peaks;
   const auto architecture = FindArchitecture(gpu.target);
@@ -131,7 +155,7 @@ ProfileCommand::ProfileCommand(CLI::App& app)
   subcommand_
       ->add_option("--gpu", gpu_,
                    "The software GPU: a name of rochound softgpu --list, or the path of a .json "
-                   "file (default: mi300x)")
+                   "file (default: mi300x; with --replay, one with the captured GPU's target)")
       ->type_name("GPU");
   subcommand_
       ->add_option("--kernel", kernel_,
@@ -142,6 +166,13 @@ ProfileCommand::ProfileCommand(CLI::App& app)
       ->add_option("-o,--output", output_,
                    "Folder for the files that are written (default: this one)")
       ->type_name("DIR");
+  subcommand_
+      ->add_option("--replay", replay_,
+                   "Profile a captured launch, which rochound capture has made")
+      ->type_name("BUNDLE");
+  subcommand_->add_option("--iterations", iterations_, "With --replay: how often (default: 3)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   subcommand_
       ->add_option("--trace", trace_,
                    "Read a trace instead, of any format that rochound explain takes: dag.json")
@@ -206,13 +237,47 @@ int ProfileCommand::ReadTrace() const {
   return kExitSuccess;
 }
 
-int ProfileCommand::RunProgram(const std::vector<std::string>& program) const {
+int ProfileCommand::Replay() {
+  const auto bundle = capture::Bundle::Open(replay_);
+  const auto rochound = base::ExecutablePath();
+  const auto known = LoadKnownGpuModels();
+  if (!bundle.ok() || !rochound.ok() || !known.ok()) {
+    base::LogError((!bundle.ok()     ? bundle.error()
+                    : !rochound.ok() ? rochound.error()
+                                     : known.error())
+                       .message);
+    return kExitSetup;
+  }
+  const capture::Manifest& manifest = bundle.value().manifest();
+  const std::string& target = manifest.agents[static_cast<size_t>(manifest.agent)].name;
+  std::string gpu = gpu_;
+  for (const GpuModel& model : known.value()) {
+    if (gpu.empty() && model.target == target) gpu = model.name;
+  }
+  if (gpu.empty())
+    return Usage(
+        fmt::format("no software GPU has the captured one's target, {}: see --gpu", target));
+  // Blit kernels and the like are not what was captured.
+  kernel_ = "^";
+  for (const char c : manifest.kernel) {
+    const bool is_plain = isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    kernel_ += is_plain ? std::string(1, c) : std::string("\\") + c;
+  }
+  kernel_ += "$";
+  return RunProgram(gpu,
+                    {rochound.value().string(), "replay", "run", replay_, "--no-poison",
+                     "--iterations", std::to_string(iterations_ == 0 ? 3 : iterations_)},
+                    false);
+}
+
+int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<std::string>& program,
+                               bool record) const {
   const auto known = LoadKnownGpuModels();
   if (!known.ok()) {
     base::LogError(known.error().message);
     return kExitSetup;
   }
-  const auto gpu = PickGpuModel(gpu_, known.value());
+  const auto gpu = PickGpuModel(gpu_name, known.value());
   if (!gpu.ok()) return Usage(gpu.error().message);
   std::error_code error;
   const fs::path temporary = fs::temp_directory_path(error);
@@ -230,28 +295,34 @@ int ProfileCommand::RunProgram(const std::vector<std::string>& program) const {
   const fs::path counters = folder.value().path() / "counters.jsonl";
   const fs::path trace = fs::path(output_) / "profile.rpd";
   const std::string self = rochound.value().string();
-  std::vector<std::string> command = {self,       "run",          "--quiet", "--force",
-                                      "--output", trace.string(), "--"};
+  std::vector<std::string> command;
+  if (record) command = {self, "run", "--quiet", "--force", "--output", trace.string(), "--"};
   command.insert(command.end(),
-                 {self, "softgpu", "--gpu", gpu_, "--counters", counters.string(), "--"});
+                 {self, "softgpu", "--gpu", gpu_name, "--counters", counters.string(), "--"});
   command.insert(command.end(), program.begin(), program.end());
   int error_number = 0;
   auto child = ChildProcess::Start(command, Lines(CurrentEnvironment()), &error_number);
   if (!child.ok()) return CannotStart(child.error(), error_number);
   const int status = child.value().Wait();
-  const auto dag = MakeProfileDag(trace, kernel_);
-  const auto written =
-      dag.ok() ? WriteOutput(output_, "dag.json", dag.value().json) : Result<void>(dag.error());
-  if (!written.ok()) base::LogWarning(written.error().message);
-  const auto page = Report(counters, gpu.value(), kernel_, output_,
-                           dag.ok() ? dag.value().worths : profile::Worths());
+  ProfileDag dag;
+  if (record) {
+    auto made = MakeProfileDag(trace, kernel_);
+    if (!made.ok()) {
+      base::LogWarning(made.error().message);
+    } else {
+      dag = std::move(made).value();
+      const auto written = WriteOutput(output_, "dag.json", dag.json);
+      if (!written.ok()) base::LogWarning(written.error().message);
+    }
+  }
+  const auto page = Report(counters, gpu.value(), kernel_, output_, dag.worths, !record);
   std::error_code ignored;
   fs::remove_all(folder.value().path(), ignored);  // EndLike does not come back
   if (!page.ok()) {
     base::LogError(page.error().message);
     ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
   }
-  fmt::print("{}{}", dag.ok() ? dag.value().page : "", page.value());
+  fmt::print("{}{}", dag.page, page.value());
   ChildProcess::EndLike(status);
 }
 
@@ -265,16 +336,23 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
                              pattern.error().message));
   if (!read_.empty()) {
     if (!program.empty()) return Usage("--read runs no program");
-    if (!trace_.empty()) return Usage("--read and --trace do not go together");
+    if (!trace_.empty() || !replay_.empty())
+      return Usage("--read, --trace and --replay do not go together");
     return ReadFiles();
   }
   if (!target_.empty()) return Usage("--target goes with --read");
+  if (iterations_ != 0 && replay_.empty()) return Usage("--iterations goes with --replay");
+  if (!replay_.empty()) {
+    if (!program.empty() || !trace_.empty() || !kernel_.empty())
+      return Usage("--replay runs one captured launch: no program, --trace or --kernel");
+    return Replay();
+  }
   if (!trace_.empty()) {
     if (!program.empty()) return Usage("--trace runs no program");
     return ReadTrace();
   }
   if (program.empty()) return Usage("no program given; example: rochound profile -- ./vector_add");
-  return RunProgram(program);
+  return RunProgram(gpu_.empty() ? "mi300x" : gpu_, program, true);
 }
 
 }  // namespace rochound::cli

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // `rochound profile`: runs a program on a software GPU, counts what its kernels do and says what
-// limits them, and what each is worth end to end; or reads a trace, or the counters that rocprofv3
-// has written. Called once by main on its only thread.
+// limits them, and what each is worth end to end; or does that with a captured
+// launch; or reads a trace, or the counters that rocprofv3 has written. Called once by main on its only thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,13 +28,18 @@ class ProfileCommand final : public Command {
  private:
   int ReadFiles() const;
   int ReadTrace() const;
-  int RunProgram(const std::vector<std::string>& program) const;
+  // record: a trace is made as well, and dag.json of it.
+  int RunProgram(const std::string& gpu_name, const std::vector<std::string>& program,
+                 bool record) const;
+  int Replay();
 
-  std::string gpu_ = "mi300x";
+  std::string gpu_;
   std::string kernel_;
   std::string output_ = ".";
   std::string target_;
   std::string trace_;
+  std::string replay_;
+  uint64_t iterations_ = 0;
   std::vector<std::string> read_;
   std::vector<std::string> stray_;
 };

@@ -190,6 +190,25 @@ class CommandTest(unittest.TestCase):
             # A few thousand items are nothing for a GPU.
             self.assertIn(kernel["bottleneck"]["primary"], ("launch-bound", "under-occupied"))
 
+    def test_a_captured_launch(self):
+        bundle = os.path.join(self.folder.name, "axpy.bundle")
+        captured = subprocess.run([ROCHOUND, "capture", "--kernel", "^axpy_f32$", "--softgpu", GPU, "-o", bundle, "--", PROGRAM],
+                                  capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(captured.returncode, 0, captured.stderr)
+        output = self.output + "5"
+        result = self.run_command("--replay", bundle, "--iterations", "4", "-o", output)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("equal: axpy_f32", result.stdout)
+        self.assertNotIn("not do the same", result.stdout)
+        replayed = json.loads(pathlib.Path(output, "profile.json").read_text(encoding="ascii"))["launches"]
+        original = next(launch for launch in self.profile["launches"] if launch["kernel"] == "axpy_f32")
+        self.assertEqual([launch["exact"] for launch in replayed], 4 * [original["exact"]])
+        self.assertEqual([launch["gpu"] for launch in replayed], 4 * [GPU])
+        analysis = json.loads(pathlib.Path(output, "analysis.json").read_text(encoding="ascii"))["kernels"]
+        self.assertEqual([(one["kernel"], one["launches"], one["time_ms"]) for one in analysis], [("axpy_f32", 4, None)])
+        self.assertFalse(pathlib.Path(output, "dag.json").exists())
+        self.assertEqual(self.run_command("--replay", "/nonexistent", "-o", output).returncode, 125)
+
     def test_the_page_says_why(self):
         self.assertIn("launch-bound (confidence 80%)", self.result.stdout)
         self.assertIn("would change it: more work in a launch", self.result.stdout)
@@ -205,7 +224,8 @@ class CommandTest(unittest.TestCase):
     def test_wrong_usage(self):
         for arguments in ([], ["--kernel", "(", "--", "true"], ["--gpu", "none", "--", "true"],
                           ["--target", "gfx942", "--", "true"], ["--read", "x", "--", "true"],
-                          ["--trace", "x", "--", "true"], ["--trace", "x", "--read", "y"]):
+                          ["--trace", "x", "--", "true"], ["--trace", "x", "--read", "y"],
+                          ["--replay", "x", "--", "true"], ["--replay", "x", "--kernel", "y"], ["--iterations", "2", "--", "true"]):
             self.assertEqual(self.run_command(*arguments).returncode, 2, arguments)
 
     def test_reading(self):
