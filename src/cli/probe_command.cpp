@@ -265,7 +265,8 @@ int ProbeCommand::Read(const fs::path& folder) const {
   };
   const auto analyzer = Kind().make({out, Format()});
   const auto summary = probe::ReadStreams(folder, choose, analyzer.get());
-  if (summary.ok()) {
+  // Of what was not looked at an analyzer would say that it is in order.
+  if (summary.ok() && summary.value().dispatches != 0) {
     const std::string answer = analyzer->Answer(summary.value());
     std::fwrite(answer.data(), 1, answer.size(), out);
   }
@@ -287,6 +288,14 @@ int ProbeCommand::Read(const fs::path& folder) const {
     return kExitSetup;
   }
   SayWhatIsMissing(all, verbose_);
+  if (all.dispatches == 0) {
+    base::LogError(kernel_.empty()
+                       ? "no instrumented kernel was launched, or the filters left none"
+                       : fmt::format("no instrumented kernel that was launched has a name "
+                                     "with a match of '{}'",
+                                     kernel_));
+    return kExitSetup;
+  }
   base::LogInfo(fmt::format(
       "{} accesses by {} waves in {} dispatches{}", all.accesses, all.waves, all.dispatches,
       all.barriers != 0 ? fmt::format(", {} arrivals at barriers", all.barriers) : ""));

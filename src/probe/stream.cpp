@@ -281,7 +281,7 @@ class StreamReader {
     if (fresh) {
       Dispatch& facts_of = dispatch.facts;
       facts_of.process = process_;
-      facts_of.number = summary_.dispatches++;
+      facts_of.number = summary_.launched++;
       // As AQL has it: header and setup, three sizes of 16 bits, three of 32.
       facts_of.workgroup = {High(words[9]) & 0xffff, High(words[9]) >> 16, Low(words[10]) & 0xffff};
       facts_of.grid = {High(words[10]), Low(words[11]), High(words[11])};
@@ -295,6 +295,7 @@ class StreamReader {
         }
       }
       dispatch.chosen = !choose_ || choose_(facts_of.kernel);
+      if (dispatch.chosen) ++summary_.dispatches;
     }
     *chosen = dispatch.chosen;
     return &dispatch.facts;

@@ -101,7 +101,8 @@ struct UnprobedSite {
 
 struct StreamSummary {
   uint64_t processes = 0;
-  uint64_t dispatches = 0;
+  uint64_t launched = 0;    // dispatches, chosen or not
+  uint64_t dispatches = 0;  // the chosen ones
   uint64_t waves = 0;
   uint64_t accesses = 0;
   uint64_t barriers = 0;        // arrivals of waves

@@ -28,9 +28,12 @@ class Test:
             print(first)
             sys.exit(1)
 
-    def run(self, *arguments):
-        done = subprocess.run([self.rochound, "probe", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    def start(self, *arguments):
+        return subprocess.run([self.rochound, "probe", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=200, check=False)
+
+    def run(self, *arguments):
+        done = self.start(*arguments)
         if done.returncode != 0:
             print(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
             sys.exit(1)

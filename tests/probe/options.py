@@ -39,6 +39,15 @@ def main():
     with open(file, encoding="utf-8") as written:
         test.require(written.read().splitlines() == every, "LOGDUR_LOG_LOCATION")
     test.require(told(LOGDUR_LOG_LOCATION="console") == every, "LOGDUR_LOG_LOCATION=console")
+    # Nothing was looked at, so nothing is said about it.
+    for name in ("messages", "memory", "races", "bounds", "uninit", "heatmap"):
+        nothing = test.start("read", str(test.kept), "-a", name, "-k", "NoSuchKernel")
+        test.require((nothing.returncode, nothing.stdout) == (125, "") and "'NoSuchKernel'" in nothing.stderr,
+                     f"-a {name} without a kernel: {nothing}")
+    empty = test.folder.name + "/empty"
+    os.mkdir(empty)
+    nothing = test.start("read", empty, "-a", "races")
+    test.require(nothing.returncode == 125 and not nothing.stdout, f"without messages: {nothing}")
     return test.result()
 
 
