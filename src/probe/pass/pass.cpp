@@ -262,6 +262,8 @@ class Instrumenter {
   void MakeControls() {
     LLVMContext& context = module_.getContext();
     control_ = MakeControl(kControl);
+    // Files that are compiled apart and linked as bitcode (-fgpu-rdc) have it in common.
+    control_->setLinkage(GlobalValue::WeakODRLinkage);
     // A place for the text, whose size is known at the end.
     sites_address_ = new GlobalVariable(
         module_, Type::getInt8Ty(context), true, GlobalValue::ExternalLinkage, nullptr,
