@@ -2,7 +2,8 @@
 //
 // `rochound profile`: runs a program on a software GPU, counts what its kernels do and says what
 // limits them, and what each is worth end to end; or does that with a captured
-// launch; or reads a trace, or the counters that rocprofv3 has written. Called once by main on its only thread.
+// launch; or reads a trace, or the counters that rocprofv3 has written. Called once by main on its
+// only thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
