@@ -20,6 +20,7 @@
 #include "cli/usage_formatter.h"
 #include "doctor/hardware.h"
 #include "profile/profile_files.h"
+#include "profile/roofline_svg.h"
 
 namespace rochound::cli {
 namespace {
@@ -117,7 +118,7 @@ void WarnOfDifferences(profile::CounterSet* set) {
 // The page, after the files are written.
 Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const std::string& kernel,
                            const fs::path& output, const profile::Worths& worths,
-                           bool is_one_launch) {
+                           bool is_one_launch, const std::string& svg) {
   ROCHOUND_TRY(profile::CounterSet set, profile::SoftgpuCounters(counters)->Read());
   Keep(kernel, &set);
   if (is_one_launch) WarnOfDifferences(&set);
@@ -135,6 +136,9 @@ Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const 
   ROCHOUND_CHECK(WriteOutput(output, "profile.json", all));
   ROCHOUND_CHECK(
       WriteOutput(output, "roofline.json", profile::RooflineJson(set, device, peaks, kernels)));
+  if (!svg.empty()) {
+    ROCHOUND_CHECK(base::WriteFileAtomically(svg, profile::RooflineSvg(device, peaks, kernels)));
+  }
   ROCHOUND_TRY(const fs::path rules_file,
                FindBesideExecutable("../share/rochound/bottleneck.json", "the rules"));
   ROCHOUND_TRY(const profile::BottleneckRules rules, profile::LoadBottleneckRules(rules_file));
@@ -166,6 +170,7 @@ ProfileCommand::ProfileCommand(CLI::App& app)
       ->add_option("-o,--output", output_,
                    "Folder for the files that are written (default: this one)")
       ->type_name("DIR");
+  subcommand_->add_option("--svg", svg_, "Draw the roofline into this file")->type_name("FILE");
   subcommand_
       ->add_option("--replay", replay_,
                    "Profile a captured launch, which rochound capture has made")
@@ -315,7 +320,7 @@ int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<st
       if (!written.ok()) base::LogWarning(written.error().message);
     }
   }
-  const auto page = Report(counters, gpu.value(), kernel_, output_, dag.worths, !record);
+  const auto page = Report(counters, gpu.value(), kernel_, output_, dag.worths, !record, svg_);
   std::error_code ignored;
   fs::remove_all(folder.value().path(), ignored);  // EndLike does not come back
   if (!page.ok()) {
@@ -338,6 +343,7 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
     if (!program.empty()) return Usage("--read runs no program");
     if (!trace_.empty() || !replay_.empty())
       return Usage("--read, --trace and --replay do not go together");
+    if (!svg_.empty()) return Usage("--svg draws what a software GPU counts; --read has none");
     return ReadFiles();
   }
   if (!target_.empty()) return Usage("--target goes with --read");
@@ -349,6 +355,7 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
   }
   if (!trace_.empty()) {
     if (!program.empty()) return Usage("--trace runs no program");
+    if (!svg_.empty()) return Usage("--svg draws what a software GPU counts; --trace has none");
     return ReadTrace();
   }
   if (program.empty()) return Usage("no program given; example: rochound profile -- ./vector_add");

@@ -40,6 +40,7 @@ class ProfileCommand final : public Command {
   std::string target_;
   std::string trace_;
   std::string replay_;
+  std::string svg_;
   uint64_t iterations_ = 0;
   std::vector<std::string> read_;
   std::vector<std::string> stray_;

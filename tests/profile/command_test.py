@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """`rochound profile` with a real program: command_test.py ROCHOUND GPU PROGRAM SCHEMAS."""
 
+import collections
 import contextlib
 import json
+import math
 import os
 import pathlib
 import sqlite3
@@ -10,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 ROCHOUND, GPU, PROGRAM, SCHEMAS = sys.argv[1:5]
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int,
@@ -52,7 +55,8 @@ class CommandTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.output = os.path.join(cls.folder.name, "out")
-        cls.result = cls.run_command("--gpu", GPU, "--kernel", "^(axpy|gemm_naive|gemm_matrix$|transpose)", "-o", cls.output, "--", PROGRAM)
+        cls.result = cls.run_command("--gpu", GPU, "--kernel", "^(axpy|gemm_naive|gemm_matrix$|transpose)", "-o", cls.output,
+                                     "--svg", os.path.join(cls.folder.name, "roofline.svg"), "--", PROGRAM)
         assert cls.result.returncode == 0, cls.result.stdout + cls.result.stderr
         cls.profile, cls.roofline, cls.dag, cls.analysis = (json.loads(pathlib.Path(cls.output, name).read_text(encoding="ascii"))
                                               for name in ("profile.json", "roofline.json", "dag.json", "analysis.json"))
@@ -209,6 +213,35 @@ class CommandTest(unittest.TestCase):
         self.assertFalse(pathlib.Path(output, "dag.json").exists())
         self.assertEqual(self.run_command("--replay", "/nonexistent", "-o", output).returncode, 125)
 
+    def test_the_picture_shows_the_roofline(self):
+        svg = xml.etree.ElementTree.parse(os.path.join(self.folder.name, "roofline.svg")).getroot()
+        space = "{http://www.w3.org/2000/svg}"
+        by_class = collections.defaultdict(list)
+        for element in svg.iter():
+            by_class[element.get("class")].append(element)
+        peaks = self.roofline["peaks"]
+        bandwidth = peaks["memory"]["bytes_per_second"]
+        self.assertEqual([float(one.get("data-per-second")) for one in by_class["memory"]], [bandwidth])
+        shown = {kernel["kernel"]: kernel for kernel in self.roofline["kernels"] if kernel["operations"]}
+        self.assertEqual({one.get("data-kernel") for one in by_class["kernel"]}, set(shown))
+        self.assertEqual({one.get("data-type") for one in by_class["roof"]}, {kind for one in shown.values() for kind in one["operations"]})
+        # A decade is as wide everywhere, so each point lies on the line through two others.
+        points = []
+        for one in by_class["kernel"]:
+            kernel = shown[one.get("data-kernel")]
+            intensity = float(one.get("data-most"))
+            self.assertAlmostEqual(intensity, kernel["operations_per_byte"]["most"])
+            best = min([intensity * bandwidth] + [peaks["operations"][kind]["per_second"] for kind in kernel["operations"]])
+            self.assertAlmostEqual(float(one.get("data-attainable")) / best, 1)
+            circle = one.find(space + "circle")
+            points.append((math.log10(intensity), math.log10(best), float(circle.get("cx")), float(circle.get("cy"))))
+        points.sort()
+        (x1, y1, cx1, cy1), (x2, y2, cx2, cy2) = points[0], points[-1]
+        for x, y, cx, cy in points:
+            self.assertAlmostEqual(cx, cx1 + (x - x1) * (cx2 - cx1) / (x2 - x1), delta=0.2)
+            self.assertAlmostEqual(cy, cy1 + (y - y1) * (cy2 - cy1) / (y2 - y1), delta=0.2)
+        self.assertLess(cy2, cy1)
+
     def test_the_page_says_why(self):
         self.assertIn("launch-bound (confidence 80%)", self.result.stdout)
         self.assertIn("would change it: more work in a launch", self.result.stdout)
@@ -225,7 +258,8 @@ class CommandTest(unittest.TestCase):
         for arguments in ([], ["--kernel", "(", "--", "true"], ["--gpu", "none", "--", "true"],
                           ["--target", "gfx942", "--", "true"], ["--read", "x", "--", "true"],
                           ["--trace", "x", "--", "true"], ["--trace", "x", "--read", "y"],
-                          ["--replay", "x", "--", "true"], ["--replay", "x", "--kernel", "y"], ["--iterations", "2", "--", "true"]):
+                          ["--replay", "x", "--", "true"], ["--replay", "x", "--kernel", "y"], ["--iterations", "2", "--", "true"],
+                          ["--trace", "x", "--svg", "y"], ["--read", "x", "--svg", "y"]):
             self.assertEqual(self.run_command(*arguments).returncode, 2, arguments)
 
     def test_reading(self):
