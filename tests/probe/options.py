@@ -25,7 +25,7 @@ def main():
     def dispatches(*options, **variables):
         return len({json.loads(line)["dispatch"] for line in told("-k", "Freed", *options, **variables)})
 
-    for options, wanted in (((), 4), (("-d", "all"), 4), (("-d", "first"), 1), (("-d", "1"), 1), (("-d", "3"), 3), (("-d", "9"), 4)):
+    for options, wanted in (((), 4), (("-i", "-d", "all"), 4), (("-d", "first"), 1), (("-d", "1"), 1), (("-d", "3"), 3), (("-d", "9"), 4)):
         test.require(dispatches(*options) == wanted, f"{options}: {dispatches(*options)} dispatches")
     test.require(dispatches(LOGDUR_DISPATCHES="1") == 1, "LOGDUR_DISPATCHES")
     test.require(dispatches("-d", "all", LOGDUR_DISPATCHES="1") == 4, "an option is stronger than LOGDUR_DISPATCHES")
