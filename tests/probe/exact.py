@@ -175,7 +175,9 @@ def everywhere(options):
     with tempfile.TemporaryDirectory() as scratch:
         for level in ("O0", "O1", "O2", "O3"):
             program = f"{scratch}/programs_{level}"
+            # After the probes are in, the compiler may put the stack into LDS: accesses that they do not see.
             subprocess.run([options.rochound, "probe", "build", "--", options.hipcc, "-std=c++17", f"-{level}",
+                            "-mllvm", "-disable-promote-alloca-to-lds",
                             *(f"--offload-arch={target}" for _, target in gpus), options.program, "-o", program], check=True)
             for gpu, _ in gpus:
                 print(f"-{level} on {gpu}", flush=True)
