@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/printable.h"
@@ -13,7 +14,7 @@
 namespace rochound::profile {
 namespace {
 
-constexpr double kWidth = 900, kHeight = 560;
+constexpr double kWidth = 900, kHeight = 570;
 constexpr double kLeft = 80, kRight = 870, kTop = 50, kBottom = 500;
 
 std::string Escaped(const std::string& text) {
@@ -61,6 +62,52 @@ std::string Text(double x, double y, const char* anchor, const std::string& text
                      Escaped(text));
 }
 
+// Puts labels where they cover no other.
+class Labels {
+ public:
+  // A label that belongs to a point of this radius, with a line to it where it is not beside it;
+  // empty: there is no room.
+  std::string Near(double x, double y, double radius, const std::string& text) {
+    // The memory's roof rises to the right, so there is most room to the right and below.
+    for (int step = 0; step < kSteps; ++step)
+      for (const double side : {1.0, -1.0}) {
+        const double at_x = x + side * (radius + kGap + 4 * step);
+        const double at_y = y + side * kLine * step + 4;
+        const char* const anchor = side > 0 ? "start" : "end";
+        if (!Take(at_x, at_y, side, text)) continue;
+        std::string line;
+        if (step > 0)
+          line = fmt::format("<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\" stroke=\"#999\"/>\n", x, y,
+                             at_x - side * 2, at_y - 4);
+        return line + Text(at_x, at_y, anchor, text);
+      }
+    return "";
+  }
+
+  // side: 1, the text begins at x; -1, it ends there. False: it would cover another or leave the
+  // picture.
+  bool Take(double x, double y, double side, const std::string& text) {
+    const double width = kCharacter * static_cast<double>(text.size());
+    const Box box{side > 0 ? x : x - width, side > 0 ? x + width : x, y - kLine + 2, y + 2};
+    if (box.left < kLeft || box.right > kWidth || box.top < kTop || box.bottom > kBottom)
+      return false;
+    for (const Box& other : taken_)
+      if (box.left < other.right && other.left < box.right && box.top < other.bottom &&
+          other.top < box.bottom)
+        return false;
+    taken_.push_back(box);
+    return true;
+  }
+
+ private:
+  struct Box {
+    double left, right, top, bottom;
+  };
+  static constexpr double kCharacter = 7, kLine = 14, kGap = 4;  // of a font of 12 pixels
+  static constexpr int kSteps = 8;
+  std::vector<Box> taken_;
+};
+
 }  // namespace
 
 std::string RooflineSvg(const Device& device, const Peaks& peaks,
@@ -94,7 +141,8 @@ std::string RooflineSvg(const Device& device, const Peaks& peaks,
 
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
-      "font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      "font-size=\"12\">\n<style>text {{ paint-order: stroke; stroke: white; stroke-width: 3px }}"
+      "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       kWidth, kHeight);
   svg += Text(kLeft, 24, "start",
               fmt::format("{} ({}): where kernels can be at best; counted, not measured",
@@ -119,17 +167,28 @@ std::string RooflineSvg(const Device& device, const Peaks& peaks,
         "stroke=\"#06c\" stroke-width=\"2\"><title>memory: {:.4g} bytes/s</title></path>\n",
         bandwidth, x.At(from), y.At(from * bandwidth), x.At(to), y.At(to * bandwidth), bandwidth);
   }
+  Labels labels;
+  std::map<double, std::string> roofs;  // names of the types with this peak
   for (const std::string& type : types) {
     const double peak = peaks.operations.at(type).per_second;
+    roofs[peak] += (roofs[peak].empty() ? "" : ", ") + type;
     const double from = bandwidth > 0 ? peak / bandwidth : std::pow(10, x.from);
     svg += fmt::format(
         "<path class=\"roof\" data-type=\"{}\" data-per-second=\"{:.17g}\" d=\"M{:.1f} {:.1f}H{}\" "
         "stroke=\"#c40\" stroke-width=\"2\"/>\n",
         Escaped(type), peak, x.At(from), y.At(peak), kRight);
-    svg += Text(kRight, y.At(peak) - 4, "end", fmt::format("{} {:.4g}/s", type, peak));
+  }
+  std::string names;  // above all lines
+  for (const auto& [peak, of_types] : roofs) {
+    const std::string label = fmt::format("{} {:.4g}/s", of_types, peak);
+    labels.Take(kRight, y.At(peak) - 4, -1, label);
+    names += Text(kRight, y.At(peak) - 4, "end", label);
   }
   double all = 0;
   for (const Point& point : points) all += point.seconds;
+  // Where there is no room for all names, those of the longest have it.
+  std::stable_sort(points.begin(), points.end(),
+                   [](const Point& a, const Point& b) { return a.seconds > b.seconds; });
   for (const Point& point : points) {
     const std::string name = ReadableName(point.kernel->kernel);
     const double height = y.At(point.attainable);
@@ -143,13 +202,15 @@ std::string RooflineSvg(const Device& device, const Peaks& peaks,
     svg += fmt::format(
         "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"#063\" stroke-dasharray=\"3 3\"/>\n",
         x.At(point.least), height, x.At(point.most));
+    const double radius = 4 + 12 * std::sqrt(point.seconds / all);
     svg += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"#063\" fill-opacity=\"0.6\"/>\n",
-        x.At(point.most), height, 4 + 12 * std::sqrt(point.seconds / all));
-    svg += Text(x.At(point.most), height - 8, "middle",
-                name.size() > 32 ? name.substr(0, 29) + "..." : name);
+        x.At(point.most), height, radius);
     svg += "</g>\n";
+    names += labels.Near(x.At(point.most), height, radius,
+                         name.size() > 32 ? name.substr(0, 29) + "..." : name);
   }
+  svg += names;
   if (points.size() < kernels.size()) {
     svg += Text(kLeft, kHeight - 8, "start",
                 fmt::format("{} kernels without floating-point operations, or with types whose "

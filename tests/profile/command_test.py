@@ -3,6 +3,7 @@
 
 import collections
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -241,6 +242,18 @@ class CommandTest(unittest.TestCase):
             self.assertAlmostEqual(cx, cx1 + (x - x1) * (cx2 - cx1) / (x2 - x1), delta=0.2)
             self.assertAlmostEqual(cy, cy1 + (y - y1) * (cy2 - cy1) / (y2 - y1), delta=0.2)
         self.assertLess(cy2, cy1)
+        # Names can be read: none covers another, and types with the same peak share one.
+        boxes = []
+        for text in svg.iter(space + "text"):
+            width = 6 * len(text.text)
+            left = float(text.get("x")) - {"start": 0, "middle": width / 2, "end": width}[text.get("text-anchor")]
+            boxes.append((left, left + width, float(text.get("y")) - 10, float(text.get("y")), text.text))
+        for one, other in itertools.combinations(boxes, 2):
+            self.assertFalse(one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3], (one, other))
+        names = [text.text for text in svg.iter(space + "text")]
+        for kind in {one.get("data-type") for one in by_class["roof"]}:
+            self.assertEqual(sum(kind + "," in name or kind + " " in name for name in names), 1, kind)
+        self.assertGreater(len(set(names) & set(shown)), len(shown) / 2)
 
     def test_the_page_says_why(self):
         self.assertIn("launch-bound (confidence 80%)", self.result.stdout)
