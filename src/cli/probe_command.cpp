@@ -172,7 +172,7 @@ ProbeCommand::ProbeCommand(CLI::App& app)
   option("--filter-y", groups_[1], "N|N:M", "The same in y");
   option("--filter-z", groups_[2], "N|N:M", "The same in z");
   option("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
-  subcommand_->add_flag("-i,--instrumented", "As omniprobe has it; always so");
+  subcommand_->add_flag("-i,--instrumented", instrumented_, "As omniprobe has it; always so");
   subcommand_->add_flag("-v,--verbose", verbose_, "Name every place without a probe");
 }
 

@@ -48,6 +48,7 @@ class ProbeCommand final : public Command {
   bool json_ = false;
   bool drop_ = false;
   bool verbose_ = false;
+  bool instrumented_ = false;  // says nothing new: all kernels of a probed program are
 };
 
 }  // namespace rochound::cli
