@@ -355,12 +355,64 @@ void CaptureBesideALateProducer(bool on_its_queue) {
   });
 }
 
+// The GPU took the packet before its doorbell and asks for scratch memory. The runtime, which gives
+// it, reads the packet: it must be valid, although the capture waits for another queue.
+void CaptureBesideARequestForScratch(bool before_the_doorbell, const std::filesystem::path& folder,
+                                     Account* account) {
+  Prepare(folder);
+  setenv("ROCHOUND_CAPTURE_DIR", (folder / "bundle").c_str(), 1);
+  FakeRuntime runtime;
+  OnLoad(runtime.table(), 0, 0, nullptr);
+  hsa_queue_t* const queue = runtime.CreateQueue(kPackets);
+  FakeQueue& captured = FakeRuntime::Of(queue);
+  uint64_t kernel = 0;
+  runtime.core().hsa_executable_symbol_get_info_fn({1}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                                   &kernel);
+  SwitchFromOutside(false);
+  hsa_queue_t* const busy = runtime.CreateQueue(kPackets);
+  FakeQueue& other = FakeRuntime::Of(busy);
+  other.Hold();
+  other.Write(other.Reserve(), kernel, {0});
+  runtime.Ring(busy, 0);
+  SwitchFromOutside(true);
+
+  captured.Hold();
+  captured.Packet(0)->private_segment_size = 256;
+  captured.Write(captured.Reserve(), kernel, {0});
+  if (before_the_doorbell) captured.AskForScratch();
+  std::thread capture([&] { runtime.Ring(queue, 0); });
+  usleep(50'000);
+  captured.AskForScratch();
+  usleep(10'000);  // a thread of the runtime's wakes up
+  const int type = captured.Packet(0)->header & 0xff;
+  if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH)
+    account->Fail("type of the packet that the runtime reads", type, 2);
+  captured.GiveScratch();
+  captured.Go();
+  other.Go();
+  capture.join();
+  for (FakeQueue* fake : {&captured, &other})
+    if (!fake->WaitUntilConsumed(1)) account->Fail("packets that the GPU took", 0, 1);
+  OnUnload();
+}
+
+void CaptureBesideARequestForScratch(bool before_the_doorbell) {
+  const SharedAccount shared;
+  InAProcess(shared.get(), 1, [&](const auto& folder) {
+    CaptureBesideARequestForScratch(before_the_doorbell, folder, shared.get());
+  });
+}
+
 TEST(DoorbellsTest, SwitchesLoseNone) { LiveOften(Kind::kSwitches); }
 TEST(DoorbellsTest, RangesLoseNone) { LiveOften(Kind::kRanges); }
 TEST(DoorbellsTest, ACaptureLosesNone) { LiveOften(Kind::kCapture); }
 TEST(DoorbellsTest, ACaptureLetsALateProducerOfItsQueueRing) { CaptureBesideALateProducer(true); }
 TEST(DoorbellsTest, ACaptureWaitsForNoLateProducerOfAnotherQueue) {
   CaptureBesideALateProducer(false);
+}
+TEST(DoorbellsTest, APacketThatNeedsScratchIsNotHeld) { CaptureBesideARequestForScratch(true); }
+TEST(DoorbellsTest, APacketIsGivenBackWhenItNeedsScratch) {
+  CaptureBesideARequestForScratch(false);
 }
 TEST(DoorbellsTest, DisableLosesNone) { LiveOften(Kind::kDisable); }
 

@@ -184,12 +184,15 @@ std::atomic<uintptr_t> FakeRuntime::last_callback{0};
 thread_local void (*FakeRuntime::interruption)() = nullptr;
 
 FakeQueue::FakeQueue(uint32_t packets)
-    : ring_(packets), doorbell_signal_(std::make_unique<amd_signal_t>()) {
+    : ring_(packets),
+      doorbell_signal_(std::make_unique<amd_signal_t>()),
+      inactive_signal_(std::make_unique<amd_signal_t>()) {
   for (auto& packet : ring_) packet.header = HSA_PACKET_TYPE_INVALID;
   doorbell_signal_->kind = AMD_SIGNAL_KIND_DOORBELL;
-  queue_.size = packets;
-  queue_.base_address = ring_.data();
-  queue_.doorbell_signal.handle = reinterpret_cast<uint64_t>(doorbell_signal_.get());
+  structure_.hsa_queue.size = packets;
+  structure_.hsa_queue.base_address = ring_.data();
+  structure_.hsa_queue.doorbell_signal.handle = reinterpret_cast<uint64_t>(doorbell_signal_.get());
+  structure_.queue_inactive_signal.handle = reinterpret_cast<uint64_t>(inactive_signal_.get());
   gpu_ = std::thread([this] { Consume(); });
 }
 

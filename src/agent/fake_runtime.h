@@ -7,6 +7,7 @@
 // events happen on purpose, and runs under the sanitizers.
 #pragma once
 
+#include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_api_trace.h>
@@ -24,17 +25,20 @@ class FakeQueue {
   explicit FakeQueue(uint32_t packets);
   ~FakeQueue();
 
-  hsa_queue_t* handle() { return &queue_; }
+  hsa_queue_t* handle() { return &structure_.hsa_queue; }
   void TellByDoorbell() {
-    doorbell_signal_->queue_ptr = reinterpret_cast<decltype(doorbell_signal_->queue_ptr)>(&queue_);
+    doorbell_signal_->queue_ptr = reinterpret_cast<decltype(doorbell_signal_->queue_ptr)>(handle());
   }
   uint64_t Reserve(uint64_t count = 1) { return write_.fetch_add(count); }
-  hsa_kernel_dispatch_packet_t* Packet(uint64_t index) { return &ring_[index % queue_.size]; }
+  hsa_kernel_dispatch_packet_t* Packet(uint64_t index) { return &ring_[index % ring_.size()]; }
   // Fills a packet in and makes it valid, the header last.
   void Write(uint64_t index, uint64_t kernel, hsa_signal_t signal, bool barrier = false);
   // The GPU stops consuming between the two.
   void Hold() { held_ = true; }
   void Go() { held_ = false; }
+  // The GPU asks for scratch memory, for the packet at the read index.
+  void AskForScratch() { __atomic_store_n(&inactive_signal_->value, 1, __ATOMIC_RELEASE); }
+  void GiveScratch() { __atomic_store_n(&inactive_signal_->value, 0, __ATOMIC_RELEASE); }
   // The GPU forgets to signal the packet with this index.
   void LoseCompletionOf(uint64_t index) { lost_ = index; }
   // It signals it only now, with the times at which it ran: its end, in ticks.
@@ -49,9 +53,10 @@ class FakeQueue {
  private:
   void Consume();
 
-  hsa_queue_t queue_{};
+  amd_queue_t structure_{};
   std::vector<hsa_kernel_dispatch_packet_t> ring_;
   std::unique_ptr<amd_signal_t> doorbell_signal_;
+  std::unique_ptr<amd_signal_t> inactive_signal_;
   std::atomic<bool> held_{false};
   std::atomic<uint64_t> lost_{~0ull};
   std::atomic<uint64_t> lost_signal_{0};  // of that packet, and when it began

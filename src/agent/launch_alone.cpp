@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "agent/launch_alone.h"
 
+#include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -23,6 +24,7 @@ constexpr uint64_t kCopyPatience = 1 * kSecond;
 constexpr uint64_t kUnseenPatience = 1 * kSecond;
 constexpr uint64_t kUnwrittenPatience = 1 * kSecond;
 constexpr uint64_t kLaunchPatience = 60 * kSecond;
+constexpr uint64_t kRequestPatience = kSecond / 500;
 constexpr int kTries = 3;
 
 uint64_t Now() { return base::ClockNs(CLOCK_MONOTONIC); }
@@ -39,6 +41,53 @@ bool WaitUntil(uint64_t deadline, Condition condition) {
 uint64_t ReadIndex(const Queue& queue) {
   return Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
 }
+
+// The GPU asks the runtime for scratch memory, for the packet at the read index.
+bool AsksForScratch(const Queue& queue) {
+  // The queue that the program sees is the first member of this.
+  const auto* structure = reinterpret_cast<const amd_queue_t*>(queue.queue);
+  const auto* request =
+      reinterpret_cast<const amd_signal_t*>(structure->queue_inactive_signal.handle);
+  return request != nullptr && __atomic_load_n(&request->value, __ATOMIC_ACQUIRE) != 0;
+}
+
+// Whether the GPU took a held packet before its doorbell. Once it has, this stays so.
+class TakenEarly {
+ public:
+  TakenEarly(const Queue& queue, uint64_t at, HeldPacket& held)
+      : queue_(queue), at_(at), held_(held) {}
+
+  bool operator()() {
+    if (taken_) return true;
+    const uint64_t read = ReadIndex(queue_);
+    if (read > at_) {
+      held_.Forget();
+      taken_ = true;
+    } else if (read == at_ && AsksForScratch(queue_)) {
+      // The runtime is about to read the packet, and a build with assertions ends the program if it
+      // is not valid.
+      held_.HandOver();
+      taken_ = true;
+    }
+    return taken_;
+  }
+
+  // The GPU may have read the packet just before it was held. A request for scratch memory must be
+  // seen before the runtime's thread wakes up, so this does not sleep.
+  bool OrSoon() {
+    if (held_.packet()->private_segment_size == 0) return (*this)();
+    const uint64_t end = Now() + kRequestPatience;
+    while (!(*this)())
+      if (Now() >= end) return false;
+    return true;
+  }
+
+ private:
+  const Queue& queue_;
+  const uint64_t at_;
+  HeldPacket& held_;
+  bool taken_ = false;
+};
 
 // Kernels that have not been seen to end. The end of one that the GPU took before we could lend it
 // a signal is seen only when something after it has ended.
@@ -174,7 +223,8 @@ uint64_t Duration(uint16_t agent, hsa_signal_t signal) {
 }
 
 // Memory is read while nothing moves; false: `problem` says why not.
-bool Look(Queue& mine, OtherQueues& others, const LaunchWatch& watch, std::string* problem) {
+bool Look(Queue& mine, OtherQueues& others, TakenEarly& taken, const LaunchWatch& watch,
+          std::string* problem) {
   const uint64_t begin = Now();
   bool unwritten_is_quiet = false;
   const auto quiet = [&] {
@@ -186,10 +236,11 @@ bool Look(Queue& mine, OtherQueues& others, const LaunchWatch& watch, std::strin
     return others.AllQuiet(unwritten_is_quiet);
   };
   for (int attempt = 1;; ++attempt) {
-    if (!WaitUntil(begin + kDrainPatience, quiet)) {
+    if (!WaitUntil(begin + kDrainPatience, [&] { return taken() || quiet(); })) {
       *problem = "work on other queues of this GPU did not finish within 10 s";
       return false;
     }
+    if (taken()) return false;
     if (attempt == 1 && !WaitUntil(Now() + kUnseenPatience,
                                    [&] { return !WhatWaits(mine).unseen && !others.AnyUnseen(); }))
       watch.remark("a kernel that the GPU took early may have been under way");
@@ -234,12 +285,12 @@ void HeldPacket::HandOver() {
 
 // Waits for the packets before `at`, with the queue's lock released between two looks: the thread
 // that has to write one of them may be waiting for that lock. Others stop at the held packet, which
-// is not valid. False: `at` is not ours any more, or it took too long.
-bool DrainOwnQueue(Queue& queue, uint64_t at) {
+// is not valid. False: it took too long.
+bool DrainOwnQueue(Queue& queue, uint64_t at, TakenEarly& taken) {
   queue.next.store(at, std::memory_order_relaxed);
   queue.holds_next = true;
   const bool drained = WaitUntil(Now() + kDrainPatience, [&] {
-    if (queue.doorbell == 0 || queue.next > at || Drained(queue, at)) return true;
+    if (queue.doorbell == 0 || queue.next > at || taken() || Drained(queue, at)) return true;
     queue.submitting.unlock();
     usleep(100);
     queue.submitting.lock();
@@ -251,14 +302,10 @@ bool DrainOwnQueue(Queue& queue, uint64_t at) {
 
 LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signal_t doorbell,
                           StoreFunction store, const LaunchWatch& watch) {
-  const auto taken = [&] {
-    if (ReadIndex(queue) <= at) return false;
-    held.Forget();
-    return true;
-  };
-  if (!held.held() || taken()) return {true, kTakenEarly};
+  TakenEarly taken(queue, at, held);
+  if (!held.held() || taken.OrSoon()) return {true, kTakenEarly};
   // First without the others' locks: what this queue waits for may come from them.
-  const bool drained = DrainOwnQueue(queue, at);
+  const bool drained = DrainOwnQueue(queue, at, taken);
   if (queue.doorbell == 0) {
     held.Forget();
     return {true, "the runtime ended before it was launched", true};
@@ -273,7 +320,7 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
   if (!drained) return {.problem = "earlier work on its queue did not finish within 10 s"};
   OtherQueues others(queue);
   LaunchOutcome outcome;
-  const bool looked = Look(queue, others, watch, &outcome.problem);
+  const bool looked = Look(queue, others, taken, watch, &outcome.problem);
   // It may have been in the GPU's hands all the time, and its slot is free by now.
   if (taken()) return {true, kTakenEarly};
   if (!looked) return outcome;

@@ -349,6 +349,8 @@ bool AqlQueue::EnsureScratch(const Kernel& kernel, QueueFacts* facts, uint64_t* 
     return queue != nullptr && queue->scratch_wave64_lane_byte_size * uint64_t{64} >= wanted;
   };
   if (wanted != 0 && !sufficient()) {
+    // Whoever made the packet invalid since it was read does not expect the GPU to ask for it.
+    if (!NextIsValid()) return false;
     // The runtime sees the code, allocates, updates the queue and sets the signal back to zero.
     uint64_t signal = queue->queue_inactive_signal.handle;
     uint64_t bad = 0;
