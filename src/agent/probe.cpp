@@ -2,7 +2,6 @@
 #include "agent/probe.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -28,6 +27,7 @@
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
+#include "agent/write_all.h"
 #include "base/clock.h"
 #include "base/file_limit.h"
 #include "base/pattern.h"
@@ -85,44 +85,6 @@ Listening& It() {
   alignas(Listening) static std::byte place[sizeof(Listening)];
   static auto* const listening = new (place) Listening;
   return *listening;
-}
-
-// A write past the size that the process may write raises a signal that would end it.
-class NoSizeSignal {
- public:
-  NoSizeSignal() {
-    sigemptyset(&signal_);
-    sigaddset(&signal_, SIGXFSZ);
-    sigset_t pending;
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
-    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-  }
-  ~NoSizeSignal() {
-    const timespec at_once{};
-    if (!was_pending_) sigtimedwait(&signal_, nullptr, &at_once);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  NoSizeSignal(const NoSizeSignal&) = delete;
-  NoSizeSignal& operator=(const NoSizeSignal&) = delete;
-
- private:
-  sigset_t signal_;
-  sigset_t before_;
-  bool was_pending_ = false;
-};
-
-bool WriteAll(int file, const void* data, size_t bytes) {
-  const NoSizeSignal quiet;
-  const auto* from = static_cast<const char*>(data);
-  while (bytes != 0) {
-    const ssize_t written = write(file, from, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    from += written;
-    bytes -= static_cast<size_t>(written);
-  }
-  return true;
 }
 
 uint64_t Header(uint64_t kind, uint64_t words, uint32_t position = 0) {

@@ -29,6 +29,7 @@
 #include "agent/swap_loader.h"
 #include "agent/symbols.h"
 #include "agent/thread_state.h"
+#include "agent/write_all.h"
 #include "codeobj/cache_list.h"
 #include "codeobj/code_object.h"
 #include "codeobj/elf_view.h"
@@ -417,13 +418,7 @@ bool IsSample(Swap* swap) {
 // The file in the cache may be another one when the launch is compared.
 bool WriteCode(const std::string& path, const std::string& bytes, std::string* problem) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  bool good = file >= 0;
-  for (size_t done = 0; good && done < bytes.size();) {
-    const ssize_t wrote = write(file, bytes.data() + done, bytes.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    good = wrote > 0;
-    done += good ? static_cast<size_t>(wrote) : 0;
-  }
+  const bool good = file >= 0 && WriteAll(file, bytes.data(), bytes.size());
   if (!good) *problem = "the candidate cannot be kept: " + std::string(strerror(errno));
   if (file >= 0) close(file);
   return good;

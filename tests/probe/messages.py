@@ -113,6 +113,7 @@ class Test:
         finally:
             subprocess.run(["umount", str(kept)], check=True)
         require("right matmul" in full.text and "messages are lost from here on" in full.text, full.text)
+        require("No space left on device" in full.text, full.text)
         require(0 < full.accesses < everything.accesses and full.unwritten > 0, full.text)
         require(full.accesses + full.waves + full.others + full.unwritten ==
                 everything.accesses + everything.waves + everything.others, full.text)
