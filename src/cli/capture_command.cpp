@@ -177,11 +177,7 @@ int CaptureCommand::Run(const std::vector<std::string>& program) {
   Environment environment = CurrentEnvironment();
   Recording recording;
   recording.hip = false;
-  const auto prepared = [&]() -> Result<void> {
-    ROCHOUND_TRY(recording.agent, FindBesideExecutable("../lib/librochound_agent.so", "the agent"));
-    ROCHOUND_TRY(recording.log_directory, MakeLogDirectory("", output));
-    return {};
-  }();
+  const auto prepared = PrepareLog("", output, &recording);
   if (!prepared.ok()) {
     base::LogError(prepared.error().message);
     return kExitSetup;

@@ -330,11 +330,7 @@ int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
   Environment environment = CurrentEnvironment();
   const fs::path beside =
       output_.empty() || output_ == "-" ? fs::path("rochound-probe") : fs::path(output_);
-  const auto prepared = [&]() -> Result<void> {
-    ROCHOUND_TRY(recording.agent, FindBesideExecutable("../lib/librochound_agent.so", "the agent"));
-    ROCHOUND_TRY(recording.log_directory, MakeLogDirectory("", beside));
-    return {};
-  }();
+  const auto prepared = PrepareLog("", beside, &recording);
   if (!prepared.ok()) {
     base::LogError(prepared.error().message);
     return kExitSetup;

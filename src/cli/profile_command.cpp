@@ -18,6 +18,7 @@
 #include "cli/recorded_program.h"
 #include "cli/run_environment.h"
 #include "cli/usage_formatter.h"
+#include "codeobj/demangle.h"
 #include "doctor/hardware.h"
 #include "profile/profile_files.h"
 #include "profile/roofline_svg.h"
@@ -88,7 +89,7 @@ void Keep(const std::string& expression, profile::CounterSet* set) {
   if (expression.empty() || !pattern.ok()) return;  // Run has checked it
   std::erase_if(set->launches, [&](const profile::Launch& launch) {
     return !pattern.value().FoundIn(launch.kernel) &&
-           !pattern.value().FoundIn(profile::ReadableName(launch.kernel));
+           !pattern.value().FoundIn(codeobj::Demangle(launch.kernel));
   });
 }
 

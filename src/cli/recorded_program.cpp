@@ -12,12 +12,15 @@
 #include "base/log.h"
 #include "cli/exit_codes.h"
 #include "cli/gpu_model.h"
+#include "cli/installation.h"
 
 namespace rochound::cli {
 
 namespace fs = std::filesystem;
 using base::Error;
 using base::Result;
+
+namespace {
 
 Result<fs::path> MakeLogDirectory(const std::string& asked, const fs::path& output) {
   std::error_code error;
@@ -31,6 +34,14 @@ Result<fs::path> MakeLogDirectory(const std::string& asked, const fs::path& outp
   fs::create_directories(folder, error);
   if (error) return base::ErrnoError("cannot make the log's folder", folder, error.value());
   return folder;
+}
+
+}  // namespace
+
+Result<void> PrepareLog(const std::string& asked, const fs::path& output, Recording* recording) {
+  ROCHOUND_TRY(recording->agent, FindBesideExecutable("../lib/librochound_agent.so", "the agent"));
+  ROCHOUND_TRY(recording->log_directory, MakeLogDirectory(asked, output));
+  return {};
 }
 
 Result<std::vector<std::string>> OnSoftwareGpu(const std::string& gpus,

@@ -10,13 +10,15 @@
 
 #include "base/result.h"
 #include "cli/gpu_use.h"
+#include "cli/run_environment.h"
 
 namespace rochound::cli {
 
-// Makes the folder for the log: the one asked for, or a temporary one beside the output, since that
-// is where there is room, and where somebody looks for what a killed run left.
-base::Result<std::filesystem::path> MakeLogDirectory(const std::string& asked,
-                                                     const std::filesystem::path& output);
+// Finds the agent and makes the folder for the log: the one asked for, or a temporary one beside
+// the output, since that is where there is room, and where somebody looks for what a killed run
+// left.
+base::Result<void> PrepareLog(const std::string& asked, const std::filesystem::path& output,
+                              Recording* recording);
 
 // The command that runs the program on software GPUs; the program itself if none are named.
 base::Result<std::vector<std::string>> OnSoftwareGpu(const std::string& gpus,

@@ -271,11 +271,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   // From here on the program runs, whatever becomes of the recording.
   Environment environment = CurrentEnvironment();
   Recording recording = recording_;
-  const auto prepared = [&]() -> Result<void> {
-    ROCHOUND_TRY(recording.agent, FindBesideExecutable("../lib/librochound_agent.so", "the agent"));
-    ROCHOUND_TRY(recording.log_directory, MakeLogDirectory(log_directory_, output.rpd));
-    return {};
-  }();
+  const auto prepared = PrepareLog(log_directory_, output.rpd, &recording);
   std::optional<KernelCache> cache;
   if (const KernelCacheOptions options = SwapOptions();
       prepared.ok() && !options.directory.empty()) {

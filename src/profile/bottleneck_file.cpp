@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
-#include "profile/profile_files.h"
+#include "codeobj/demangle.h"
 
 namespace rochound::profile {
 namespace {
@@ -41,7 +41,7 @@ std::string AnalysisJson(const CounterSet& set, const Device& device,
                        {"device", {{"name", device.name}, {"target", device.target}}},
                        {"kernels", ordered_json::array()}};
   for (const KernelAnalysis& kernel : kernels) {
-    const std::string name = ReadableName(kernel.kernel);
+    const std::string name = codeobj::Demangle(kernel.kernel);
     const auto roofline =
         std::find_if(rooflines.begin(), rooflines.end(), [&](const KernelRoofline& one) {
           return one.kernel == kernel.kernel && one.grid == kernel.grid &&
@@ -75,11 +75,11 @@ std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels) {
   std::string page;
   for (const KernelAnalysis& kernel : kernels) {
     const Bottleneck& bottleneck = kernel.bottleneck;
-    page +=
-        fmt::format("{}\n  {} x grid {}x{}x{} workgroup {}x{}x{}: {} (confidence {:.0f}%)\n",
-                    base::Printable(ReadableName(kernel.kernel)), kernel.launches, kernel.grid[0],
-                    kernel.grid[1], kernel.grid[2], kernel.workgroup[0], kernel.workgroup[1],
-                    kernel.workgroup[2], bottleneck.primary, 100 * bottleneck.confidence);
+    page += fmt::format("{}\n  {} x grid {}x{}x{} workgroup {}x{}x{}: {} (confidence {:.0f}%)\n",
+                        base::Printable(codeobj::Demangle(kernel.kernel)), kernel.launches,
+                        kernel.grid[0], kernel.grid[1], kernel.grid[2], kernel.workgroup[0],
+                        kernel.workgroup[1], kernel.workgroup[2], bottleneck.primary,
+                        100 * bottleneck.confidence);
     for (const std::string& reason : bottleneck.reasoning) page += "  - " + reason + "\n";
     for (const std::string& change : bottleneck.changes)
       page += "  - would change it: " + change + "\n";

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "profile/profile_files.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "codeobj/demangle.h"
 #include "profile/formula.h"
 
 namespace rochound::profile {
@@ -57,14 +56,6 @@ std::string ShapeText(const std::array<uint64_t, 3>& sizes) {
 
 }  // namespace
 
-std::string ReadableName(const std::string& symbol) {
-  int status = 0;
-  char* name = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  const std::string readable = status == 0 && name != nullptr ? name : symbol;
-  std::free(name);
-  return readable;
-}
-
 base::Result<std::string> ProfileJson(const CounterSet& set, const Architecture* architecture) {
   ordered_json file = {{"format", "rochound profile"},
                        {"version", 1},
@@ -83,7 +74,7 @@ base::Result<std::string> ProfileJson(const CounterSet& set, const Architecture*
                               {"source", metric.source}};
     }
     file["launches"].push_back({{"kernel", launch.kernel},
-                                {"name", ReadableName(launch.kernel)},
+                                {"name", codeobj::Demangle(launch.kernel)},
                                 {"gpu", launch.gpu},
                                 {"target", launch.target},
                                 {"process", launch.process},
@@ -135,7 +126,7 @@ std::string RooflineJson(const CounterSet& set, const Device& device, const Peak
       }
     }
     file["kernels"].push_back({{"kernel", kernel.kernel},
-                               {"name", ReadableName(kernel.kernel)},
+                               {"name", codeobj::Demangle(kernel.kernel)},
                                {"grid", kernel.grid},
                                {"workgroup", kernel.workgroup},
                                {"launches", kernel.launches},
@@ -170,7 +161,7 @@ std::string RooflinePage(const CounterSet& set, const Device& device, const Peak
   for (const KernelRoofline& kernel : kernels) {
     page +=
         fmt::format("\n{}\n  {} x grid {} workgroup {}: {}\n",
-                    base::Printable(ReadableName(kernel.kernel)), kernel.launches,
+                    base::Printable(codeobj::Demangle(kernel.kernel)), kernel.launches,
                     ShapeText(kernel.grid), ShapeText(kernel.workgroup), NameOf(kernel.verdict));
     if (kernel.bytes) {
       page += fmt::format(
@@ -189,9 +180,9 @@ base::Result<std::string> MetricsPage(const CounterSet& set, const Architecture&
   page += fmt::format("{}: {} launches, metrics of {}\n", set.source, set.launches.size(),
                       architecture.target);
   for (const Launch& launch : set.launches) {
-    page +=
-        fmt::format("\n{} (grid {}, workgroup {})\n", base::Printable(ReadableName(launch.kernel)),
-                    ShapeText(launch.grid), ShapeText(launch.workgroup));
+    page += fmt::format("\n{} (grid {}, workgroup {})\n",
+                        base::Printable(codeobj::Demangle(launch.kernel)), ShapeText(launch.grid),
+                        ShapeText(launch.workgroup));
     for (const Metric& metric : architecture.metrics) {
       ROCHOUND_TRY(const FormulaValue value, Evaluate(metric.formula, launch.exact));
       if (value.value) {

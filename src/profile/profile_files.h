@@ -11,9 +11,6 @@
 
 namespace rochound::profile {
 
-// A symbol as people write it: the C++ name, or the symbol if it is none.
-std::string ReadableName(const std::string& symbol);
-
 // architecture: for metrics of hardware counters; nullptr: none.
 base::Result<std::string> ProfileJson(const CounterSet& set, const Architecture* architecture);
 std::string RooflineJson(const CounterSet& set, const Device& device, const Peaks& peaks,

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/printable.h"
-#include "profile/profile_files.h"
+#include "codeobj/demangle.h"
 
 namespace rochound::profile {
 namespace {
@@ -190,7 +190,7 @@ std::string RooflineSvg(const Device& device, const Peaks& peaks,
   std::stable_sort(points.begin(), points.end(),
                    [](const Point& a, const Point& b) { return a.seconds > b.seconds; });
   for (const Point& point : points) {
-    const std::string name = ReadableName(point.kernel->kernel);
+    const std::string name = codeobj::Demangle(point.kernel->kernel);
     const double height = y.At(point.attainable);
     svg += fmt::format(
         "<g class=\"kernel\" data-kernel=\"{}\" data-most=\"{:.17g}\" data-least=\"{:.17g}\" "
