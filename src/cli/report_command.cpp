@@ -36,6 +36,10 @@ ReportCommand::ReportCommand(CLI::App& app)
   subcommand_->add_flag("--by-queue", by_queue_,
                         "A lane per hardware queue in the timeline, not per HIP stream");
   subcommand_
+      ->add_option("--profile", profile_,
+                   "Show what rochound profile wrote into this folder, too: the roofline")
+      ->type_name("DIR");
+  subcommand_
       ->add_option("--steps", step_pattern_,
                    "Regular expression of the ranges that are steps (step 1, ProfilerStep#1, ...)")
       ->type_name("REGEX");
@@ -46,6 +50,7 @@ const char* ReportCommand::examples() const {
 Examples:
   rochound report trace.rpd                       writes report.html
   rochound report rank*.rpd -o ranks.html         several traces are one, each a node
+  rochound report out/profile.rpd --profile out   with the roofline of rochound profile
 
 The file holds everything it shows and opens in any browser of 2023 or later,
 without a network: overview, timeline, flame graph, and every question's
@@ -60,6 +65,7 @@ int ReportCommand::Run(const std::vector<std::string>& /*program*/) {
   if (!trace.ok()) return Failed(trace.error());
   report::HtmlOptions options;
   options.most_events = most_events_;
+  options.profile = profile_;
   options.ask.step_pattern = step_pattern_;
   if (by_queue_) options.lanes = analysis::Lanes::kQueues;
   const auto summary = report::WriteHtml(trace.value(), output_, options);

@@ -13,6 +13,7 @@
 #include "analysis/health.h"
 #include "base/files.h"
 #include "report/page.h"
+#include "report/profile_part.h"
 #include "report/timeline_pack.h"
 
 namespace rochound::report {
@@ -144,20 +145,22 @@ std::string Json(const HtmlContent& content) {
   const Timeline& timeline = content.timeline;
   ordered_json answers = ordered_json::array();
   for (const Answer& answer : content.answers) answers.push_back(JsonAnswer(answer));
-  const ordered_json json{{"version", 1},
-                          {"title", content.title},
-                          {"sources", content.sources},
-                          {"health", content.doubts},
-                          {"facts",
-                           {{"length", timeline.facts.length},
-                            {"calls", timeline.facts.calls},
-                            {"ops", timeline.facts.operations},
-                            {"processes", timeline.facts.processes},
-                            {"gpus", timeline.facts.gpus},
-                            {"layers", timeline.facts.layers}}},
-                          {"answers", std::move(answers)},
-                          {"timeline", JsonTimeline(timeline)},
-                          {"flame", JsonFlame(content.flame)}};
+  const ordered_json json{
+      {"version", 1},
+      {"title", content.title},
+      {"sources", content.sources},
+      {"health", content.doubts},
+      {"facts",
+       {{"length", timeline.facts.length},
+        {"calls", timeline.facts.calls},
+        {"ops", timeline.facts.operations},
+        {"processes", timeline.facts.processes},
+        {"gpus", timeline.facts.gpus},
+        {"layers", timeline.facts.layers}}},
+      {"answers", std::move(answers)},
+      {"timeline", JsonTimeline(timeline)},
+      {"flame", JsonFlame(content.flame)},
+      {"profile", content.profile.empty() ? ordered_json() : ordered_json::parse(content.profile)}};
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
@@ -165,6 +168,9 @@ std::string Json(const HtmlContent& content) {
 
 Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& options) {
   HtmlContent content;
+  if (!options.profile.empty()) {
+    ROCHOUND_TRY(content.profile, ReadProfile(options.profile));
+  }
   for (const std::filesystem::path& source : trace.sources())
     content.sources.push_back(source.string());
   content.title = content.sources.empty() ? "trace" : trace.sources()[0].filename().string();

@@ -24,6 +24,7 @@ struct HtmlOptions {
   uint64_t most_rows = 2000;       // of each table
   analysis::AskOptions ask{};      // its limit is most_rows
   analysis::Lanes lanes = analysis::Lanes::kStreams;
+  std::filesystem::path profile{};  // a folder of rochound profile; empty: none
 };
 
 // What the page is made of.
@@ -35,6 +36,7 @@ struct HtmlContent {
   std::vector<analysis::Answer> answers;
   analysis::Timeline timeline;
   Flame flame;
+  std::string profile;  // of ReadProfile; empty: none
 };
 
 // Asks every question. One that cannot be answered is left out and told among the doubts.

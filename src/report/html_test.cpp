@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/files.h"
+#include "report/profile_part.h"
 #include "report/timeline_pack.h"
 
 namespace rochound::report {
@@ -75,6 +77,27 @@ TEST(HtmlTest, NamesAreNeverMarkup) {
   EXPECT_EQ(Count(html, "</script"), Count(Html(plain), "</script"));
   EXPECT_EQ(Count(html, "<!--"), 0U);
   EXPECT_NE(html.find("\\u003c/script\\u003e\\u003cscript\\u003ealert(1)"), std::string::npos);
+}
+
+TEST(HtmlTest, FilesOfAProfileAreLookedAtFirst) {
+  const auto folder = base::TempDir::Create(testing::TempDir(), "report-profile-");
+  ASSERT_TRUE(folder.ok());
+  const std::filesystem::path& path = folder.value().path();
+  EXPECT_NE(ReadProfile(path).error().message.find("rochound profile -o"), std::string::npos);
+  const auto read = [&](const char* name, const std::string& text) {
+    EXPECT_TRUE(base::WriteFileAtomically(path / name, text).ok());
+    return ReadProfile(path);
+  };
+  const std::string good = R"({"format":"rochound roofline","version":1,"kernels":[]})";
+  EXPECT_FALSE(read("roofline.json", "{").ok());
+  EXPECT_FALSE(read("roofline.json", R"(["rochound roofline"])").ok());
+  EXPECT_FALSE(read("roofline.json", R"({"format":7,"version":1,"kernels":[]})").ok());
+  EXPECT_FALSE(read("roofline.json", R"({"format":"rochound roofline","version":2})").ok());
+  EXPECT_FALSE(read("roofline.json", R"({"format":"rochound roofline","version":1})").ok());
+  const auto one = read("roofline.json", good);
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  EXPECT_EQ(one.value(), R"({"roofline":)" + good + R"(,"analysis":null})");
+  EXPECT_FALSE(read("analysis.json", good).ok());
 }
 
 TEST(HtmlTest, NothingIsFetched) {

@@ -3,6 +3,8 @@
 // What the C++ side embeds: one JSON with everything small, and the timeline as packed columns.
 // src/report/report.cpp writes it; docs/decisions/report-data.md says why it has this shape.
 
+import type {Profile} from './roofline';
+
 export type Unit = 'none' | 'id' | 'ns' | 'time' | 'bytes' | 'bytes_per_second' | 'per_second' | 'percent' | 'ratio';
 export type Cell = string | number | null;
 
@@ -56,6 +58,7 @@ export interface FlameNodes {
 }
 
 export interface Report {
+  profile: Profile | null;  // what rochound profile wrote, if it was given
   version: number;
   title: string;
   sources: string[];

@@ -32,6 +32,14 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+// The same for pictures.
+export function svg(tag: string, attributes: Record<string, string> = {}, ...children: (Node | string)[]): SVGElement {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  add(element, ...children);
+  return element;
+}
+
 // A name that may be too long for its place: its end stays in sight. The whole stands in the title.
 export function midName(text: string): HTMLElement {
   const tail = text.length > 28 ? Math.min(14, Math.floor(text.length / 3)) : 0;

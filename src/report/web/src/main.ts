@@ -14,6 +14,7 @@ import {FlamePage} from './flame';
 import {count, ns} from './format';
 import type {Lanes} from './lanes';
 import {overviewPage, QuestionPage, titleOf, type Frame} from './pages';
+import {RooflinePage} from './roofline';
 import {TimelinePage} from './timeline';
 import {hideTip} from './tip';
 
@@ -100,6 +101,7 @@ class App {
     link('overview', 'Overview');
     link('timeline', 'Timeline');
     link('flame', 'Flame graph');
+    if (this.report.profile !== null) link('roofline', 'Roofline');
     const sections: [string, string[]][] = [
       ['Why', ['idle', 'critical-path', 'overlap', 'queues', 'launch', 'busy']],
       ['What', ['top', 'apis', 'copies', 'memory', 'callstack', 'graphs', 'autograd']],
@@ -148,6 +150,7 @@ class App {
       this.flame = new FlamePage(this.report.flame, (name) => this.openName(name, false));
       return this.flame.element;
     }
+    if (page === 'roofline' && this.report.profile !== null) return new RooflinePage(this.report.profile, this.frame.highlight).element;
     if (page === 'timeline') {
       if (this.timeline !== null) return this.timeline.element;
       void this.withTimeline(() => undefined);

@@ -16,6 +16,8 @@ export interface TableHooks {
   // What can be done with a row: shown as buttons below the table when it is chosen.
   actions?: (row: Cell[]) => {label: string; run: () => void}[];
   swatches?: boolean;
+  chosen?: (row: Cell[]) => void;
+  hidden?: number;  // so many columns at the end are for the hooks alone
 }
 
 export class TableView {
@@ -28,6 +30,7 @@ export class TableView {
   private readonly headers: HTMLElement[] = [];
   private readonly numeric: boolean[];
   private readonly largest: number[];
+  private readonly columns: Column[];
   private readonly texts: string[];  // each row's words, small letters
   private readonly template: string;
   private order: Uint32Array;
@@ -37,7 +40,9 @@ export class TableView {
   private pending = false;
 
   constructor(private readonly table: Table, private readonly hooks: TableHooks = {}) {
-    const {columns, rows} = table;
+    const {rows} = table;
+    this.columns = table.columns.slice(0, table.columns.length - (hooks.hidden ?? 0));
+    const {columns} = this;
     this.numeric = columns.map((_, c) => rows.some((row) => typeof row[c] === 'number') ||
                                          (columns[c]!.unit !== 'none' && rows.every((row) => row[c] === null)));
     // Shares are shown as bars, too.
@@ -51,7 +56,7 @@ export class TableView {
       }
       return column.unit === 'percent' ? Math.max(most, 100) : most;
     });
-    this.texts = rows.map((row) => row.map((cell, c) => cellText(cell!, columns[c]!.unit)).join('\u0001').toLowerCase());
+    this.texts = rows.map((row) => columns.map((column, c) => cellText(row[c]!, column.unit)).join('\u0001').toLowerCase());
     this.order = Uint32Array.from(rows.keys());
     this.template = columns.map((column, c) => this.width(column, c)).join(' ');
 
@@ -127,7 +132,7 @@ export class TableView {
       on: {click: () => this.select(place)},
     });
     let swatch = this.hooks.swatches === true;
-    this.table.columns.forEach((column, c) => {
+    this.columns.forEach((column, c) => {
       const cell = row[c]!;
       if (typeof cell === 'number') {
         const {number, unit} = quantity(cell, column.unit);
@@ -201,12 +206,13 @@ export class TableView {
     this.later();
     clear(this.card);
     const row = this.table.rows[this.order[place]!]!;
-    row.forEach((cell, c) => {
-      const column = this.table.columns[c]!;
+    this.columns.forEach((column, c) => {
+      const cell = row[c]!;
       const text = cellText(cell, column.unit);
       if (typeof cell === 'string' && cell.length > 24) this.card.prepend(h('div', {class: 'name', text: cell}));
       else this.card.appendChild(h('div', {}, h('dt', {text: columnTitle(column)}), h('dd', {text})));
     });
+    this.hooks.chosen?.(row);
     for (const action of this.hooks.actions?.(row) ?? []) this.card.appendChild(button(action.label, action.run, {class: 'chip'}));
   }
 

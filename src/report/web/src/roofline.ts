@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+//
+// The roofline of `rochound profile`: operations per second against operations per byte, both
+// logarithmic. The picture has the roofs and the kernels, the table below has their figures, and
+// what is chosen in one is told about beside it. Fields are those of docs/formats/profile.md.
+
+import {kernelColor} from './colors';
+import type {Cell, Table} from './data';
+import {h, svg} from './dom';
+import {brief, count, middle, ns, show} from './format';
+import {TableView} from './table';
+import {hideTip, showTip} from './tip';
+
+export interface Roof {
+  bytes_per_second: number;
+  source: string;
+}
+
+export interface RooflineKernel {
+  kernel: string;
+  name: string;
+  grid: number[];
+  workgroup: number[];
+  launches: number;
+  operations: Record<string, number>;
+  bytes: {compulsory: number; requested: number; uncached: number} | null;
+  compute_seconds_least: number | null;
+  memory_seconds_least: number | null;
+  verdict: string;
+  reasons: string[];
+}
+
+export interface Roofline {
+  source: string;
+  warnings: string[];
+  device: {name: string; target: string};
+  peaks: {operations: Record<string, {per_second: number; source: string}>; memory: Roof | null};
+  kernels: RooflineKernel[];
+}
+
+export interface KernelAnalysis {
+  kernel: string;
+  grid: number[];
+  workgroup: number[];
+  time_ms: number | null;
+  bottleneck: {primary: string; confidence: number; reasoning: string[]; would_change: string[]};
+}
+
+export interface Profile {
+  roofline: Roofline;
+  analysis: {warnings: string[]; kernels: KernelAnalysis[]} | null;
+}
+
+const WIDTH = 1000, HEIGHT = 520;
+const LEFT = 70, RIGHT = 985, TOP = 26, BOTTOM = 470;
+const MOST_DRAWN = 400;  // kernels; all are in the table
+const LINE = 15, LETTER = 6.8;
+
+interface Point {
+  kernel: RooflineKernel;
+  most: number;   // operations per byte at best
+  least: number;  // without caches
+  rate: number;   // operations per second at best
+  seconds: number;
+}
+
+const sum = (values: Record<string, number>): number => Object.values(values).reduce((all, value) => all + value, 0);
+const shape = (sizes: number[]): string => sizes.join('×');
+const short = (value: number): string => {
+  for (const [size, unit] of [[1e15, ' P'], [1e12, ' T'], [1e9, ' G'], [1e6, ' M'], [1e3, ' k']] as const) {
+    if (value >= size) return `${Number((value / size).toPrecision(4))}${unit}`;
+  }
+  return String(Number(value.toPrecision(4)));
+};
+
+function pointOf(kernel: RooflineKernel): Point | null {
+  const operations = sum(kernel.operations);
+  if (kernel.bytes === null || kernel.compute_seconds_least === null || kernel.memory_seconds_least === null) return null;
+  const seconds = Math.max(kernel.compute_seconds_least, kernel.memory_seconds_least);
+  if (!(operations > 0 && seconds > 0 && kernel.bytes.compulsory > 0)) return null;
+  return {kernel, most: operations / kernel.bytes.compulsory, least: operations / kernel.bytes.uncached, rate: operations / seconds, seconds};
+}
+
+// Powers of ten on both axes.
+class Axis {
+  constructor(readonly from: number, readonly to: number, private readonly begin: number, private readonly end: number) {}
+  at(value: number): number {
+    const part = (Math.log10(value) - this.from) / (this.to - this.from);
+    return this.begin + Math.max(0, Math.min(1, part)) * (this.end - this.begin);
+  }
+  powers(): number[] {
+    return Array.from({length: this.to - this.from + 1}, (_, i) => this.from + i);
+  }
+}
+
+// Finds room for names; those that come first have it.
+class Places {
+  private readonly taken: [number, number, number, number][] = [];
+  take(x: number, y: number, toRight: boolean, text: string): boolean {
+    const width = LETTER * text.length;
+    const [left, right] = toRight ? [x, x + width] : [x - width, x];
+    if (left < LEFT || right > WIDTH || y - LINE < TOP || y > BOTTOM) return false;
+    if (this.taken.some(([l, r, t, b]) => left < r && l < right && y - LINE < b && t < y)) return false;
+    this.taken.push([left, right, y - LINE, y]);
+    return true;
+  }
+}
+
+export class RooflinePage {
+  readonly element: HTMLElement;
+  private readonly details = h('section', {class: 'card kernel-details', 'aria-live': 'polite', 'aria-label': 'Kernel'});
+  private readonly drawn = new Map<RooflineKernel, Element>();
+
+  constructor(private readonly profile: Profile, highlight: (name: string) => void) {
+    const {roofline} = profile;
+    const warnings = [...new Set([...roofline.warnings, ...(profile.analysis?.warnings ?? [])])];
+    this.element = h('div', {class: 'page'}, h('h1', {text: 'Roofline'}), h('p', {class: 'lead', text:
+        `${roofline.device.name} (${roofline.device.target}), by ${roofline.source}. Each kernel stands where it can be at best: ` +
+        'times here are the least that the GPU can take, computed from counts and peaks, not measured.'}));
+    if (warnings.length > 0) {
+      this.element.appendChild(h('section', {class: 'health', 'aria-label': 'Doubts of the profile'},
+          h('h2', {text: 'Read this first'}), h('ul', {}, ...warnings.map((text) => h('li', {text})))));
+    }
+    const points = roofline.kernels.map(pointOf).filter((point): point is Point => point !== null).sort((a, b) => b.seconds - a.seconds);
+    const missing = roofline.kernels.length - Math.min(points.length, MOST_DRAWN);
+    this.element.appendChild(h('section', {class: 'card', 'aria-label': 'Roofline'},
+        h('div', {class: 'title'}, h('h2', {text: 'Operations per second, at best'}),
+            h('span', {class: 'note', text: 'larger: takes longer · dashes lead to where it would be without caches'})),
+        points.length > 0 ? this.picture(points.slice(0, MOST_DRAWN)) : h('p', {class: 'empty', text: 'No kernel can be drawn; the table says what is known.'}),
+        missing > 0 && h('p', {class: 'notes', text: `Not drawn: ${count(missing)} ${missing === 1 ? 'kernel' : 'kernels'} without floating-point ` +
+            'operations, with types whose peak is not known, or too short to be seen.'})));
+    this.element.appendChild(this.details);
+    const view = new TableView(this.table(), {
+      swatches: true,
+      chosen: (row) => this.choose(roofline.kernels[Number(row[row.length - 1])]!),
+      actions: (row) => [{label: 'Find in the timeline', run: () => highlight(String(row[0]))}],
+      hidden: 1,
+    });
+    this.element.appendChild(view.element);
+    if (roofline.kernels.length > 0) this.choose(points[0]?.kernel ?? roofline.kernels[0]!);
+  }
+
+  private analysisOf(kernel: RooflineKernel): KernelAnalysis | undefined {
+    const same = (a: number[], b: number[]) => shape(a) === shape(b);
+    return this.profile.analysis?.kernels.find((one) =>
+        one.kernel === kernel.kernel && same(one.grid, kernel.grid) && same(one.workgroup, kernel.workgroup));
+  }
+
+  private table(): Table {
+    const {kernels} = this.profile.roofline;
+    return {
+      id: 'roofline', title: 'Kernels and shapes', left_out: 0,
+      columns: [
+        {name: 'kernel', unit: 'none'}, {name: 'grid', unit: 'none'}, {name: 'workgroup', unit: 'none'}, {name: 'launches', unit: 'none'},
+        {name: 'roofline', unit: 'none'}, {name: 'limit', unit: 'none'}, {name: 'operations', unit: 'none'}, {name: 'must_move_bytes', unit: 'bytes'},
+        {name: 'operations per byte', unit: 'none'}, {name: 'at_best_ns', unit: 'ns'}, {name: 'place', unit: 'id'},
+      ],
+      rows: kernels.map((kernel, place): Cell[] => {
+        const operations = sum(kernel.operations);
+        const seconds = Math.max(kernel.compute_seconds_least ?? 0, kernel.memory_seconds_least ?? 0);
+        return [
+          kernel.name, shape(kernel.grid), shape(kernel.workgroup), kernel.launches, kernel.verdict, this.analysisOf(kernel)?.bottleneck.primary ?? null,
+          operations, kernel.bytes?.compulsory ?? null, kernel.bytes && kernel.bytes.compulsory > 0 ? operations / kernel.bytes.compulsory : null,
+          kernel.compute_seconds_least === null && kernel.memory_seconds_least === null ? null : 1e9 * seconds, place,
+        ];
+      }),
+    };
+  }
+
+  private picture(points: Point[]): HTMLElement {
+    const {peaks} = this.profile.roofline;
+    const types = [...new Set(points.flatMap(({kernel}) => Object.keys(kernel.operations)))].filter((type) => peaks.operations[type] !== undefined).sort();
+    const bandwidth = peaks.memory?.bytes_per_second ?? 0;
+    const fastest = Math.max(...types.map((type) => peaks.operations[type]!.per_second));
+    const least = Math.min(0.01, ...points.map((point) => point.least));
+    const slowest = Math.min(...points.map((point) => point.rate), least * bandwidth);
+    const x = new Axis(Math.floor(Math.log10(least)), Math.ceil(Math.log10(Math.max(1000, ...points.map((point) => point.most)))), LEFT, RIGHT);
+    const y = new Axis(Math.floor(Math.log10(slowest)), Math.ceil(Math.log10(fastest * 1.01)), BOTTOM, TOP);
+    const picture = svg('svg', {class: 'roofline', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'group', 'aria-label': 'Roofline, logarithmic'});
+    const text = (at: number, height: number, anchor: string, what: string, kind = '') =>
+        svg('text', {x: at.toFixed(1), y: height.toFixed(1), 'text-anchor': anchor, class: kind}, what);
+    for (const power of x.powers()) {
+      const at = x.at(10 ** power).toFixed(1);
+      picture.append(svg('path', {class: 'grid-line', d: `M${at} ${TOP}V${BOTTOM}`}), text(Number(at), BOTTOM + 18, 'middle', String(10 ** power), 'tick'));
+    }
+    for (const power of y.powers()) {
+      const at = y.at(10 ** power);
+      picture.append(svg('path', {class: 'grid-line', d: `M${LEFT} ${at.toFixed(1)}H${RIGHT}`}), text(LEFT - 6, at + 4, 'end', short(10 ** power), 'tick'));
+    }
+    picture.append(text((LEFT + RIGHT) / 2, BOTTOM + 40, 'middle', 'operations per byte', 'tick'), text(LEFT, TOP - 10, 'start', 'operations per second', 'tick'));
+
+    const hover = (element: Element, title: string, lines: string[]) => {
+      element.addEventListener('pointermove', (event) => showTip((event as PointerEvent).clientX, (event as PointerEvent).clientY, title, lines));
+      element.addEventListener('pointerleave', hideTip);
+    };
+    const roof = (d: string, kind: string, title: string, lines: string[]) => {
+      const hit = svg('path', {class: 'hit', d});  // a thin line is hard to point at
+      hover(hit, title, lines);
+      picture.append(svg('path', {class: kind, d}), hit);
+    };
+    const places = new Places();
+    const names: Element[] = [];
+    if (peaks.memory !== null && bandwidth > 0) {
+      const from = Math.max(10 ** x.from, 10 ** y.from / bandwidth);
+      const to = Math.min(10 ** x.to, fastest / bandwidth);
+      const [x0, y0, x1, y1] = [x.at(from), y.at(from * bandwidth), x.at(to), y.at(to * bandwidth)];
+      roof(`M${x0.toFixed(1)} ${y0.toFixed(1)}L${x1.toFixed(1)} ${y1.toFixed(1)}`, 'roof memory', `Memory: ${show(bandwidth, 'bytes_per_second')}`, [peaks.memory.source]);
+      // Along the lower end of its line, where few kernels are.
+      const slope = Math.atan2(y1 - y0, x1 - x0) * 180 / Math.PI;
+      names.push(svg('text', {class: 'roof-name memory', transform: `translate(${(x0 + 14).toFixed(1)} ${(y0 - 18).toFixed(1)}) rotate(${slope.toFixed(1)})`},
+          `memory ${show(bandwidth, 'bytes_per_second')}`));
+    }
+    const byPeak = new Map<number, string[]>();
+    for (const type of types) {
+      const peak = peaks.operations[type]!.per_second;
+      byPeak.set(peak, [...(byPeak.get(peak) ?? []), type]);
+    }
+    for (const [peak, those] of byPeak) {
+      const from = bandwidth > 0 ? peak / bandwidth : 10 ** x.from;
+      roof(`M${x.at(from).toFixed(1)} ${y.at(peak).toFixed(1)}H${RIGHT}`, 'roof', `${those.join(', ')}: ${short(peak)} operations/s`,
+          those.map((type) => peaks.operations[type]!.source));
+      const label = `${those.join(', ')} ${short(peak)}/s`;
+      places.take(RIGHT, y.at(peak) - 5, false, label);
+      names.push(text(RIGHT, y.at(peak) - 5, 'end', label, 'roof-name'));
+    }
+    const all = points.reduce((total, point) => total + point.seconds, 0);
+    for (const point of points) {
+      const {kernel} = point;
+      const height = y.at(point.rate);
+      const radius = 5 + 14 * Math.sqrt(point.seconds / all);
+      const limit = this.analysisOf(kernel)?.bottleneck.primary;
+      const group = svg('g', {
+        class: 'kernel', tabindex: '0', role: 'button', 'data-kernel': kernel.kernel,
+        'aria-label': `${kernel.name}: ${kernel.verdict}, ${short(point.most)} operations per byte, ${short(point.rate)} operations per second at best`,
+      }, svg('path', {class: 'without-caches', d: `M${x.at(point.least).toFixed(1)} ${height.toFixed(1)}H${x.at(point.most).toFixed(1)}`}),
+      svg('circle', {cx: x.at(point.most).toFixed(1), cy: height.toFixed(1), r: radius.toFixed(1), fill: kernelColor(kernel.name)}));
+      hover(group, kernel.name, [
+        `roofline: ${kernel.verdict}${limit === undefined ? '' : `; limit: ${limit}`}`,
+        `${short(point.most)} operations per byte at best, ${short(point.least)} without caches`,
+        `${short(point.rate)} operations/s at best; at least ${ns(1e9 * point.seconds)} in ${count(kernel.launches)} ${kernel.launches === 1 ? 'launch' : 'launches'}`,
+        `grid ${shape(kernel.grid)}, workgroup ${shape(kernel.workgroup)}`,
+      ]);
+      group.addEventListener('click', () => this.choose(kernel));
+      group.addEventListener('keydown', (event) => {
+        const {key} = event as KeyboardEvent;
+        if (key !== 'Enter' && key !== ' ') return;
+        event.preventDefault();
+        this.choose(kernel);
+      });
+      this.drawn.set(kernel, group);
+      picture.append(group);
+      const name = this.nameNear(places, x.at(point.most), height, radius, middle(brief(kernel.name), 34));
+      if (name !== null) names.push(...name);
+    }
+    picture.append(...names);
+    return h('div', {class: 'roofline-box'}, picture);
+  }
+
+  private nameNear(places: Places, x: number, y: number, radius: number, name: string): Element[] | null {
+    for (let step = 0; step < 8; ++step) {
+      for (const side of [1, -1]) {
+        const atX = x + side * (radius + 4 + 4 * step);
+        const atY = y + side * LINE * step + 4;
+        if (!places.take(atX, atY, side > 0, name)) continue;
+        const label = svg('text', {x: atX.toFixed(1), y: atY.toFixed(1), 'text-anchor': side > 0 ? 'start' : 'end', class: 'kernel-name'}, name);
+        if (step === 0) return [label];
+        return [svg('path', {class: 'leader', d: `M${x.toFixed(1)} ${y.toFixed(1)}L${(atX - side * 2).toFixed(1)} ${(atY - 4).toFixed(1)}`}), label];
+      }
+    }
+    return null;
+  }
+
+  private choose(kernel: RooflineKernel): void {
+    for (const [other, element] of this.drawn) element.setAttribute('aria-pressed', String(other === kernel));
+    const analysis = this.analysisOf(kernel);
+    const list = (title: string, lines: string[]) =>
+        lines.length > 0 && h('div', {}, h('h3', {text: title}), h('ul', {}, ...lines.map((text) => h('li', {text}))));
+    const verdict = analysis === undefined ? kernel.verdict
+        : `limit: ${analysis.bottleneck.primary} (confidence ${analysis.bottleneck.confidence.toFixed(2)}); roofline: ${kernel.verdict}`;
+    this.details.replaceChildren(
+        h('div', {class: 'title'}, h('h2', {text: kernel.name}), h('span', {class: 'note', text: `grid ${shape(kernel.grid)}, workgroup ${shape(kernel.workgroup)}, ` +
+            `${count(kernel.launches)} ${kernel.launches === 1 ? 'launch' : 'launches'}`})),
+        h('p', {class: 'verdict', text: verdict}),
+        h('div', {class: 'lists'}, ...[
+          list('By the roofline', kernel.reasons), list('Why', analysis?.bottleneck.reasoning ?? []), list('What would change it', analysis?.bottleneck.would_change ?? []),
+        ].filter((part): part is HTMLDivElement => part !== false)));
+  }
+}
