@@ -22,6 +22,7 @@
 #include "doctor/hardware.h"
 #include "profile/profile_files.h"
 #include "profile/roofline_svg.h"
+#include "profile/thread_trace.h"
 
 namespace rochound::cli {
 namespace {
@@ -35,6 +36,7 @@ Examples:
   rochound profile --gpu rx6800xt --kernel gemm -o out -- ./program
   rochound profile --replay gemm.bundle
   rochound profile --trace trace.rpd
+  rochound profile --att att_output
   rochound profile --read out/pass_1 out/pass_2 --target gfx942
 
 The program runs on a software GPU, which counts what every kernel does, exactly;
@@ -51,6 +53,8 @@ captured ones. The exit code is that of rochound replay.
 With --trace, dag.json is made of a trace that is there, recorded on any GPU.
 With --read, counters come from files that rocprofv3 --pmc has written on a GPU,
 and profile.json holds them with the metrics that follow from them.
+With --att, thread_trace.json is made of a thread trace that rocprofv3 --att has
+decoded: what each instruction and each line of the source cost.
 
 Exit codes of rochound itself: 2 wrong usage, 125 set-up failed, 126 program
 cannot be started, 127 program not found.
@@ -190,6 +194,11 @@ ProfileCommand::ProfileCommand(CLI::App& app)
           "folders that hold them; several are passes over the same program")
       ->type_name("PATH...");
   subcommand_
+      ->add_option("--att", att_,
+                   "Read a thread trace that rocprofv3 --att has decoded: a folder with code.json, "
+                   "or one that holds several")
+      ->type_name("DIR");
+  subcommand_
       ->add_option("--target", target_,
                    "With --read: the GPU's target, such as gfx942 (default: what the files say)")
       ->type_name("TARGET");
@@ -240,6 +249,22 @@ int ProfileCommand::ReadTrace() const {
     return kExitFailure;
   }
   fmt::print("{}", dag.value().page.empty() ? "No kernel was launched.\n" : dag.value().page);
+  return kExitSuccess;
+}
+
+int ProfileCommand::ReadThreadTrace() const {
+  const auto traces = profile::ReadThreadTraces(att_);
+  if (!traces.ok()) {
+    base::LogError(traces.error().message);
+    return kExitFailure;
+  }
+  const auto written =
+      WriteOutput(output_, "thread_trace.json", profile::ThreadTraceJson(traces.value()));
+  if (!written.ok()) {
+    base::LogError(written.error().message);
+    return kExitFailure;
+  }
+  fmt::print("{}", profile::ThreadTracePage(traces.value()));
   return kExitSuccess;
 }
 
@@ -340,6 +365,11 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
   if (const auto pattern = base::Pattern::Compile(kernel_); !pattern.ok())
     return Usage(fmt::format("--kernel: '{}' is no regular expression: {}", kernel_,
                              pattern.error().message));
+  if (!att_.empty()) {
+    if (!program.empty() || !read_.empty() || !trace_.empty() || !replay_.empty())
+      return Usage("--att reads a thread trace: no program, --read, --trace or --replay");
+    return ReadThreadTrace();
+  }
   if (!read_.empty()) {
     if (!program.empty()) return Usage("--read runs no program");
     if (!trace_.empty() || !replay_.empty())

@@ -29,6 +29,7 @@ class ProfileCommand final : public Command {
  private:
   int ReadFiles() const;
   int ReadTrace() const;
+  int ReadThreadTrace() const;
   // record: a trace is made as well, and dag.json of it.
   int RunProgram(const std::string& gpu_name, const std::vector<std::string>& program,
                  bool record) const;
@@ -37,6 +38,7 @@ class ProfileCommand final : public Command {
   std::string gpu_;
   std::string kernel_;
   std::string output_ = ".";
+  std::string att_;
   std::string target_;
   std::string trace_;
   std::string replay_;

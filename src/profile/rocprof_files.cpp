@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/files.h"
 #include "profile/counter_source.h"
+#include "profile/csv.h"
 
 namespace rochound::profile {
 namespace {
@@ -16,56 +16,6 @@ namespace fs = std::filesystem;
 using base::Error;
 using base::Result;
 using nlohmann::json;
-
-// Records of a table: fields in quotes may hold commas, line ends and doubled quotes.
-std::vector<std::vector<std::string>> ParseCsv(std::string_view text) {
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> row;
-  std::string field;
-  bool quoted = false;
-  bool any = false;
-  auto end_row = [&] {
-    if (!any) return;
-    row.push_back(std::move(field));
-    rows.push_back(std::move(row));
-    field.clear();
-    row.clear();
-    any = false;
-  };
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c != '"') {
-        field += c;
-      } else if (i + 1 < text.size() && text[i + 1] == '"') {
-        field += text[++i];
-      } else {
-        quoted = false;
-      }
-    } else if (c == '"') {
-      quoted = any = true;
-    } else if (c == ',') {
-      row.push_back(std::move(field));
-      field.clear();
-      any = true;
-    } else if (c == '\n') {
-      end_row();
-    } else if (c != '\r') {
-      field += c;
-      any = true;
-    }
-  }
-  end_row();
-  return rows;
-}
-
-template <typename Number>
-std::optional<Number> NumberIn(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::string WithoutSuffix(std::string name) {
   for (std::string_view suffix : {" [clone .kd]", ".kd"}) {

@@ -96,7 +96,7 @@ TEST(HtmlTest, FilesOfAProfileAreLookedAtFirst) {
   EXPECT_FALSE(read("roofline.json", R"({"format":"rochound roofline","version":1})").ok());
   const auto one = read("roofline.json", good);
   ASSERT_TRUE(one.ok()) << one.error().message;
-  EXPECT_EQ(one.value(), R"({"roofline":)" + good + R"(,"analysis":null})");
+  EXPECT_EQ(one.value(), R"({"roofline":)" + good + R"(,"analysis":null,"thread_trace":null})");
   EXPECT_FALSE(read("analysis.json", good).ok());
 }
 

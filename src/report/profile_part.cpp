@@ -14,7 +14,9 @@ using base::Error;
 using base::Result;
 using nlohmann::ordered_json;
 
-Result<ordered_json> ReadPart(const std::filesystem::path& file, const std::string& format) {
+// list: the field that the page walks through.
+Result<ordered_json> ReadPart(const std::filesystem::path& file, const std::string& format,
+                              const char* list) {
   ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
   ordered_json json = ordered_json::parse(text, nullptr, false);
   if (!json.is_object() || json.value("format", ordered_json()) != format)
@@ -24,26 +26,33 @@ Result<ordered_json> ReadPart(const std::filesystem::path& file, const std::stri
         fmt::format("{} is of another version of rochound: profile the program again with this one",
                     file.string())};
   }
-  const auto kernels = json.find("kernels");
-  if (kernels == json.end() || !kernels->is_array())
-    return Error{fmt::format("{} has no kernels", file.string())};
+  const auto found = json.find(list);
+  if (found == json.end() || !found->is_array())
+    return Error{fmt::format("{} has no {}", file.string(), list)};
   return json;
 }
 
 }  // namespace
 
 Result<std::string> ReadProfile(const std::filesystem::path& folder) {
-  std::error_code error;
-  if (!std::filesystem::exists(folder / "roofline.json", error)) {
-    return Error{
-        fmt::format("{} holds no roofline.json; rochound profile -o DIR -- PROGRAM writes one",
-                    folder.string())};
-  }
+  constexpr struct {
+    const char *name, *file, *format, *list;
+  } kParts[] = {{"roofline", "roofline.json", "rochound roofline", "kernels"},
+                {"analysis", "analysis.json", "rochound analysis", "kernels"},
+                {"thread_trace", "thread_trace.json", "rochound thread trace", "traces"}};
   ordered_json all = ordered_json::object();
-  ROCHOUND_TRY(all["roofline"], ReadPart(folder / "roofline.json", "rochound roofline"));
-  all["analysis"] = nullptr;
-  if (std::filesystem::exists(folder / "analysis.json", error)) {
-    ROCHOUND_TRY(all["analysis"], ReadPart(folder / "analysis.json", "rochound analysis"));
+  bool any = false;
+  for (const auto& part : kParts) {
+    all[part.name] = nullptr;
+    std::error_code error;
+    if (!std::filesystem::exists(folder / part.file, error)) continue;
+    ROCHOUND_TRY(all[part.name], ReadPart(folder / part.file, part.format, part.list));
+    any = true;
+  }
+  if (!any) {
+    return Error{fmt::format(
+        "{} holds neither roofline.json nor thread_trace.json; rochound profile -o DIR writes them",
+        folder.string())};
   }
   return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }

@@ -12,8 +12,8 @@
 
 namespace rochound::report {
 
-// A JSON object {"roofline": ..., "analysis": ...}; null for a file that is not there. An error if
-// the folder has no roofline.json, or holds one of another format or version.
+// A JSON object {"roofline": ..., "analysis": ..., "thread_trace": ...}; null for a file that is
+// not there. An error if there is none, or one of another format or version.
 base::Result<std::string> ReadProfile(const std::filesystem::path& folder);
 
 }  // namespace rochound::report

@@ -48,6 +48,7 @@ async function overview({page, painted, mischief}) {
   await page.locator('.bars .bar', {hasText: '</script><img src=x'}).first().waitFor();
   assert.equal(await page.locator('img').count(), 0, 'a name became an image');
   assert.ok(await page.locator('.u-wrap canvas').count() >= 2, 'the plots over time are missing');
+  assert.equal(await page.locator('nav a[href="#roofline"], nav a[href="#instructions"]').count(), 0, 'there is no profile to show');
   await shoot(page, 'overview');
   await page.locator('main').evaluate((main) => main.scrollTo(0, main.scrollHeight));
   await page.waitForTimeout(200);

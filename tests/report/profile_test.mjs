@@ -41,6 +41,44 @@ const analysis = {
   })),
 };
 
+const instruction = (text, unit, hits, latency, stall, idle, source) => [0, 4096, text, unit, hits, latency, stall, idle, source];
+const threadTrace = {
+  format: 'rochound thread trace', version: 1, warnings: [], files: ['/src/axpy.hip', EVIL],
+  traces: [{
+    kernel: 'axpy', name: `axpy ${EVIL}`, folder: 'out', agent: '1', dispatch: 7, modelled: true, waves: 4, cycles: 100, simds: 2,
+    units: {VALU: {instructions: 4, issue_cycles: 50, stall_cycles: 0, utilisation: 0.25}, wait: {instructions: 4, issue_cycles: 16, stall_cycles: 244, utilisation: 0.08}},
+    functions: [{symbol: 'axpy', name: `axpy ${EVIL}`}], columns: [],
+    instructions: [instruction('s_load_dword s0', 'SMEM', 4, 16, 0, 0, [[0, 2]]), instruction('s_waitcnt lgkmcnt(0)', 'wait', 4, 260, 244, 0, [[0, 2]]),
+      instruction('v_add_f32 v0', 'VALU', 4, 50, 0, 74, [[1, 9], [0, 3]]), instruction('s_endpgm', 'other', 0, 0, 0, 0, [])],
+    lines: [{file: 0, line: 2, hits: 8, latency: 276, stall: 244, idle: 0, own_latency: 276}, {file: 0, line: 3, hits: 4, latency: 50, stall: 0, idle: 74, own_latency: 0},
+      {file: 1, line: 9, hits: 4, latency: 50, stall: 0, idle: 74, own_latency: 50}],
+    occupancy: [[0, 2], [50, 4], [100, 0]],
+  }],
+  texts: [[0, 1, '__global__ void axpy() {'], [0, 2, '  float a = *x;'], [0, 3, `  y = a; // ${EVIL}`]],
+};
+
+async function instructions({page}) {
+  await go(page, 'instructions');
+  await page.getByRole('heading', {name: 'Instructions', level: 1}).waitFor();
+  await page.locator('.modelled', {hasText: 'Nothing was measured'}).waitFor();
+  assert.match(await page.locator('.tiles').last().textContent(), /400.*61\.0%.*18\.5%.*4on 2 SIMDs/);
+  assert.match(await page.locator('.unit-row[data-unit=VALU]').textContent(), /25\.0%4 instructions/);
+  assert.equal(await page.locator('.unit-row').count(), 1, 'waiting is no unit');
+  assert.ok(await page.locator('.occupancy path').getAttribute('d'));
+  const source = page.getByRole('listbox', {name: 'Source'});
+  const code = page.getByRole('listbox', {name: 'Instructions'});
+  assert.equal(await code.locator('.row').count(), 4);
+  assert.match(await source.locator('[data-line="0:2"]').textContent(), /69\.0%2 {2}float a = \*x;/);
+  await source.locator('[data-line="0:3"]').click();
+  assert.deepEqual(await code.locator('[aria-selected=true] code').allTextContents(), ['v_add_f32 v0']);
+  await code.locator('.row', {hasText: 's_waitcnt'}).click();
+  assert.deepEqual(await source.locator('[aria-selected=true] .where').allTextContents(), ['2']);
+  await code.locator('.row', {hasText: 's_waitcnt'}).hover();
+  assert.match(await page.getByRole('tooltip').textContent(), /4 hits; 260 cycles, 244 of them stalled; idle 0.*65\.0 cycles each time.*axpy\.hip:2/);
+  assert.equal(await page.locator('img').count(), 0, 'a text became an image');
+  await shoot(page, 'instructions');
+}
+
 async function theRoofline({page}) {
   await go(page, 'roofline');
   await page.getByRole('heading', {name: 'Roofline', level: 1}).waitFor();
@@ -88,15 +126,11 @@ await withBrowser(async (browser) => {
   fs.writeFileSync(path.join(folder, 'analysis.json'), JSON.stringify(analysis));
   const trace = path.join(work, 'small.rpd');
   execFileSync(options.generator, ['2000', trace, 'a', 'b'], {stdio: 'ignore'});
-  for (const colorScheme of ['light', 'dark']) {
-    const opened = await open(browser, reportOf(trace, '--profile', folder), {colorScheme});
-    await theRoofline(opened);
-    assert.deepEqual(opened.mischief, []);
-    await opened.context.close();
+  fs.writeFileSync(path.join(folder, 'thread_trace.json'), JSON.stringify(threadTrace));
+  const opened = await open(browser, reportOf(trace, '--profile', folder));
+  for (const part of [theRoofline, instructions]) {
+    await part(opened);
+    assert.deepEqual(opened.mischief, [], part.name);
   }
-  // Without a profile there is no such page.
-  const plain = await open(browser, reportOf(trace));
-  assert.equal(await plain.page.locator('nav a[href="#roofline"]').count(), 0);
-  assert.deepEqual(plain.mischief, []);
-  await plain.context.close();
+  await opened.context.close();
 });

@@ -3,7 +3,8 @@
 // What the C++ side embeds: one JSON with everything small, and the timeline as packed columns.
 // src/report/report.cpp writes it; docs/decisions/report-data.md says why it has this shape.
 
-import type {Profile} from './roofline';
+import type {Analysis, Roofline} from './roofline';
+import type {ThreadTraces} from './thread_trace';
 
 export type Unit = 'none' | 'id' | 'ns' | 'time' | 'bytes' | 'bytes_per_second' | 'per_second' | 'percent' | 'ratio';
 export type Cell = string | number | null;
@@ -57,8 +58,15 @@ export interface FlameNodes {
   folded: number;  // calls on paths that are too small to be seen
 }
 
+// The files of rochound profile; null for what is not there.
+export interface Profile {
+  roofline: Roofline | null;
+  analysis: Analysis | null;
+  thread_trace: ThreadTraces | null;
+}
+
 export interface Report {
-  profile: Profile | null;  // what rochound profile wrote, if it was given
+  profile: Profile | null;
   version: number;
   title: string;
   sources: string[];

@@ -15,6 +15,7 @@ import {count, ns} from './format';
 import type {Lanes} from './lanes';
 import {overviewPage, QuestionPage, titleOf, type Frame} from './pages';
 import {RooflinePage} from './roofline';
+import {ThreadTracePage} from './thread_trace';
 import {TimelinePage} from './timeline';
 import {hideTip} from './tip';
 
@@ -101,7 +102,8 @@ class App {
     link('overview', 'Overview');
     link('timeline', 'Timeline');
     link('flame', 'Flame graph');
-    if (this.report.profile !== null) link('roofline', 'Roofline');
+    if (this.report.profile?.roofline) link('roofline', 'Roofline');
+    if (this.report.profile?.thread_trace) link('instructions', 'Instructions');
     const sections: [string, string[]][] = [
       ['Why', ['idle', 'critical-path', 'overlap', 'queues', 'launch', 'busy']],
       ['What', ['top', 'apis', 'copies', 'memory', 'callstack', 'graphs', 'autograd']],
@@ -150,7 +152,9 @@ class App {
       this.flame = new FlamePage(this.report.flame, (name) => this.openName(name, false));
       return this.flame.element;
     }
-    if (page === 'roofline' && this.report.profile !== null) return new RooflinePage(this.report.profile, this.frame.highlight).element;
+    const {profile} = this.report;
+    if (page === 'roofline' && profile?.roofline) return new RooflinePage(profile.roofline, profile.analysis, this.frame.highlight).element;
+    if (page === 'instructions' && profile?.thread_trace) return new ThreadTracePage(profile.thread_trace).element;
     if (page === 'timeline') {
       if (this.timeline !== null) return this.timeline.element;
       void this.withTimeline(() => undefined);

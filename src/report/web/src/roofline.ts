@@ -46,9 +46,9 @@ export interface KernelAnalysis {
   bottleneck: {primary: string; confidence: number; reasoning: string[]; would_change: string[]};
 }
 
-export interface Profile {
-  roofline: Roofline;
-  analysis: {warnings: string[]; kernels: KernelAnalysis[]} | null;
+export interface Analysis {
+  warnings: string[];
+  kernels: KernelAnalysis[];
 }
 
 const WIDTH = 1000, HEIGHT = 520;
@@ -111,9 +111,8 @@ export class RooflinePage {
   private readonly details = h('section', {class: 'card kernel-details', 'aria-live': 'polite', 'aria-label': 'Kernel'});
   private readonly drawn = new Map<RooflineKernel, Element>();
 
-  constructor(private readonly profile: Profile, highlight: (name: string) => void) {
-    const {roofline} = profile;
-    const warnings = [...new Set([...roofline.warnings, ...(profile.analysis?.warnings ?? [])])];
+  constructor(private readonly roofline: Roofline, private readonly analysis: Analysis | null, highlight: (name: string) => void) {
+    const warnings = [...new Set([...roofline.warnings, ...(analysis?.warnings ?? [])])];
     this.element = h('div', {class: 'page'}, h('h1', {text: 'Roofline'}), h('p', {class: 'lead', text:
         `${roofline.device.name} (${roofline.device.target}), by ${roofline.source}. Each kernel stands where it can be at best: ` +
         'times here are the least that the GPU can take, computed from counts and peaks, not measured.'}));
@@ -142,12 +141,12 @@ export class RooflinePage {
 
   private analysisOf(kernel: RooflineKernel): KernelAnalysis | undefined {
     const same = (a: number[], b: number[]) => shape(a) === shape(b);
-    return this.profile.analysis?.kernels.find((one) =>
+    return this.analysis?.kernels.find((one) =>
         one.kernel === kernel.kernel && same(one.grid, kernel.grid) && same(one.workgroup, kernel.workgroup));
   }
 
   private table(): Table {
-    const {kernels} = this.profile.roofline;
+    const {kernels} = this.roofline;
     return {
       id: 'roofline', title: 'Kernels and shapes', left_out: 0,
       columns: [
@@ -168,7 +167,7 @@ export class RooflinePage {
   }
 
   private picture(points: Point[]): HTMLElement {
-    const {peaks} = this.profile.roofline;
+    const {peaks} = this.roofline;
     const types = [...new Set(points.flatMap(({kernel}) => Object.keys(kernel.operations)))].filter((type) => peaks.operations[type] !== undefined).sort();
     const bandwidth = peaks.memory?.bytes_per_second ?? 0;
     const fastest = Math.max(...types.map((type) => peaks.operations[type]!.per_second));
