@@ -42,6 +42,7 @@ Examples:
   rochound probe -k blur -l accesses.csv -- ./app
   rochound probe --filter-x 0:4 --lanes 1 -- ./app   a sample: four workgroups, lane 0
   rochound probe -a memory -- ./app            which lines of the source waste cache lines
+  rochound probe build --blocks -- hipcc app.hip -o app && rochound probe -a blocks -- ./app
   rochound probe --softgpu mi300x -- ./app
 
 A program that was built with probes runs as ever without this command. Probes see
@@ -54,6 +55,7 @@ with 0, 126 program cannot be started, 127 program not found.
 )";
 
 constexpr const char* kPlugin = "../lib/librochound_probe_pass.so";
+constexpr const char* kBlockPlugin = "../lib/librochound_probe_blocks.so";
 
 bool IsCompiler(const std::string& program) {
   static const std::regex kNames("(amd)?(hipcc|clang|clang\\+\\+|clang-[0-9]+|hipcc\\.bin)");
@@ -104,6 +106,25 @@ std::string AnalyzerHelp() {
   return text;
 }
 
+// Which waves cannot tell what an analyzer asks about; empty: none of them.
+uint64_t WavesWithout(probe::Needs needs, const probe::StreamSummary& summary) {
+  if (needs == probe::Needs::kAny) return 0;
+  return needs == probe::Needs::kBlocks ? summary.waves - summary.block_waves : summary.block_waves;
+}
+
+bool LacksAll(probe::Needs needs, const probe::StreamSummary& summary) {
+  return summary.waves != 0 && WavesWithout(needs, summary) == summary.waves;
+}
+
+std::string LackOfProbes(probe::Needs needs, const probe::StreamSummary& summary) {
+  const uint64_t without = WavesWithout(needs, summary);
+  if (without == 0) return {};
+  return fmt::format("{} of {} waves run code without probes for this: build with {}", without,
+                     summary.waves,
+                     needs == probe::Needs::kBlocks ? "rochound probe build --blocks -- ..."
+                                                    : "rochound probe build -- ..., not --blocks");
+}
+
 void SayWhatIsMissing(const probe::StreamSummary& summary, bool verbose) {
   if (summary.dropped != 0)
     base::LogWarning(
@@ -142,7 +163,7 @@ ProbeCommand::ProbeCommand(CLI::App& app)
     : Command(app.add_subcommand("probe", "See each access to memory that kernels make")) {
   UsageFormatter::Set(*subcommand_,
                       "rochound probe [OPTIONS] -- PROGRAM [ARGUMENTS]\n"
-                      "       rochound probe build -- hipcc [ARGUMENTS]\n"
+                      "       rochound probe build [--blocks] -- hipcc [ARGUMENTS]\n"
                       "       rochound probe read FOLDER [OPTIONS]");
   const auto option = [&](const char* name, auto& value, const char* type,
                           const char* description) {
@@ -172,6 +193,8 @@ ProbeCommand::ProbeCommand(CLI::App& app)
   option("--filter-y", groups_[1], "N|N:M", "The same in y");
   option("--filter-z", groups_[2], "N|N:M", "The same in z");
   option("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
+  subcommand_->add_flag("--blocks", blocks_,
+                        "build: probes of basic blocks and branches instead of accesses");
   subcommand_->add_flag("-i,--instrumented", instrumented_, "As omniprobe has it; always so");
   subcommand_->add_flag("-v,--verbose", verbose_, "Name every place without a probe");
 }
@@ -205,7 +228,8 @@ std::string ProbeCommand::Problem() const {
 int ProbeCommand::Build(const std::vector<std::string>& command) const {
   if (command.empty())
     return Usage("no compiler given; example: rochound probe build -- hipcc app.hip -o app");
-  const auto plugin = FindBesideExecutable(kPlugin, "the compiler's plugin");
+  const auto plugin =
+      FindBesideExecutable(blocks_ ? kBlockPlugin : kPlugin, "the compiler's plugin");
   if (!plugin.ok()) {
     base::LogError(plugin.error().message);
     return kExitSetup;
@@ -267,7 +291,11 @@ int ProbeCommand::Read(const fs::path& folder) const {
   const auto analyzer = Kind().make({out, Format()});
   const auto summary = probe::ReadStreams(folder, choose, analyzer.get());
   // Of what was not looked at an analyzer would say that it is in order.
-  if (summary.ok() && summary.value().dispatches != 0) {
+  const probe::Needs needs =
+      Format() == probe::AnswerFormat::kCsv ? probe::Needs::kAccesses : Kind().needs;
+  const std::string lacks = summary.ok() ? LackOfProbes(needs, summary.value()) : "";
+  const bool lacks_all = !lacks.empty() && LacksAll(needs, summary.value());
+  if (summary.ok() && summary.value().dispatches != 0 && !lacks_all) {
     const std::string answer = analyzer->Answer(summary.value());
     std::fwrite(answer.data(), 1, answer.size(), out);
   }
@@ -297,8 +325,14 @@ int ProbeCommand::Read(const fs::path& folder) const {
                                      kernel_));
     return kExitSetup;
   }
+  if (lacks_all) {
+    base::LogError(lacks);
+    return kExitSetup;
+  }
+  if (!lacks.empty()) base::LogWarning(lacks);
   base::LogInfo(fmt::format(
-      "{} accesses by {} waves in {} dispatches{}", all.accesses, all.waves, all.dispatches,
+      "{} accesses by {} waves in {} dispatches{}{}", all.accesses, all.waves, all.dispatches,
+      all.blocks != 0 ? fmt::format(", {} basic blocks", all.blocks) : "",
       all.barriers != 0 ? fmt::format(", {} arrivals at barriers", all.barriers) : ""));
   return kExitSuccess;
 }

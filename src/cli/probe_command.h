@@ -47,6 +47,7 @@ class ProbeCommand final : public Command {
   std::string softgpu_;
   bool json_ = false;
   bool drop_ = false;
+  bool blocks_ = false;
   bool verbose_ = false;
   bool instrumented_ = false;  // says nothing new: all kernels of a probed program are
 };

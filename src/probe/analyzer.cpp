@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "probe/blocks.h"
 #include "probe/bounds.h"
 #include "probe/heatmap.h"
 #include "probe/memory_use.h"
@@ -21,16 +22,21 @@ std::unique_ptr<Analyzer> Make(const AnalyzerOutput& output) {
 }
 
 constexpr AnalyzerKind kKinds[] = {
-    {"messages", "MessageLogger", "each of them", false, Make<MessageWriter>},
+    {"messages", "MessageLogger", "each of them", false, Needs::kAny, Make<MessageWriter>},
     {"memory", "MemoryAnalysis", "which places waste cache lines, or cycles of LDS", true,
-     Make<MemoryAnalyzer>},
+     Needs::kAccesses, Make<MemoryAnalyzer>},
     {"races", "", "what waves of a workgroup access without a barrier between them", true,
-     Make<RaceAnalyzer>},
+     Needs::kAccesses, Make<RaceAnalyzer>},
     {"bounds", "", "accesses outside of their allocation, or in freed memory", true,
-     Make<BoundsAnalyzer>},
-    {"uninit", "", "reads of LDS that nobody has written", true, Make<UninitAnalyzer>},
+     Needs::kAccesses, Make<BoundsAnalyzer>},
+    {"uninit", "", "reads of LDS that nobody has written", true, Needs::kAccesses,
+     Make<UninitAnalyzer>},
+    {"blocks", "BasicBlockAnalysis",
+     "how often and how long basic blocks run, and where lanes go\n  different ways (build "
+     "--blocks)",
+     true, Needs::kBlocks, Make<BlockAnalyzer>},
     {"heatmap", "Heatmap", "how often pages and cache lines are accessed, and from where", true,
-     Make<HeatmapAnalyzer>},
+     Needs::kAccesses, Make<HeatmapAnalyzer>},
 };
 
 // The compiler's and HIP's own headers, whose functions are inlined.
@@ -56,12 +62,14 @@ std::string PlaceText(const Location& at) {
   return at.file.empty() ? "(no line)" : fmt::format("{}:{}:{}", at.file, at.line, at.column);
 }
 
-const Location& PlaceOf(const Site& site) {
+const Location& PlaceOf(const std::vector<Location>& at) {
   static const Location kNone;
-  for (const Location& at : site.at)
-    if (!IsRuntimes(at.file)) return at;
-  return site.at.empty() ? kNone : site.at[0];
+  for (const Location& one : at)
+    if (!IsRuntimes(one.file)) return one;
+  return at.empty() ? kNone : at[0];
 }
+
+const Location& PlaceOf(const Site& site) { return PlaceOf(site.at); }
 
 nlohmann::ordered_json PlaceJson(const Location& at) {
   return {{"file", at.file}, {"line", at.line}, {"column", at.column}};

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "probe/stream.h"
 
@@ -29,11 +30,15 @@ class Analyzer : public Receiver {
   virtual std::string Answer(const StreamSummary& summary) = 0;
 };
 
+// Which probes send what it asks about.
+enum class Needs { kAny, kAccesses, kBlocks };
+
 struct AnalyzerKind {
   const char* name;
   const char* omniprobe_name;  // empty: it has none like this
   const char* answers;
   bool table;  // otherwise a line per message
+  Needs needs;
   std::unique_ptr<Analyzer> (*make)(const AnalyzerOutput& output);
 };
 
@@ -44,6 +49,7 @@ const AnalyzerKind* FindAnalyzer(std::string_view name);
 // file:line:column, or what stands for it.
 std::string PlaceText(const Location& at);
 // The innermost one that is not in a header of HIP or the compiler.
+const Location& PlaceOf(const std::vector<Location>& at);
 const Location& PlaceOf(const Site& site);
 nlohmann::ordered_json PlaceJson(const Location& at);
 // A line.

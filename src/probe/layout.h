@@ -38,6 +38,7 @@ enum {
 enum RochoundProbeKind {
   kRochoundProbeWave = 1,      // a function begins in a wave
   kRochoundProbeAccess = 2,    // an access to memory
+  kRochoundProbeBlock = 3,     // a basic block has ended
   kRochoundProbeModule = 16,   // by the agent: a code object was loaded
   kRochoundProbeProcess = 17,  // by the agent: who writes
   kRochoundProbeEnd = 18,      // by the agent: how much was lost so far
@@ -56,6 +57,7 @@ enum RochoundProbeMemoryKind {
 enum {
   kRochoundProbeWaveWords = 17,
   kRochoundProbeAccessWords = 3,  // and one per lane
+  kRochoundProbeBlockWords = 6,
 };
 
 enum RochoundProbeFlags {

@@ -33,10 +33,28 @@ MessageWriter::MessageWriter(const AnalyzerOutput& output)
 
 void MessageWriter::OnAccess(const AccessMessage& message) {
   csv_ ? WriteCsv(message) : WriteJson(message);
+  WriteIfMuch();
+}
+
+void MessageWriter::WriteIfMuch() {
   constexpr size_t kEnough = 1 << 16;
   if (line_.size() < kEnough) return;
   std::fwrite(line_.data(), 1, line_.size(), out_);
   line_.clear();
+}
+
+void MessageWriter::OnBlock(const BlockMessage& message) {
+  if (csv_) return;
+  const Dispatch& dispatch = *message.dispatch;
+  fmt::format_to(std::back_inserter(line_),
+                 R"({{"process":{},"dispatch":{},"kernel":{},"function":{},"group":[{},{},{}],)"
+                 R"("group_number":{},"wave":{},"action":"block","block":{},"mask":"{:x}",)"
+                 R"("way":"{:x}","clock":{},"cycles":{},"at":[{}]}}{})",
+                 dispatch.process, dispatch.number, Quoted(dispatch.kernel),
+                 Quoted(*message.function), message.group[0], message.group[1], message.group[2],
+                 message.group_number, message.wave, message.site->block, message.mask, message.way,
+                 message.clock, message.cycles, Described(*message.site), "\n");
+  WriteIfMuch();
 }
 
 std::string MessageWriter::Answer(const StreamSummary&) { return std::exchange(line_, {}); }

@@ -14,11 +14,13 @@ class MessageWriter final : public Analyzer {
  public:
   explicit MessageWriter(const AnalyzerOutput& output);
   void OnAccess(const AccessMessage& message) override;
+  void OnBlock(const BlockMessage& message) override;  // not in CSV, whose columns are an access's
   std::string Answer(const StreamSummary& summary) override;
 
  private:
   void WriteJson(const AccessMessage& message);
   void WriteCsv(const AccessMessage& message);
+  void WriteIfMuch();
   const std::string& Described(const Site& site);
 
   std::FILE* out_;

@@ -31,6 +31,7 @@ using Json = nlohmann::json;
 struct Place {  // a site, or a function
   std::optional<Site> site;
   std::string function;
+  bool has_block_probes = false;  // the function
 };
 
 std::string StringOf(const Json& json, const char* key) {
@@ -132,9 +133,15 @@ class Module {
     auto place = std::make_unique<Place>();
     place->function = StringOf(json, "function");
     const std::string is = StringOf(json, "is");
-    if (is != "access" && is != "barrier") return place;
+    place->has_block_probes = StringOf(json, "probes") == "blocks";
+    if (is != "access" && is != "barrier" && is != "block") return place;
     Site site;
-    site.action = is == "barrier" ? is : StringOf(json, "action");
+    site.action = is == "access" ? StringOf(json, "action") : is;
+    site.block = NumberOf(json, "number");
+    if (json.contains("branch")) {
+      site.branches = true;
+      site.branch = Locations(json["branch"]);
+    }
     site.pointer = StringOf(json, "space");
     site.bytes = NumberOf(json, "bytes");
     if (json.contains("argument") && json["argument"].is_number_unsigned())
@@ -160,6 +167,7 @@ struct Wave {
   bool chosen = true;
   Module* module = nullptr;
   const std::string* function = nullptr;
+  uint64_t lanes = 0;
   uint64_t sites = 0;
   std::array<uint32_t, 3> group{};
   uint64_t group_number = 0;
@@ -224,6 +232,9 @@ class StreamReader {
         break;
       case kRochoundProbeAccess:
         AddAccess(words);
+        break;
+      case kRochoundProbeBlock:
+        AddBlock(words);
         break;
       case kRochoundProbeMemory:
         if (words.size() >= 4)
@@ -351,25 +362,46 @@ class StreamReader {
     wave.wave = wave_size != 0 ? flat / wave_size : 0;
     wave.shared_base = Low(words[8]);
     wave.private_base = High(words[8]);
+    wave.lanes = words[1];
     waves_[Low(words[0])] = wave;
     ++summary_.waves;
+    if (place != nullptr && place->has_block_probes) ++summary_.block_waves;
+  }
+
+  // The wave and the place of a message, which is as long as it says; null: it is not understood.
+  std::pair<const Wave*, const Site*> WhoAndWhere(const std::vector<uint64_t>& words) {
+    const auto found = waves_.find(words.size() >= 4 ? High(words[2]) : 0);
+    if (found != waves_.end() && found->second.module != nullptr) {
+      const Wave& wave = found->second;
+      const Place* const place = wave.module->PlaceAt(wave.sites + Low(words[2]));
+      if (place != nullptr && place->site) return {&wave, &*place->site};
+    }
+    ++summary_.not_understood;
+    return {nullptr, nullptr};
+  }
+
+  void AddBlock(const std::vector<uint64_t>& words) {
+    const auto [wave, site] = WhoAndWhere(words);
+    if (wave == nullptr || !wave->chosen) return;
+    if (words.size() != kRochoundProbeBlockWords || site->action != "block") {
+      ++summary_.not_understood;
+      return;
+    }
+    ++summary_.blocks;
+    receiver_.OnBlock({wave->dispatch, wave->function, wave->group, wave->group_number, wave->wave,
+                       site, wave->lanes, words[1], words[3], words[4], words[5]});
   }
 
   void AddAccess(const std::vector<uint64_t>& words) {
-    const auto found = waves_.find(words.size() >= 4 ? High(words[2]) : 0);
-    if (found == waves_.end() || found->second.module == nullptr ||
-        words.size() != kRochoundProbeAccessWords + static_cast<size_t>(std::popcount(words[1]))) {
+    const auto [who, where] = WhoAndWhere(words);
+    if (who == nullptr || !who->chosen) return;
+    if (words.size() != kRochoundProbeAccessWords + static_cast<size_t>(std::popcount(words[1])) ||
+        where->action == "block") {
       ++summary_.not_understood;
       return;
     }
-    const Wave& wave = found->second;
-    if (!wave.chosen) return;
-    const Place* const place = wave.module->PlaceAt(wave.sites + Low(words[2]));
-    if (place == nullptr || !place->site) {
-      ++summary_.not_understood;
-      return;
-    }
-    const Site& site = *place->site;
+    const Wave& wave = *who;
+    const Site& site = *where;
     if (site.action == "barrier") {
       ++summary_.barriers;
       receiver_.OnBarrier({wave.dispatch, wave.group_number, wave.wave, &site});

@@ -26,7 +26,7 @@ struct Location {
 };
 
 struct Site {
-  std::string action;    // load, store, atomic; or barrier
+  std::string action;    // load, store, atomic; or barrier, or block
   std::string pointer;   // how it is addressed: flat, global, lds, constant
   uint64_t bytes = 0;    // of each lane
   int argument = -1;     // of the kernel, that the pointer was made of; -1: not known
@@ -34,6 +34,9 @@ struct Site {
   bool is_volatile = false;
   bool is_atomic = false;    // also loads and stores that are
   std::vector<Location> at;  // innermost first, then where that was inlined; may be empty
+  uint64_t block = 0;        // a basic block's number in its function
+  bool branches = false;     // at the end of the block, to several others
+  std::vector<Location> branch;
 };
 
 struct Dispatch {
@@ -74,6 +77,21 @@ struct BarrierMessage {
   const Site* site;
 };
 
+// A wave has executed a basic block.
+struct BlockMessage {
+  const Dispatch* dispatch;
+  const std::string* function;
+  std::array<uint32_t, 3> group;
+  uint64_t group_number;
+  uint64_t wave;
+  const Site* site;
+  uint64_t began_with;  // the lanes that the function began with
+  uint64_t mask;        // the block's
+  uint64_t clock;       // when it began
+  uint64_t cycles;
+  uint64_t way;  // lanes that take one of the ways at its end: the rest takes others
+};
+
 // Memory that GPUs may see came, or went.
 struct MemoryMessage {
   uint64_t process;
@@ -89,6 +107,7 @@ class Receiver {
   virtual ~Receiver() = default;
   virtual void OnAccess(const AccessMessage&) {}
   virtual void OnBarrier(const BarrierMessage&) {}
+  virtual void OnBlock(const BlockMessage&) {}
   virtual void OnMemory(const MemoryMessage&) {}
 };
 
@@ -105,6 +124,8 @@ struct StreamSummary {
   uint64_t dispatches = 0;  // the chosen ones
   uint64_t waves = 0;
   uint64_t accesses = 0;
+  uint64_t blocks = 0;
+  uint64_t block_waves = 0;     // of the waves, those that tell blocks, not accesses
   uint64_t barriers = 0;        // arrivals of waves
   uint64_t dropped = 0;         // messages that found no room
   uint64_t unwritten = 0;       // messages that could not be written to the file

@@ -44,6 +44,9 @@ def main():
         nothing = test.start("read", str(test.kept), "-a", name, "-k", "NoSuchKernel")
         test.require((nothing.returncode, nothing.stdout) == (125, "") and "'NoSuchKernel'" in nothing.stderr,
                      f"-a {name} without a kernel: {nothing}")
+    without = test.start("read", str(test.kept), "-a", "blocks")
+    test.require((without.returncode, without.stdout) == (125, "") and "rochound probe build --blocks" in without.stderr,
+                 f"-a blocks of a program without such probes: {without}")
     empty = test.folder.name + "/empty"
     os.mkdir(empty)
     nothing = test.start("read", empty, "-a", "races")

@@ -236,26 +236,76 @@ void __rochound_probe_access_carefully(Control control, u64 ring_words, u32 mask
 
 // The same for messages of all lanes, which are never dropped. Nothing here may branch but to what
 // is seldom needed, and from there back to the same place: the compiler adds instructions to
-// everything else.
-void __rochound_probe_access(Control control, u64 ring_words, u32 mask, u32 room, u64 wave,
-                             u64 address, u32 site) {
-  const u64 lanes = __builtin_amdgcn_read_exec();
-  const u32 below = LanesBelow(lanes);
-  u32 count = (u32)__builtin_popcountl(lanes);
-  u32 words;  // in a register of lanes, and increased, in one instruction
+// everything else. Returns where the message goes; words is in a register of lanes, and increased,
+// in one instruction.
+INSIDE u32 TakeAlways(Control control, u64 ring_words, u32 mask, u32 room, u32 count, u32 below,
+                      u32* at) {
+  u32 words;
   __asm__("v_lshl_add_u32 %0, %1, 0, %2"
           : "=v"(words)
           : "s"(count), "n"(kRochoundProbeAccessWords));
   const u64 before = Advance(ring_words, words, below);
-  const u32 at = OfFirstLane32((u32)(before >> 32));
+  *at = OfFirstLane32((u32)(before >> 32));
   const u32 read = OfFirstLane32((u32)before);
-  u32 place = at & mask;
-  if (__builtin_expect(at - read > room, 0)) {
+  u32 place = *at & mask;
+  if (__builtin_expect(*at - read > room, 0)) {
     __asm__("" : "+s"(count));  // what is seldom needed is not computed beforehand
-    if (!Wait(control, RingOf(ring_words), at + kRochoundProbeAccessWords + count)) {
+    if (!Wait(control, RingOf(ring_words), *at + kRochoundProbeAccessWords + count)) {
       CountDropped(RingOf(ring_words), below);
       place = mask + 1 + kRochoundProbeMargin;  // where nobody reads
     }
   }
+  return place;
+}
+
+void __rochound_probe_access(Control control, u64 ring_words, u32 mask, u32 room, u64 wave,
+                             u64 address, u32 site) {
+  const u64 lanes = __builtin_amdgcn_read_exec();
+  const u32 below = LanesBelow(lanes);
+  u32 at;
+  const u32 place =
+      TakeAlways(control, ring_words, mask, room, (u32)__builtin_popcountl(lanes), below, &at);
   Write(ring_words, place, at, lanes, below, (u32)wave, address, site);
+}
+
+INSIDE void WriteBlock(u64 ring_words, u32 place, u32 at, u64 lanes, u32 wave, u64 began,
+                       u64 cycles, u64 way, u32 site) {
+  GLOBAL u64* const message = Place(ring_words, InBytes(place));
+  Store(message + 1, lanes);
+  Store(message + 2, Pair(InLanes(site), InLanes(wave)));
+  Store(message + 3, began);
+  Store(message + 4, cycles);
+  Store(message + 5, way & lanes);
+  Commit(message, at, kRochoundProbeBlockWords, kRochoundProbeBlock);
+}
+
+// At the end of a basic block: the clock at its beginning, how many bits the clock has, and the
+// lanes that go one of its ways. The time does not include this message.
+void __rochound_probe_block(Control control, u64 ring_words, u32 mask, u32 room, u64 wave,
+                            u64 began, u64 clock_bits, u64 way, u32 site) {
+  const u64 cycles = (__builtin_readcyclecounter() - began) & clock_bits;
+  const u64 lanes = __builtin_amdgcn_read_exec();
+  u32 at;
+  const u32 place =
+      TakeAlways(control, ring_words, mask, room,
+                 kRochoundProbeBlockWords - kRochoundProbeAccessWords, LanesBelow(lanes), &at);
+  WriteBlock(ring_words, place, at, lanes, (u32)wave, began, cycles, way, site);
+}
+
+void __rochound_probe_block_carefully(Control control, u64 ring_words, u32 mask, u32 room, u64 wave,
+                                      u64 began, u64 clock_bits, u64 way, u32 site) {
+  (void)room;
+  const u64 cycles = (__builtin_readcyclecounter() - began) & clock_bits;
+  const Ring ring = RingOf(ring_words);
+  const u64 active = __builtin_amdgcn_read_exec();
+  const u64 lanes = active & control->lanes;
+  if (lanes == 0) return;
+  const u32 below = LanesBelow(active);
+  if (wave >> 32 == kLost) {
+    CountDropped(ring, below);
+    return;
+  }
+  const u64 taken = Take(control, ring, kRochoundProbeBlockWords, active, below);
+  if (taken == 0) return;
+  WriteBlock(ring_words, (u32)taken & mask, (u32)taken, lanes, (u32)wave, began, cycles, way, site);
 }

@@ -11,9 +11,10 @@
 #include "probe/layout.h"
 
 namespace rochound::probe {
-namespace {
 
 using namespace llvm;  // NOLINT: nearly every name here is from there
+
+namespace {
 
 struct Generation {
   const char* name;  // how the names of its GPUs begin; the first that fits counts
@@ -38,13 +39,6 @@ const Generation* GenerationOf(const Function& function) {
   for (const Generation& generation : kGenerations)
     if (gpu.starts_with(generation.name)) return &generation;
   return nullptr;
-}
-
-bool HasWave32(const Function& function) {
-  const StringRef features = function.getFnAttribute("target-features").getValueAsString();
-  if (features.contains("+wavefrontsize64")) return false;
-  if (features.contains("+wavefrontsize32")) return true;
-  return !function.getFnAttribute("target-cpu").getValueAsString().starts_with("gfx9");
 }
 
 // In one lane, without a branch. The result is waited for before the other lanes are back, since
@@ -77,6 +71,19 @@ Value* AddToState(IRBuilder<>& builder, const CallInst& call) {
 }
 
 }  // namespace
+
+bool HasWave32(const Function& function) {
+  const StringRef features = function.getFnAttribute("target-features").getValueAsString();
+  if (features.contains("+wavefrontsize64")) return false;
+  if (features.contains("+wavefrontsize32")) return true;
+  return !function.getFnAttribute("target-cpu").getValueAsString().starts_with("gfx9");
+}
+
+// gfx11 has no other clock in cycles than a register of 20 bits.
+uint64_t ClockBits(const Function& function) {
+  const StringRef gpu = function.getFnAttribute("target-cpu").getValueAsString();
+  return gpu.starts_with("gfx11") ? (1u << 20) - 1 : ~uint64_t{0};
+}
 
 bool HasKnownGpu(const Function& function) { return GenerationOf(function) != nullptr; }
 

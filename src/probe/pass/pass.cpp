@@ -5,11 +5,14 @@
 // calls, recursion and function pointers need no care. Where the ring of messages is stands in the
 // module variable __rochound_probe, which the agent fills; a program that runs without it does what
 // it always did. Called by the compiler, once per module; what fails leaves the module as it is,
-// with a warning.
+// with a warning. Probes are before accesses to memory, or around basic blocks, never both: the
+// messages of one would be in the times of the other.
 //
 // It runs last, where the accesses are those of the final code, or nearly. AMDGPUAttributor ran
 // before it and wrote down which inputs each kernel does not need; what the probes need is taken
 // back.
+#include "probe/pass/pass.h"
+
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -173,8 +176,8 @@ const char* WhyUnprobed(const Instruction& instruction) {
 
 class Instrumenter {
  public:
-  Instrumenter(Module& module, FunctionAnalysisManager& functions)
-      : module_(module), functions_(functions) {}
+  Instrumenter(Module& module, FunctionAnalysisManager& functions, Probes probes)
+      : module_(module), functions_(functions), probes_(probes) {}
 
   bool Run() {
     for (Function& function : module_)
@@ -189,7 +192,8 @@ class Instrumenter {
       if (!InlineFunction(*call, info).isSuccess())
         errs() << "rochound probe: a probe was not inlined\n";
     }
-    for (Function* const function : {wanted_, wave_, access_, access_carefully_})
+    for (Function* const function :
+         {wanted_, wave_, access_, access_carefully_, block_, block_carefully_})
       function->eraseFromParent();
     WriteGpuInstructions(module_);
     for (const Work& work : work_)
@@ -211,6 +215,10 @@ class Instrumenter {
       return;
     }
     Work work{&function, {}};
+    if (probes_ == Probes::kBlocks) {
+      work_.push_back(std::move(work));
+      return;
+    }
     for (Instruction& instruction : instructions(function)) {
       for (const Access& access : AccessesOf(instruction, module_.getDataLayout()))
         work.accesses.push_back({&instruction, access});
@@ -236,8 +244,10 @@ class Instrumenter {
     wave_ = module_.getFunction("__rochound_probe_wave");
     access_ = module_.getFunction("__rochound_probe_access");
     access_carefully_ = module_.getFunction("__rochound_probe_access_carefully");
+    block_ = module_.getFunction("__rochound_probe_block");
+    block_carefully_ = module_.getFunction("__rochound_probe_block_carefully");
     return wanted_ != nullptr && wave_ != nullptr && access_ != nullptr &&
-           access_carefully_ != nullptr;
+           access_carefully_ != nullptr && block_ != nullptr && block_carefully_ != nullptr;
   }
 
   // A kernel has a variable of its own, so that one load tells whether it was chosen.
@@ -311,7 +321,7 @@ class Instrumenter {
     builder.SetInsertPoint(begin);
     CallInst* const wave = builder.CreateCall(
         wave_, {control, builder.CreatePtrToInt(sites_address_, builder.getInt64Ty()),
-                builder.getInt32(sites_.AddFunction(function))});
+                builder.getInt32(sites_.AddFunction(function, probes_))});
     calls_.append({wanted, wave});
     const auto field = [&](Type* type, size_t offset) {
       return builder.CreateLoad(type,
@@ -327,6 +337,54 @@ class Instrumenter {
       Probe(instruction, access, site, simple, access_);
       Probe(instruction, access, site, careful, access_carefully_);
     }
+    if (probes_ != Probes::kBlocks) return;
+    unsigned number = 0;
+    for (BasicBlock* const block : body) {
+      const uint32_t site = sites_.AddBlock(*block, number++);
+      ProbeBlock(cast<BasicBlock>(simple[block]), site, block_);
+      ProbeBlock(cast<BasicBlock>(careful[block]), site, block_carefully_);
+    }
+  }
+
+  // A message at its end, with the clock at its beginning. A block that does not end is not told.
+  void ProbeBlock(BasicBlock* block, uint32_t site, Function* probe) {
+    Instruction* const end = block->getTerminator();
+    if (isa<UnreachableInst>(end)) return;
+    IRBuilder<> first(block, block->getFirstInsertionPt());
+    Value* const began = first.CreateIntrinsic(Intrinsic::readcyclecounter, {});
+    IRBuilder<> last(end);
+    SmallVector<Value*> arguments(facts_.begin(), facts_.end());
+    arguments.append({began, last.getInt64(ClockBits(*block->getParent())), OneWay(last, *end),
+                      last.getInt32(site)});
+    calls_.push_back(last.CreateCall(probe, arguments));
+  }
+
+  // The lanes that go to the first of two successors; of several, where the first lane goes.
+  Value* OneWay(IRBuilder<>& builder, Instruction& end) {
+    Value* goes = nullptr;
+    if (auto* const branch = dyn_cast<BranchInst>(&end);
+        branch != nullptr && branch->isConditional())
+      goes = branch->getCondition();
+    if (auto* const choice = dyn_cast<SwitchInst>(&end)) {
+      Value* where = builder.getInt32(0);
+      for (const auto& one : choice->cases())
+        where = builder.CreateSelect(
+            builder.CreateICmpEQ(choice->getCondition(), one.getCaseValue()),
+            builder.getInt32(NumberOf(*choice, *one.getCaseSuccessor())), where);
+      goes = builder.CreateICmpEQ(where, builder.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane,
+                                                                 {where->getType()}, {where}));
+    }
+    if (goes == nullptr) return builder.getInt64(0);
+    Type* const mask = HasWave32(*end.getFunction()) ? builder.getInt32Ty() : builder.getInt64Ty();
+    return builder.CreateZExt(builder.CreateIntrinsic(Intrinsic::amdgcn_ballot, {mask}, {goes}),
+                              builder.getInt64Ty());
+  }
+
+  // Several cases may lead to the same block, also to the one that all others lead to: 0.
+  static unsigned NumberOf(const SwitchInst& choice, const BasicBlock& successor) {
+    for (unsigned i = 0; i < choice.getNumSuccessors(); ++i)
+      if (choice.getSuccessor(i) == &successor) return i;
+    return 0;
   }
 
   // In a copy of the body.
@@ -425,12 +483,15 @@ class Instrumenter {
 
   Module& module_;
   FunctionAnalysisManager& functions_;
+  const Probes probes_;
   Sites sites_;
   std::vector<Work> work_;
   Function* wanted_ = nullptr;
   Function* wave_ = nullptr;
   Function* access_ = nullptr;
   Function* access_carefully_ = nullptr;
+  Function* block_ = nullptr;
+  Function* block_carefully_ = nullptr;
   GlobalVariable* control_ = nullptr;
   GlobalVariable* sites_address_ = nullptr;
   std::array<Value*, 5> facts_{};  // of the function at hand, which its probes are told
@@ -439,37 +500,38 @@ class Instrumenter {
 
 class Pass : public PassInfoMixin<Pass> {
  public:
-  static PreservedAnalyses run(Module& module, ModuleAnalysisManager& modules) {
+  explicit Pass(Probes probes) : probes_(probes) {}
+
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager& modules) {
     if (!module.getTargetTriple().isAMDGPU() || module.getNamedGlobal(kControl) != nullptr)
       return PreservedAnalyses::all();
     auto& functions = modules.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
-    return Instrumenter(module, functions).Run() ? PreservedAnalyses::none()
-                                                 : PreservedAnalyses::all();
+    return Instrumenter(module, functions, probes_).Run() ? PreservedAnalyses::none()
+                                                          : PreservedAnalyses::all();
   }
   // Also at -O0, and in functions that are not to be optimised.
   static bool isRequired() { return true; }
+
+ private:
+  Probes probes_;
 };
 
-void Register(PassBuilder& builder) {
+}  // namespace
+
+void RegisterPass(llvm::PassBuilder& builder, Probes probes) {
   builder.registerOptimizerLastEPCallback(
-      [](ModulePassManager& passes, OptimizationLevel, ThinOrFullLTOPhase phase) {
+      [probes](ModulePassManager& passes, OptimizationLevel, ThinOrFullLTOPhase phase) {
         // Code that is linked as bitcode (-fgpu-rdc) is instrumented when it is linked.
-        if (phase == ThinOrFullLTOPhase::None) passes.addPass(Pass());
+        if (phase == ThinOrFullLTOPhase::None) passes.addPass(Pass(probes));
       });
   builder.registerFullLinkTimeOptimizationLastEPCallback(
-      [](ModulePassManager& passes, OptimizationLevel) { passes.addPass(Pass()); });
+      [probes](ModulePassManager& passes, OptimizationLevel) { passes.addPass(Pass(probes)); });
   builder.registerPipelineParsingCallback(
-      [](StringRef name, ModulePassManager& passes, ArrayRef<PassBuilder::PipelineElement>) {
+      [probes](StringRef name, ModulePassManager& passes, ArrayRef<PassBuilder::PipelineElement>) {
         if (name != "rochound-probe") return false;
-        passes.addPass(Pass());
+        passes.addPass(Pass(probes));
         return true;
       });
 }
 
-}  // namespace
 }  // namespace rochound::probe
-
-extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo
-llvmGetPassPluginInfo() {
-  return {LLVM_PLUGIN_API_VERSION, "rochound-probe", "1", rochound::probe::Register};
-}

@@ -105,10 +105,25 @@ uint32_t Append(json::Object object, std::string* text) {
 
 }  // namespace
 
-uint32_t Sites::AddFunction(const llvm::Function& function) {
+uint32_t Sites::AddFunction(const llvm::Function& function, Probes probes) {
   json::Object object{{"is", "function"}, {"function", Text(function.getName())}};
   if (const llvm::DISubprogram* const source = function.getSubprogram())
     object["at"] = json::Array{json::Object{{"file", File(*source)}, {"line", source->getLine()}}};
+  if (probes == Probes::kBlocks) object["probes"] = "blocks";
+  return Append(std::move(object), &text_);
+}
+
+uint32_t Sites::AddBlock(const llvm::BasicBlock& block, unsigned number) {
+  json::Object object{{"is", "block"}, {"number", number}};
+  for (const llvm::Instruction& instruction : block) {
+    // Line 0 is what was merged of several lines.
+    const llvm::DebugLoc& at = instruction.getDebugLoc();
+    if (!at || at.getLine() == 0 || llvm::isa<llvm::PHINode>(instruction)) continue;
+    object["at"] = Locations(at);
+    break;
+  }
+  const llvm::Instruction& end = *block.getTerminator();
+  if (end.getNumSuccessors() > 1) object["branch"] = Locations(end.getDebugLoc());
   return Append(std::move(object), &text_);
 }
 

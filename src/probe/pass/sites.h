@@ -5,11 +5,14 @@
 // number is where its text begins. docs/formats/probe-stream.md has the fields. Used by the pass.
 #pragma once
 
+#include <llvm/IR/BasicBlock.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instruction.h>
 
 #include <cstdint>
 #include <string>
+
+#include "probe/pass/pass.h"
 
 namespace rochound::probe {
 
@@ -27,7 +30,8 @@ struct Access {
 class Sites {
  public:
   // The number of the place.
-  uint32_t AddFunction(const llvm::Function& function);
+  uint32_t AddFunction(const llvm::Function& function, Probes probes);
+  uint32_t AddBlock(const llvm::BasicBlock& block, unsigned number);
   uint32_t AddAccess(const llvm::Instruction& instruction, const Access& access);
   // Something that accesses memory and sends no messages.
   void AddUnprobed(const llvm::Instruction& instruction, const char* why);
