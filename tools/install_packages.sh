@@ -76,12 +76,25 @@ if [[ $release == 7 ]]; then
 fi
 preferences_of "$release" >/etc/apt/preferences.d/rochound
 
+# apt asks a server for one package after the other and mostly waits for its answers, so the packages are fetched beside
+# each other first. apt fetches what is missing afterwards, and says what went wrong.
+fetch_side_by_side() {
+  local folder=/var/cache/apt/archives
+  mkdir -p "$folder/side-by-side"
+  "${apt[@]}" -o Acquire::ForceHash=sha256 install -y --no-install-recommends --print-uris "$@" |
+    sed -nE "s/^'([^']+)' ([^ ]+) [0-9]+ (SHA256:[0-9a-f]+)$/\1 \2 \3/p" |
+    xargs -r -P 8 -n 3 bash -c '/usr/lib/apt/apt-helper -q -o Acquire::Retries=3 download-file "$2" "$1/side-by-side/$3" "$4" &&
+      mv "$1/side-by-side/$3" "$1/$3"' - "$folder" >/dev/null || true
+  rm -rf "$folder/side-by-side"
+}
+
 dpkg --configure -a
 # An archive that is being updated answers with lists and packages that do not fit: ask it again for both.
 for attempt in 1 2 3; do
   if "${apt[@]}" update; then
     llvm=$(llvm_version)
     mapfile -t packages < <(packages_of "$release" "$libraries" | sed "s/@LLVM@/$llvm/")
+    fetch_side_by_side "${packages[@]}"
     ! "${apt[@]}" install -y --no-install-recommends --download-only "${packages[@]}" || break
   fi
   ((attempt < 3)) || { echo "the archive did not deliver the packages in 3 attempts" >&2; exit 75; }
