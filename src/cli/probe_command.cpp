@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <regex>
 #include <system_error>
+#include <utility>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -24,8 +26,10 @@
 #include "cli/recorded_program.h"
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
+#include "cli/work_apart.h"
 #include "codeobj/demangle.h"
 #include "probe/analyzer.h"
+#include "probe/plugin.h"
 #include "probe/stream.h"
 #include "store/filter.h"
 
@@ -103,7 +107,7 @@ std::string AnalyzerHelp() {
   std::string text = "What to make of the messages:";
   for (const probe::AnalyzerKind& kind : probe::AnalyzerKinds())
     text += fmt::format("\n{}: {}", kind.name, kind.answers);
-  return text;
+  return text + "\nPATH.so: one of your own (rochound/analyzer.h)";
 }
 
 // Which waves cannot tell what an analyzer asks about; empty: none of them.
@@ -178,6 +182,8 @@ ProbeCommand::ProbeCommand(CLI::App& app)
          "Which dispatches: all, the first or first N of each kernel, or by\n"
          "chance this share of them (random:0.1)");
   option("-a,--analyzer", analyzers_, "NAME", AnalyzerHelp().c_str());
+  option("--analyzer-limit", analyzer_limit_, "10m",
+         "How long an analyzer from a library may take before it is ended");
   option("-l,--log-location,-o,--output", output_, "FILE|-", "Where to (default: -, stdout)");
   option("-t,--log-format", format_, "jsonl|csv",
          "Default: by FILE's ending, else a table, of messages jsonl; csv is for messages")
@@ -207,11 +213,14 @@ std::string ProbeCommand::Problem() const {
         "-d: '{}' is neither all, first, a number, nor random:P with a share such as 0.1",
         dispatches_);
   for (const std::string& analyzer : analyzers_)
-    if (probe::FindAnalyzer(analyzer) == nullptr)
-      return fmt::format("-a: there is no analyzer '{}'; there are {}", analyzer, AnalyzerNames());
+    if (!probe::IsPluginName(analyzer) && probe::FindAnalyzer(analyzer) == nullptr)
+      return fmt::format("-a: there is no analyzer '{}'; there are {}, and any library.so",
+                         analyzer, AnalyzerNames());
   if (analyzers_.size() > 1) return "-a: one analyzer at a time; --keep FOLDER, then probe read";
   if (Kind().table && format_ == "csv")
     return fmt::format("-t: -a {} writes a table or jsonl", Kind().name);
+  if (!base::ParseTime(analyzer_limit_))
+    return fmt::format("--analyzer-limit: '{}' is no time, such as 10m", analyzer_limit_);
   if (!buffer_.empty() && !base::ParseSize(buffer_))
     return fmt::format("--buffer: '{}' is no size, such as 16MiB", buffer_);
   static const std::regex kMask("(0x)?[0-9a-fA-F]{1,16}");
@@ -259,7 +268,14 @@ int ProbeCommand::Build(const std::vector<std::string>& command) const {
   ChildProcess::EndLike(child.value().Wait());
 }
 
+bool ProbeCommand::IsPlugin() const {
+  return !analyzers_.empty() && probe::IsPluginName(analyzers_[0]);
+}
+
 const probe::AnalyzerKind& ProbeCommand::Kind() const {
+  static constexpr probe::AnalyzerKind kPluginKind = {
+      "a library", "", "", /*table=*/true, probe::Needs::kAny, nullptr};
+  if (IsPlugin()) return kPluginKind;
   return *probe::FindAnalyzer(analyzers_.empty() ? "messages" : analyzers_[0]);
 }
 
@@ -272,7 +288,19 @@ probe::AnswerFormat ProbeCommand::Format() const {
   return probe::AnswerFormat::kTable;
 }
 
+int ProbeCommand::Apart(const std::function<int()>& work) const {
+  const auto code =
+      WorkApart(work, std::chrono::nanoseconds(base::ParseTime(analyzer_limit_).value_or(0)));
+  if (code.ok()) return code.value();
+  base::LogError(fmt::format("the analyzer '{}' {}", analyzers_[0], code.error().message));
+  return kExitSetup;
+}
+
 int ProbeCommand::Read(const fs::path& folder) const {
+  return IsPlugin() ? Apart([&] { return ReadHere(folder); }) : ReadHere(folder);
+}
+
+int ProbeCommand::ReadHere(const fs::path& folder) const {
   const bool to_stdout = output_.empty() || output_ == "-";
   std::FILE* const out = to_stdout ? stdout : std::fopen(output_.c_str(), "we");
   if (out == nullptr) {
@@ -288,11 +316,24 @@ int ProbeCommand::Read(const fs::path& folder) const {
       return false;
     return first == 0 || dispatches[symbol]++ < first;
   };
-  const auto analyzer = Kind().make({out, Format()});
+  std::unique_ptr<probe::Analyzer> analyzer;
+  const probe::Plugin* plugin = nullptr;
+  if (IsPlugin()) {
+    auto loaded = probe::LoadPlugin(analyzers_[0], {out, Format()});
+    if (!loaded.ok()) {
+      base::LogError(loaded.error().message);
+      return kExitSetup;
+    }
+    plugin = loaded.value().get();
+    analyzer = std::move(loaded).value();
+  } else {
+    analyzer = Kind().make({out, Format()});
+  }
   const auto summary = probe::ReadStreams(folder, choose, analyzer.get());
   // Of what was not looked at an analyzer would say that it is in order.
-  const probe::Needs needs =
-      Format() == probe::AnswerFormat::kCsv ? probe::Needs::kAccesses : Kind().needs;
+  const probe::Needs needs = plugin != nullptr                       ? plugin->needs()
+                             : Format() == probe::AnswerFormat::kCsv ? probe::Needs::kAccesses
+                                                                     : Kind().needs;
   const std::string lacks = summary.ok() ? LackOfProbes(needs, summary.value()) : "";
   const bool lacks_all = !lacks.empty() && LacksAll(needs, summary.value());
   if (summary.ok() && summary.value().dispatches != 0 && !lacks_all) {
@@ -330,6 +371,10 @@ int ProbeCommand::Read(const fs::path& folder) const {
     return kExitSetup;
   }
   if (!lacks.empty()) base::LogWarning(lacks);
+  if (plugin != nullptr && plugin->failed()) {
+    base::LogError(fmt::format("the analyzer '{}' has no answer", analyzers_[0]));
+    return kExitSetup;
+  }
   base::LogInfo(fmt::format(
       "{} accesses by {} waves in {} dispatches{}{}", all.accesses, all.waves, all.dispatches,
       all.blocks != 0 ? fmt::format(", {} basic blocks", all.blocks) : "",
@@ -427,6 +472,14 @@ int ProbeCommand::Run(const std::vector<std::string>& program) {
   if (action_ == "build") return Build(program);
   TakeTheirVariables();
   if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
+  // A library that cannot be used is told before a program runs for it.
+  if (IsPlugin()) {
+    const int code = Apart([&] {
+      const auto checked = probe::CheckPlugin(analyzers_[0]);
+      return checked.ok() ? kExitSuccess : Usage("-a: " + checked.error().message);
+    });
+    if (code != kExitSuccess) return code;
+  }
   if (action_ == "read") {
     if (folder_.empty()) return Usage("which folder? rochound probe read FOLDER");
     return Read(folder_);

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,11 @@ class ProbeCommand final : public Command {
   void TakeTheirVariables();
   std::string Problem() const;  // empty: none
   int Build(const std::vector<std::string>& command) const;
+  // What plugins do is done in a process of its own.
+  int Apart(const std::function<int()>& work) const;
   int Read(const std::filesystem::path& folder) const;
+  int ReadHere(const std::filesystem::path& folder) const;
+  bool IsPlugin() const;
   const probe::AnalyzerKind& Kind() const;
   probe::AnswerFormat Format() const;
   int RunProbed(const std::vector<std::string>& program);
@@ -38,6 +43,7 @@ class ProbeCommand final : public Command {
   std::string kernel_;
   std::string dispatches_;
   std::vector<std::string> analyzers_;
+  std::string analyzer_limit_ = "10m";
   std::string output_;
   std::string format_;
   std::string keep_;
