@@ -189,6 +189,7 @@ ProbeCommand::ProbeCommand(CLI::App& app)
          "Default: by FILE's ending, else a table, of messages jsonl; csv is for messages")
       ->check(CLI::IsMember({"jsonl", "json", "csv"}));
   subcommand_->add_flag("--json", json_, "The same as -t jsonl");
+  option("--svg", svg_, "FILE", "Draw the heat map into this file (-a heatmap)");
   option("--keep", keep_, "FOLDER",
          "Keep what the kernels have sent; rochound probe read reads it");
   option("--buffer", buffer_, "16MiB", "Memory for messages under way");
@@ -219,6 +220,7 @@ std::string ProbeCommand::Problem() const {
   if (analyzers_.size() > 1) return "-a: one analyzer at a time; --keep FOLDER, then probe read";
   if (Kind().table && format_ == "csv")
     return fmt::format("-t: -a {} writes a table or jsonl", Kind().name);
+  if (!svg_.empty() && !Kind().draws) return "--svg draws what -a heatmap answers";
   if (!base::ParseTime(analyzer_limit_))
     return fmt::format("--analyzer-limit: '{}' is no time, such as 10m", analyzer_limit_);
   if (!buffer_.empty() && !base::ParseSize(buffer_))
@@ -274,7 +276,7 @@ bool ProbeCommand::IsPlugin() const {
 
 const probe::AnalyzerKind& ProbeCommand::Kind() const {
   static constexpr probe::AnalyzerKind kPluginKind = {
-      "a library", "", "", /*table=*/true, probe::Needs::kAny, nullptr};
+      "a library", "", "", /*table=*/true, probe::Needs::kAny, /*draws=*/false, nullptr};
   if (IsPlugin()) return kPluginKind;
   return *probe::FindAnalyzer(analyzers_.empty() ? "messages" : analyzers_[0]);
 }
@@ -335,10 +337,12 @@ int ProbeCommand::ReadHere(const fs::path& folder) const {
                              : Format() == probe::AnswerFormat::kCsv ? probe::Needs::kAccesses
                                                                      : Kind().needs;
   const std::string lacks = summary.ok() ? LackOfProbes(needs, summary.value()) : "";
+  Result<void> drawn;
   const bool lacks_all = !lacks.empty() && LacksAll(needs, summary.value());
   if (summary.ok() && summary.value().dispatches != 0 && !lacks_all) {
     const std::string answer = analyzer->Answer(summary.value());
     std::fwrite(answer.data(), 1, answer.size(), out);
+    if (!svg_.empty()) drawn = base::WriteFileAtomically(svg_, analyzer->Picture());
   }
   const bool written = std::fflush(out) == 0 && std::ferror(out) == 0;
   if (!to_stdout) std::fclose(out);
@@ -348,6 +352,10 @@ int ProbeCommand::ReadHere(const fs::path& folder) const {
   }
   if (!written) {
     base::LogError(fmt::format("'{}' could not be written", to_stdout ? "stdout" : output_));
+    return kExitSetup;
+  }
+  if (!drawn.ok()) {
+    base::LogError(drawn.error().message);
     return kExitSetup;
   }
   const probe::StreamSummary& all = summary.value();

@@ -46,6 +46,7 @@ class ProbeCommand final : public Command {
   std::string analyzer_limit_ = "10m";
   std::string output_;
   std::string format_;
+  std::string svg_;
   std::string keep_;
   std::string buffer_;
   std::string lanes_;

@@ -28,6 +28,8 @@ class Analyzer : public Receiver {
  public:
   // After the last message.
   virtual std::string Answer(const StreamSummary& summary) = 0;
+  // After that, if its kind draws: an SVG file.
+  virtual std::string Picture() const { return {}; }
 };
 
 // Which probes send what it asks about.
@@ -39,6 +41,7 @@ struct AnalyzerKind {
   const char* answers;
   bool table;  // otherwise a line per message
   Needs needs;
+  bool draws;
   std::unique_ptr<Analyzer> (*make)(const AnalyzerOutput& output);
 };
 

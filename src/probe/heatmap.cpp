@@ -7,6 +7,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "probe/heatmap_svg.h"
+
 namespace rochound::probe {
 namespace {
 
@@ -109,11 +111,18 @@ std::string HeatmapAnalyzer::JsonLines(const std::vector<const Page*>& pages) co
   return text;
 }
 
-std::string HeatmapAnalyzer::Answer(const StreamSummary&) {
+std::vector<const HeatmapAnalyzer::Page*> HeatmapAnalyzer::Sorted() const {
   std::vector<const Page*> pages;
   for (const auto& [key, page] : pages_) pages.push_back(&page);
   std::stable_sort(pages.begin(), pages.end(),
                    [](const Page* a, const Page* b) { return a->Lanes() > b->Lanes(); });
+  return pages;
+}
+
+std::string HeatmapAnalyzer::Picture() const { return HeatmapSvg(Sorted(), places_); }
+
+std::string HeatmapAnalyzer::Answer(const StreamSummary&) {
+  const std::vector<const Page*> pages = Sorted();
   if (format_ == AnswerFormat::kJsonLines) return JsonLines(pages);
   return pages.empty() ? "No access to global memory.\n" : Table(pages);
 }

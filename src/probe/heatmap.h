@@ -36,8 +36,10 @@ class HeatmapAnalyzer final : public Analyzer {
   explicit HeatmapAnalyzer(const AnalyzerOutput& output) : format_(output.format) {}
   void OnAccess(const AccessMessage& message) override;
   std::string Answer(const StreamSummary& summary) override;
+  std::string Picture() const override;
 
  private:
+  std::vector<const Page*> Sorted() const;  // the hottest first
   size_t PlaceNumber(const Site* site);
   std::string Table(const std::vector<const Page*>& pages) const;
   std::string JsonLines(const std::vector<const Page*>& pages) const;

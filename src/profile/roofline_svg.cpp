@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "base/printable.h"
+#include "base/markup.h"
 #include "codeobj/demangle.h"
 
 namespace rochound::profile {
@@ -16,29 +16,6 @@ namespace {
 
 constexpr double kWidth = 900, kHeight = 570;
 constexpr double kLeft = 80, kRight = 870, kTop = 50, kBottom = 500;
-
-std::string Escaped(const std::string& text) {
-  std::string out;
-  for (const char c : base::Printable(text)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 // Powers of ten that values lie between.
 struct Axis {
@@ -59,7 +36,7 @@ struct Point {
 
 std::string Text(double x, double y, const char* anchor, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     Escaped(text));
+                     base::MarkupText(text));
 }
 
 // Puts labels where they cover no other.
@@ -176,7 +153,7 @@ std::string RooflineSvg(const Device& device, const Peaks& peaks,
     svg += fmt::format(
         "<path class=\"roof\" data-type=\"{}\" data-per-second=\"{:.17g}\" d=\"M{:.1f} {:.1f}H{}\" "
         "stroke=\"#c40\" stroke-width=\"2\"/>\n",
-        Escaped(type), peak, x.At(from), y.At(peak), kRight);
+        base::MarkupText(type), peak, x.At(from), y.At(peak), kRight);
   }
   std::string names;  // above all lines
   for (const auto& [peak, of_types] : roofs) {
@@ -196,9 +173,9 @@ std::string RooflineSvg(const Device& device, const Peaks& peaks,
         "<g class=\"kernel\" data-kernel=\"{}\" data-most=\"{:.17g}\" data-least=\"{:.17g}\" "
         "data-attainable=\"{:.17g}\">\n<title>{}: {}\n{:.4g} operations per byte at best, {:.4g} "
         "without caches; {:.4g} operations/s at best; at least {:.3g} us</title>\n",
-        Escaped(point.kernel->kernel), point.most, point.least, point.attainable, Escaped(name),
-        NameOf(point.kernel->verdict), point.most, point.least, point.attainable,
-        1e6 * point.seconds);
+        base::MarkupText(point.kernel->kernel), point.most, point.least, point.attainable,
+        base::MarkupText(name), NameOf(point.kernel->verdict), point.most, point.least,
+        point.attainable, 1e6 * point.seconds);
     svg += fmt::format(
         "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"#063\" stroke-dasharray=\"3 3\"/>\n",
         x.At(point.least), height, x.At(point.most));

@@ -7,7 +7,10 @@ usage: heatmap.py --rochound PATH --gpu GPU SOURCE PROGRAM
 
 import collections
 import json
+import pathlib
+import re
 import sys
+from xml.etree import ElementTree
 
 import analyzer
 
@@ -42,6 +45,18 @@ def main():
     table = test.table().splitlines()
     test.require(table[0].startswith(f"Of {sum(actions.values())} accesses in {len(pages)} pages of 4 KiB, the hottest page gets "))
     test.require(sum("[" in row for row in table) == len(pages))
+    svg = pathlib.Path(test.folder.name, "heat.svg")
+    test.table("--svg", str(svg))
+    drawn_lines, drawn_places = collections.Counter(), collections.Counter()
+    for title in ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}title"):
+        if match := re.fullmatch(r"0x(\w+): (\d+) lanes", title.text):
+            drawn_lines[int(match[1], 16) // LINE] = int(match[2])
+        elif match := re.fullmatch(r"memory.hip:(\d+): (\d+) lanes in page 0x(\w+)", title.text):
+            drawn_places[int(match[3], 16) // PAGE, int(match[1])] = int(match[2])
+    for drawn, wanted in ((drawn_lines, lines), (drawn_places, places)):
+        test.require(+drawn == wanted, f"the picture has {drawn}, not {wanted}")
+    refused = test.start("read", str(test.kept), "-a", "memory", "--svg", str(svg))
+    test.require(refused.returncode == 2 and "-a heatmap" in refused.stderr, f"--svg of a table: {refused}")
     return test.result()
 
 
