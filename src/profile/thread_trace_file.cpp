@@ -139,7 +139,7 @@ std::string ThreadTracePage(const ThreadTraces& traces) {
       stall += one.stall;
     }
     const std::string dispatch =
-        trace.dispatch ? fmt::format(", dispatch {}", *trace.dispatch) : "";
+        trace.dispatch ? fmt::format(", dispatch {}", trace.dispatch.value_or(0)) : "";
     page += fmt::format("\n{}{}: {} {} cycles of waves, {} of them stalled\n",
                         base::Printable(trace.functions[trace.Kernel()].name), dispatch, all,
                         trace.modelled ? "modelled" : "traced", Share(stall, all));

@@ -154,7 +154,8 @@ TEST_F(ThreadTraceTest, UtilisationNeedsTheWaves) {
   const auto units = UseOfUnits(trace);
   EXPECT_DOUBLE_EQ(units.at("MFMA").utilisation.value_or(-1), 32.0 / 200);
   EXPECT_DOUBLE_EQ(units.at("VALU").utilisation.value_or(-1), 16.0 / 200);
-  EXPECT_DOUBLE_EQ(units.at("VMEM").utilisation.value_or(-1), 16.0 / 200);  // 40 less 24 that it stalled
+  EXPECT_DOUBLE_EQ(units.at("VMEM").utilisation.value_or(-1),
+                   16.0 / 200);  // 40 less 24 that it stalled
   EXPECT_EQ(units.at("VMEM").stall_cycles, 24U);
   EXPECT_FALSE(units.contains("branch"));  // never issued
   fs::remove(folder_.path() / In("se0_sm1_sl0_wv1.json"));
