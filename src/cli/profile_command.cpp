@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -36,6 +38,7 @@ Examples:
   rochound profile --gpu rx6800xt --kernel gemm -o out -- ./program
   rochound profile --replay gemm.bundle
   rochound profile --trace trace.rpd
+  rochound profile --thread-trace --kernel gemm -- ./program
   rochound profile --att att_output
   rochound profile --read out/pass_1 out/pass_2 --target gfx942
 
@@ -53,8 +56,9 @@ captured ones. The exit code is that of rochound replay.
 With --trace, dag.json is made of a trace that is there, recorded on any GPU.
 With --read, counters come from files that rocprofv3 --pmc has written on a GPU,
 and profile.json holds them with the metrics that follow from them.
-With --att, thread_trace.json is made of a thread trace that rocprofv3 --att has
-decoded: what each instruction and each line of the source cost.
+With --thread-trace, thread_trace.json says what each instruction and each line of
+the source costs, by the software GPU's model; with --att it is made of a thread
+trace that rocprofv3 --att has decoded.
 
 Exit codes of rochound itself: 2 wrong usage, 125 set-up failed, 126 program
 cannot be started, 127 program not found.
@@ -87,13 +91,16 @@ profile::Device DeviceOf(const GpuModel& gpu) {
   return device;
 }
 
+bool IsWanted(const base::Pattern& pattern, const std::string& symbol) {
+  return pattern.FoundIn(symbol) || pattern.FoundIn(codeobj::Demangle(symbol));
+}
+
 // Launches whose symbol or C++ name has a match.
 void Keep(const std::string& expression, profile::CounterSet* set) {
   const auto pattern = base::Pattern::Compile(expression);
   if (expression.empty() || !pattern.ok()) return;  // Run has checked it
   std::erase_if(set->launches, [&](const profile::Launch& launch) {
-    return !pattern.value().FoundIn(launch.kernel) &&
-           !pattern.value().FoundIn(codeobj::Demangle(launch.kernel));
+    return !IsWanted(pattern.value(), launch.kernel);
   });
 }
 
@@ -118,6 +125,35 @@ void WarnOfDifferences(profile::CounterSet* set) {
       return;
     }
   }
+}
+
+// Where a shell would find the program.
+fs::path FindProgram(const std::string& name) {
+  const char* path = getenv("PATH");
+  if (name.find('/') != std::string::npos || path == nullptr) return name;
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code error;
+    const fs::path file = fs::path(folder.empty() ? "." : folder) / name;
+    if (fs::is_regular_file(file, error)) return file;
+  }
+  return name;
+}
+
+// The part of the page about instructions, after thread_trace.json is written.
+Result<std::string> ReportInstructions(const fs::path& counters, const std::string& kernel,
+                                       const std::vector<profile::CodeFile>& code,
+                                       const fs::path& output) {
+  ROCHOUND_TRY(const base::Pattern pattern, base::Pattern::Compile(kernel));
+  const auto wanted = [&](const std::string& symbol) {
+    return kernel.empty() || IsWanted(pattern, symbol);
+  };
+  ROCHOUND_TRY(profile::WrittenTraces written,
+               profile::WriteSoftgpuTraces(counters, wanted, code, output / "thread_trace"));
+  ROCHOUND_TRY(profile::ThreadTraces traces, profile::ReadThreadTraces(written.files));
+  traces.warnings.insert(traces.warnings.begin(), written.warnings.begin(), written.warnings.end());
+  ROCHOUND_CHECK(WriteOutput(output, "thread_trace.json", profile::ThreadTraceJson(traces)));
+  return profile::ThreadTracePage(traces);
 }
 
 // The page, after the files are written.
@@ -197,7 +233,15 @@ ProfileCommand::ProfileCommand(CLI::App& app)
       ->add_option("--att", att_,
                    "Read a thread trace that rocprofv3 --att has decoded: a folder with code.json, "
                    "or one that holds several")
-      ->type_name("DIR");
+      ->type_name("DIR...");
+  subcommand_->add_flag("--thread-trace", thread_trace_,
+                        "Also what each instruction and line of the source costs, by the software "
+                        "GPU's model: the first launch of each kernel and shape");
+  subcommand_
+      ->add_option("--code", code_,
+                   "With --thread-trace: files that hold code besides the program: libraries, code "
+                   "objects")
+      ->type_name("FILE...");
   subcommand_
       ->add_option("--target", target_,
                    "With --read: the GPU's target, such as gfx942 (default: what the files say)")
@@ -253,7 +297,7 @@ int ProfileCommand::ReadTrace() const {
 }
 
 int ProfileCommand::ReadThreadTrace() const {
-  const auto traces = profile::ReadThreadTraces(att_);
+  const auto traces = profile::ReadThreadTraces({att_.begin(), att_.end()});
   if (!traces.ok()) {
     base::LogError(traces.error().message);
     return kExitFailure;
@@ -295,14 +339,22 @@ int ProfileCommand::Replay() {
     kernel_ += is_plain ? std::string(1, c) : std::string("\\") + c;
   }
   kernel_ += "$";
+  const auto object = bundle.value().code_object();
+  std::vector<profile::CodeFile> code;
+  code.push_back({replay_, {reinterpret_cast<const char*>(object.data()), object.size()}});
   return RunProgram(gpu,
                     {rochound.value().string(), "replay", "run", replay_, "--no-poison",
                      "--iterations", std::to_string(iterations_ == 0 ? 3 : iterations_)},
-                    false);
+                    false, std::move(code));
 }
 
 int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<std::string>& program,
-                               bool record) const {
+                               bool record, std::vector<profile::CodeFile> code) const {
+  for (const std::string& file : code_) {
+    auto bytes = base::ReadFile(file);
+    if (!bytes.ok()) return Usage("--code: " + bytes.error().message);
+    code.push_back({file, std::move(bytes).value()});
+  }
   const auto known = LoadKnownGpuModels();
   if (!known.ok()) {
     base::LogError(known.error().message);
@@ -329,7 +381,9 @@ int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<st
   std::vector<std::string> command;
   if (record) command = {self, "run", "--quiet", "--force", "--output", trace.string(), "--"};
   command.insert(command.end(),
-                 {self, "softgpu", "--gpu", gpu_name, "--counters", counters.string(), "--"});
+                 {self, "softgpu", "--gpu", gpu_name, "--counters", counters.string()});
+  if (thread_trace_) command.emplace_back("--counters-code");
+  command.emplace_back("--");
   command.insert(command.end(), program.begin(), program.end());
   int error_number = 0;
   auto child = ChildProcess::Start(command, Lines(CurrentEnvironment()), &error_number);
@@ -347,13 +401,19 @@ int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<st
     }
   }
   const auto page = Report(counters, gpu.value(), kernel_, output_, dag.worths, !record, svg_);
+  std::string instructions;
+  if (thread_trace_ && page.ok()) {
+    auto made = ReportInstructions(counters, kernel_, code, output_);
+    if (!made.ok()) base::LogWarning(made.error().message);
+    if (made.ok()) instructions = std::move(made).value();
+  }
   std::error_code ignored;
   fs::remove_all(folder.value().path(), ignored);  // EndLike does not come back
   if (!page.ok()) {
     base::LogError(page.error().message);
     ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
   }
-  fmt::print("{}{}", dag.page, page.value());
+  fmt::print("{}{}{}", dag.page, page.value(), instructions);
   ChildProcess::EndLike(status);
 }
 
@@ -365,6 +425,9 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
   if (const auto pattern = base::Pattern::Compile(kernel_); !pattern.ok())
     return Usage(fmt::format("--kernel: '{}' is no regular expression: {}", kernel_,
                              pattern.error().message));
+  if (!code_.empty() && !thread_trace_) return Usage("--code goes with --thread-trace");
+  if (thread_trace_ && !(att_.empty() && read_.empty() && trace_.empty()))
+    return Usage("--thread-trace goes with a program or --replay");
   if (!att_.empty()) {
     if (!program.empty() || !read_.empty() || !trace_.empty() || !replay_.empty())
       return Usage("--att reads a thread trace: no program, --read, --trace or --replay");
@@ -390,7 +453,13 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
     return ReadTrace();
   }
   if (program.empty()) return Usage("no program given; example: rochound profile -- ./vector_add");
-  return RunProgram(gpu_.empty() ? "mi300x" : gpu_, program, true);
+  std::vector<profile::CodeFile> code;
+  if (thread_trace_) {
+    const fs::path file = FindProgram(program[0]);
+    if (auto bytes = base::ReadFile(file); bytes.ok())
+      code.push_back({file.string(), std::move(bytes).value()});
+  }
+  return RunProgram(gpu_.empty() ? "mi300x" : gpu_, program, true, std::move(code));
 }
 
 }  // namespace rochound::cli

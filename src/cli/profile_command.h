@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "cli/command.h"
+#include "profile/thread_trace_writer.h"
 
 namespace rochound::cli {
 
@@ -31,14 +32,17 @@ class ProfileCommand final : public Command {
   int ReadTrace() const;
   int ReadThreadTrace() const;
   // record: a trace is made as well, and dag.json of it.
-  int RunProgram(const std::string& gpu_name, const std::vector<std::string>& program,
-                 bool record) const;
+  // code: where its kernels may be, for --thread-trace.
+  int RunProgram(const std::string& gpu_name, const std::vector<std::string>& program, bool record,
+                 std::vector<profile::CodeFile> code) const;
   int Replay();
 
   std::string gpu_;
   std::string kernel_;
   std::string output_ = ".";
-  std::string att_;
+  std::vector<std::string> att_;
+  bool thread_trace_ = false;
+  std::vector<std::string> code_;
   std::string target_;
   std::string trace_;
   std::string replay_;

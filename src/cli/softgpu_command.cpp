@@ -50,7 +50,7 @@ Result<void> SetFile(const char* option, const char* variable, const std::string
 
 bool IsRegularExpression(const std::string& text) {
   try {
-    const std::regex expression(text);
+    [[maybe_unused]] const std::regex expression(text);
     return true;
   } catch (const std::regex_error&) {
     return false;
@@ -155,6 +155,9 @@ SoftgpuCommand::SoftgpuCommand(CLI::App& app)
                    "LDS conflicts, divergence, ...), with the cycles of a simple model: one line "
                    "of JSON per dispatch")
       ->type_name("FILE");
+  subcommand_->add_flag("--counters-code", counters_code_,
+                        "With --counters: the first dispatch of each kernel and shape also has "
+                        "what each instruction of its code cost by the model");
   subcommand_
       ->add_option("--accesses", accesses_,
                    "Write down every memory access of every wave, with the addresses of its lanes "
@@ -231,6 +234,8 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
   }
   if (json_) return Usage("--json goes with --list");
   if (program.empty()) return Usage("no program given; example: rochound softgpu -- rocminfo");
+  if (counters_code_ && counters_.empty())
+    return Usage("--counters-code goes with --counters FILE");
   if (accesses_.empty() && !(accesses_kernel_.empty() && accesses_dispatches_.empty()))
     return Usage("--accesses-kernel and --accesses-dispatch go with --accesses FILE");
   if (!IsRegularExpression(accesses_kernel_))
@@ -260,6 +265,7 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
     gpus.push_back(std::move(gpu).value());
   }
   auto ready = SetEnvironment(gpus, threads_, counters_, faults_, fault_log_);
+  if (counters_code_) setenv("ROCHOUND_SOFTGPU_COUNTERS_CODE", "1", 1);
   if (ready.ok()) ready = SetAccesses();
   if (!ready.ok()) {
     base::LogError(ready.error().message);

@@ -32,6 +32,7 @@ class SoftgpuCommand final : public Command {
   std::vector<std::string> gpus_ = {"mi300x"};
   std::vector<std::string> stray_;
   std::string counters_;
+  bool counters_code_ = false;
   std::string accesses_;
   std::string accesses_kernel_;
   std::string accesses_dispatches_;

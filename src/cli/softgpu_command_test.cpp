@@ -171,6 +171,10 @@ TEST_F(SoftgpuCommand, CountersStartWithAnEmptyFile) {
   EXPECT_EQ(RunShell("echo $ROCHOUND_SOFTGPU_COUNTERS", {"--counters", file}).out, file + "\n");
   EXPECT_EQ(base::ReadFile(file).value(), "");
   EXPECT_EQ(RunShell("echo $ROCHOUND_SOFTGPU_COUNTERS").out, "\n");
+  const char* const code = "echo $ROCHOUND_SOFTGPU_COUNTERS_CODE";
+  EXPECT_EQ(RunShell(code, {"--counters", file}).out, "\n");
+  EXPECT_EQ(RunShell(code, {"--counters", file, "--counters-code"}).out, "1\n");
+  EXPECT_EQ(RunShell(code, {"--counters-code"}).code(), 2);
   const Outcome bad = RunShell("true", {"--counters", (dir_.path() / "no/such/file").string()});
   EXPECT_EQ(bad.code(), 125);
   EXPECT_PRED_FORMAT2(IsSubstring, "no/such/file", bad.err);

@@ -73,8 +73,8 @@ struct ThreadTraces {
   std::vector<std::string> warnings;
 };
 
-// The folder of one trace, or one that holds several, however deep.
-base::Result<ThreadTraces> ReadThreadTraces(const std::filesystem::path& path);
+// Each a folder of one trace or one that holds several, however deep, or a code.json.
+base::Result<ThreadTraces> ReadThreadTraces(const std::vector<std::filesystem::path>& paths);
 
 struct UnitUse {
   uint64_t instructions = 0;

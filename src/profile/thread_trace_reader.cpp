@@ -340,10 +340,12 @@ Result<std::vector<fs::path>> FindFiles(const fs::path& path) {
 
 }  // namespace
 
-Result<ThreadTraces> ReadThreadTraces(const fs::path& path) {
-  ROCHOUND_TRY(const std::vector<fs::path> files, FindFiles(path));
+Result<ThreadTraces> ReadThreadTraces(const std::vector<fs::path>& paths) {
   ThreadTraces traces;
-  for (const fs::path& file : files) ROCHOUND_CHECK(ReadOne(file, &traces));
+  for (const fs::path& path : paths) {
+    ROCHOUND_TRY(const std::vector<fs::path> files, FindFiles(path));
+    for (const fs::path& file : files) ROCHOUND_CHECK(ReadOne(file, &traces));
+  }
   // Launches of one folder in the order of their dispatch, not of their name.
   std::stable_sort(traces.traces.begin(), traces.traces.end(),
                    [](const ThreadTrace& a, const ThreadTrace& b) {

@@ -60,12 +60,12 @@ class ThreadTraceTest : public testing::Test {
     EXPECT_TRUE(base::WriteFile(path, text).ok());
   }
   ThreadTraces Read() {
-    auto traces = ReadThreadTraces(folder_.path());
+    auto traces = ReadThreadTraces({folder_.path()});
     EXPECT_TRUE(traces.ok()) << (traces.ok() ? "" : traces.error().message);
     return traces.ok() ? std::move(traces).value() : ThreadTraces{};
   }
   std::string Refusal() {
-    const auto traces = ReadThreadTraces(folder_.path());
+    const auto traces = ReadThreadTraces({folder_.path()});
     return traces.ok() ? "" : traces.error().message;
   }
   static constexpr const char* kFolder = "host/ui_output_agent_1234_dispatch_7/";

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`rochound profile` with a real program: command_test.py ROCHOUND GPU PROGRAM SCHEMAS."""
+"""`rochound profile` with a real program: command_test.py ROCHOUND GPU PROGRAM SCHEMAS SOURCE."""
 
 import collections
 import contextlib
@@ -15,7 +15,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-ROCHOUND, GPU, PROGRAM, SCHEMAS = sys.argv[1:5]
+ROCHOUND, GPU, PROGRAM, SCHEMAS, SOURCE = sys.argv[1:6]
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int,
          "number": (int, float)}
 ITEMS = 4096
@@ -57,10 +57,11 @@ class CommandTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.output = os.path.join(cls.folder.name, "out")
         cls.result = cls.run_command("--gpu", GPU, "--kernel", "^(axpy|gemm_naive|gemm_matrix$|transpose)", "-o", cls.output,
-                                     "--svg", os.path.join(cls.folder.name, "roofline.svg"), "--", PROGRAM)
+                                     "--thread-trace", "--svg", os.path.join(cls.folder.name, "roofline.svg"), "--", PROGRAM)
         assert cls.result.returncode == 0, cls.result.stdout + cls.result.stderr
-        cls.profile, cls.roofline, cls.dag, cls.analysis = (json.loads(pathlib.Path(cls.output, name).read_text(encoding="ascii"))
-                                              for name in ("profile.json", "roofline.json", "dag.json", "analysis.json"))
+        cls.profile, cls.roofline, cls.dag, cls.analysis, cls.thread_trace = (
+            json.loads(pathlib.Path(cls.output, name + ".json").read_text(encoding="ascii"))
+            for name in ("profile", "roofline", "dag", "analysis", "thread_trace"))
 
     @classmethod
     def tearDownClass(cls):
@@ -75,7 +76,7 @@ class CommandTest(unittest.TestCase):
 
     def test_files_are_as_their_schemas_say(self):
         for file, name in ((self.profile, "profile"), (self.roofline, "roofline"), (self.dag, "dag"),
-                           (self.analysis, "analysis")):
+                           (self.analysis, "analysis"), (self.thread_trace, "thread_trace")):
             schema = json.loads(pathlib.Path(SCHEMAS, name + ".schema.json").read_text(encoding="ascii"))
             self.assertEqual(problems(file, schema), [])
             self.assertNotEqual(problems(dict(file, version=2, more=1), schema), [])
@@ -255,6 +256,61 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(sum(kind + "," in name or kind + " " in name for name in names), 1, kind)
         self.assertGreater(len(set(names) & set(shown)), len(shown) / 2)
 
+    def test_instructions_add_up_to_the_counts(self):
+        traces = self.thread_trace["traces"]
+        self.assertEqual({trace["kernel"] for trace in traces}, {launch["kernel"] for launch in self.profile["launches"]})
+        for trace in traces:
+            launch = next(one for one in self.profile["launches"] if one["order"] == trace["dispatch"])
+            rows = [dict(zip(trace["columns"], row)) for row in trace["instructions"]]
+            self.assertEqual(sum(row["hits"] for row in rows), launch["exact"]["instructions.total"])
+            self.assertEqual(sum(row["latency"] + row["idle"] for row in rows), launch["modelled"]["wave_cycles"])
+            self.assertEqual((trace["waves"], trace["cycles"]), (launch["exact"]["waves"], launch["modelled"]["cycles"]))
+            self.assertTrue(trace["modelled"])
+            for name, unit in trace["units"].items():
+                self.assertEqual(unit["instructions"], sum(row["hits"] for row in rows if row["unit"] == name))
+                self.assertAlmostEqual(unit["utilisation"], unit["issue_cycles"] / trace["cycles"] / trace["simds"])
+            # Nothing stalls here but what waits.
+            self.assertEqual({row["unit"] for row in rows if row["stall"]}, {"wait"})
+            if trace["kernel"] == "gemm_matrix" and "mi300x" in GPU:
+                self.assertEqual(trace["units"]["MFMA"]["instructions"], launch["exact"]["instructions.by_class.matrix"])
+
+    def test_instructions_have_their_lines(self):
+        lines = pathlib.Path(SOURCE).read_text(encoding="utf8").splitlines()
+        inlined = lines.index("  y[i] = a * x[i] + y[i];") + 1
+        kernel = next(number for number, line in enumerate(lines, 1) if "void axpy_f32(" in line)
+        trace = next(one for one in self.thread_trace["traces"] if one["kernel"] == "axpy_f32")
+        where = {(self.thread_trace["files"][one["file"]], one["line"]): one for one in trace["lines"]}
+        texts = {(self.thread_trace["files"][file], line): text for file, line, text in self.thread_trace["texts"]}
+        self.assertEqual(texts[SOURCE, inlined], lines[inlined - 1])
+        # Waves load twice and store once from one line, which was inlined into the other.
+        rows = [dict(zip(trace["columns"], row)) for row in trace["instructions"]]
+        memory = [row for row in rows if row["unit"] == "VMEM"]
+        self.assertEqual(len(memory), 3)
+        place = self.thread_trace["files"].index(SOURCE)
+        self.assertEqual([row["source"] for row in memory], [[[place, inlined], [place, kernel]]] * 3)
+        self.assertEqual({row["hits"] for row in memory}, {trace["waves"]})
+        self.assertGreaterEqual(where[SOURCE, kernel]["latency"], where[SOURCE, inlined]["latency"])
+        self.assertIn(f"exact.hip:{inlined}  y[i] = a * x[i] + y[i];", self.result.stdout)
+
+    def test_the_folder_of_a_thread_trace_is_read_like_rocprofv3_s(self):
+        result = self.run_command("--att", os.path.join(self.output, "thread_trace"), "-o", self.output + "4")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        again = json.loads(pathlib.Path(self.output + "4", "thread_trace.json").read_text(encoding="ascii"))
+        self.assertEqual(again, self.thread_trace)
+        folder = next(pathlib.Path(self.output, "thread_trace").rglob("code.json"))
+        code = json.loads(folder.read_text(encoding="utf8"))
+        self.assertEqual(code["header"], "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle")
+        self.assertEqual([row[2] for row in code["code"]], list(range(len(code["code"]))))
+
+    def test_code_without_lines_is_told(self):
+        result = self.run_command("--gpu", GPU, "--kernel", "^transpose$", "--thread-trace", "-o", self.output + "5", "--",
+                                  "sh", "-c", PROGRAM + " transpose")
+        self.assertIn("1 of 1 traced launches have no source lines, such as transpose", result.stdout)
+        self.assertIn("s_endpgm", pathlib.Path(self.output + "5", "thread_trace.json").read_text(encoding="ascii"))
+        result = self.run_command("--gpu", GPU, "--kernel", "^transpose$", "--thread-trace", "--code", PROGRAM, "-o", self.output + "5", "--",
+                                  "sh", "-c", PROGRAM + " transpose")
+        self.assertIn("exact.hip:", result.stdout)
+
     def test_the_page_says_why(self):
         self.assertIn("launch-bound (confidence 80%)", self.result.stdout)
         self.assertIn("would change it: more work in a launch", self.result.stdout)
@@ -272,7 +328,8 @@ class CommandTest(unittest.TestCase):
                           ["--target", "gfx942", "--", "true"], ["--read", "x", "--", "true"],
                           ["--trace", "x", "--", "true"], ["--trace", "x", "--read", "y"],
                           ["--replay", "x", "--", "true"], ["--replay", "x", "--kernel", "y"], ["--iterations", "2", "--", "true"],
-                          ["--trace", "x", "--svg", "y"], ["--read", "x", "--svg", "y"]):
+                          ["--trace", "x", "--svg", "y"], ["--read", "x", "--svg", "y"], ["--att", "x", "--", "true"],
+                          ["--code", "x", "--", "true"], ["--thread-trace", "--read", "x"], ["--thread-trace", "--code", "none", "--", "true"]):
             self.assertEqual(self.run_command(*arguments).returncode, 2, arguments)
 
     def test_reading(self):

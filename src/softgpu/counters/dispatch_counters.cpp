@@ -31,6 +31,7 @@ void Complain(const char* doing, const char* path, int error_number) {
 
 void DispatchCounters::Add(const Sums& sums) {
   std::lock_guard lock(mutex_);
+  sums_.by_address = by_address_;
   sums_.Add(sums);
 }
 
@@ -62,12 +63,23 @@ CounterRecorder::CounterRecorder() {
   }
   file_.store(file, std::memory_order_relaxed);
   users_.store(1, std::memory_order_relaxed);
+  const char* code = std::getenv("ROCHOUND_SOFTGPU_COUNTERS_CODE");
+  by_address_ = code != nullptr && std::string_view(code) == "1";
 }
 
 std::unique_ptr<DispatchCounters> CounterRecorder::Begin(DispatchIdentity identity) {
   identity.process = static_cast<uint32_t>(getpid());
   identity.order = order_.fetch_add(1, std::memory_order_relaxed);
-  return std::make_unique<DispatchCounters>(std::move(identity));
+  const bool by_address = by_address_ && IsCountedByAddress(identity);
+  return std::make_unique<DispatchCounters>(std::move(identity), by_address);
+}
+
+bool CounterRecorder::IsCountedByAddress(const DispatchIdentity& identity) {
+  std::string shape = identity.kernel;
+  for (const auto& sizes : {identity.grid, identity.group})
+    for (int i = 0; i < 3; ++i) shape += ' ' + std::to_string(sizes[i]);
+  std::lock_guard lock(mutex_);
+  return by_address_seen_.insert(std::move(shape)).second;
 }
 
 void CounterRecorder::End(DispatchCounters& counters, bool completed) {
@@ -120,6 +132,7 @@ void CounterRecorder::Pop() {
 void CounterRecorder::AbandonAfterFork() {
   new (&mutex_) std::mutex;
   new (&kept_) std::deque<DispatchRecord>;
+  new (&by_address_seen_) std::set<std::string>;
   order_.store(0, std::memory_order_relaxed);
   AbandonFactsAfterFork();
 }

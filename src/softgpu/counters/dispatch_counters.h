@@ -2,10 +2,11 @@
 //
 // Counting of dispatches: whether, and where to. Switched on for the process by
 // ROCHOUND_SOFTGPU_COUNTERS=FILE (a line of JSON per dispatch is appended when it ends, in one
-// write, before its completion is signalled) or by a program through the C interface (records are
-// kept until they are read). A queue's thread asks Begin at the start of a dispatch, once; every
-// thread that runs its waves takes part with Sums of its own. A file that cannot be written is
-// reported once and given up; the program goes on.
+// write, before its completion is signalled; with ROCHOUND_SOFTGPU_COUNTERS_CODE=1 the first of
+// each kernel and shape has every instruction of its code) or by a program through the C interface
+// (records are kept until they are read). A queue's thread asks Begin at the start of a dispatch,
+// once; every thread that runs its waves takes part with Sums of its own. A file that cannot be
+// written is reported once and given up; the program goes on.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "softgpu/counters/dispatch_record.h"
 
@@ -20,10 +23,14 @@ namespace rochound::softgpu {
 
 class DispatchCounters {
  public:
-  explicit DispatchCounters(DispatchIdentity identity)
-      : rules_(RulesFor(*identity.architecture)), identity_(std::move(identity)) {}
+  explicit DispatchCounters(DispatchIdentity identity, bool by_address = false)
+      : rules_(RulesFor(*identity.architecture)),
+        identity_(std::move(identity)),
+        by_address_(by_address) {}
 
   const TargetRules& rules() const { return rules_; }
+  // Whether threads count each instruction of the code by itself, too.
+  bool by_address() const { return by_address_; }
   // What a thread has counted.
   void Add(const Sums& sums);
   DispatchRecord Finish(bool completed);
@@ -31,6 +38,7 @@ class DispatchCounters {
  private:
   const TargetRules& rules_;
   DispatchIdentity identity_;
+  const bool by_address_;
   std::mutex mutex_;
   Sums sums_;
 };
@@ -63,6 +71,8 @@ class CounterRecorder {
  private:
   CounterRecorder();
   void Append(const DispatchRecord& record);
+  // Of a kernel's launches with one shape the first is.
+  bool IsCountedByAddress(const DispatchIdentity& identity);
 
   static constexpr size_t kMostKept = 65536;
 
@@ -71,8 +81,10 @@ class CounterRecorder {
   std::atomic<uint64_t> order_{0};
   std::atomic<uint64_t> lost_{0};
   std::atomic<int> file_{-1};
+  bool by_address_ = false;
   std::mutex mutex_;  // guards what follows
   std::deque<DispatchRecord> kept_;
+  std::set<std::string> by_address_seen_;
 };
 
 }  // namespace rochound::softgpu

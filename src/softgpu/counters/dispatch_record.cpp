@@ -41,6 +41,28 @@ class JsonText {
     text_ += '[' + std::to_string(values[0]) + ',' + std::to_string(values[1]) + ',' +
              std::to_string(values[2]) + ']';
   }
+  // Rows of [offset from the entry, text, hits, latency, stall, idle], by address.
+  void Code(std::string_view key, const std::unordered_map<uint64_t, CodeSums>& code,
+            uint64_t entry) {
+    Key(key);
+    text_ += '[';
+    first_ = true;
+    const std::map<uint64_t, const CodeSums*> ordered = [&] {
+      std::map<uint64_t, const CodeSums*> all;
+      for (const auto& [address, sums] : code) all.emplace(address, &sums);
+      return all;
+    }();
+    for (const auto& [address, sums] : ordered) {
+      Key({});
+      text_ += '[' + std::to_string(static_cast<int64_t>(address - entry)) + ',';
+      Quote(sums->text);
+      for (const uint64_t value : {sums->hits, sums->latency, sums->stall, sums->idle})
+        text_ += ',' + std::to_string(value);
+      text_ += ']';
+    }
+    text_ += ']';
+    first_ = false;
+  }
   std::string Take() { return std::move(text_); }
 
  private:
@@ -312,6 +334,8 @@ std::string ToJson(const DispatchRecord& record) {
   json.Number("cycles", modelled.cycles);
   json.Text("bound", modelled.bound);
   json.Number("compute_units_used", modelled.compute_units_used);
+  json.Number("simds_used",
+              uint64_t{modelled.compute_units_used} * identity.simds_per_compute_unit);
   json.Number("waves_per_simd", modelled.waves_per_simd);
   json.Number("longest_wave", sums.longest_wave);
   json.Number("wave_cycles", sums.wave_cycles);
@@ -322,6 +346,7 @@ std::string ToJson(const DispatchRecord& record) {
   json.Number("memory", sums.busy.memory);
   json.Close();
   json.Close();
+  if (sums.by_address) json.Code("code", sums.code, identity.entry);
   json.Close();
   return json.Take();
 }

@@ -28,6 +28,7 @@ struct DispatchIdentity {
   uint32_t lds_bytes = 0;  // of a workgroup
   uint32_t scratch_bytes_per_lane = 0;
   uint32_t vgpr_field = 0;  // as the kernel descriptor has it
+  uint64_t entry = 0;       // address of the kernel's first instruction
 
   // Of the device.
   uint32_t compute_units = 0;

@@ -60,6 +60,14 @@ void Sums::Add(const Sums& other) {
   busy.memory += other.busy.memory;
   wave_cycles += other.wave_cycles;
   longest_wave = std::max(longest_wave, other.longest_wave);
+  for (const auto& [address, cost] : other.code) {
+    CodeSums& sum = code[address];
+    if (sum.text.empty()) sum.text = cost.text;
+    sum.hits += cost.hits;
+    sum.latency += cost.latency;
+    sum.stall += cost.stall;
+    sum.idle += cost.idle;
+  }
 }
 
 void WaveTally::Arrivals::Add(uint64_t when) {
@@ -81,6 +89,7 @@ void WaveTally::Reset(const TargetRules& rules, Sums* sums, AccessWriter* access
   group_ = group;
   split_ = false;
   clock_ = 0;
+  fetching_ = 0;
   loads_.Clear();
   stores_.Clear();
   local_.Clear();
@@ -192,7 +201,28 @@ void WaveTally::Count(const Wave& wave, const Op* op, const OpFacts& facts, uint
     }
   }
   CountControl(wave, op, facts, exec, next);
+  const uint64_t before = clock_;
   Advance(wave, op, facts, next != op + 1);
+  if (sums_->by_address) [[unlikely]]
+    CountCode(op, facts, before, next != op + 1);
+}
+
+// As a thread trace has it: what a branch costs beyond its issue is seen as idle time before the
+// next instruction, and all that a wait adds to its own issue as a stall.
+void WaveTally::CountCode(const Op* op, const OpFacts& facts, uint64_t before, bool taken) {
+  CodeSums& code = sums_->code[op->address()];
+  if (code.hits == 0) code.text = op->source->text;
+  const uint64_t issue = rules_->issue_interval;
+  uint64_t cycles = clock_ - before;
+  code.idle += fetching_;
+  fetching_ = 0;
+  if (facts.instruction_class == kBranch && taken) {
+    fetching_ = cycles - std::min(cycles, issue);
+    cycles -= fetching_;
+  }
+  ++code.hits;
+  code.latency += cycles;
+  if (facts.instruction_class == kWait) code.stall += cycles - std::min(cycles, issue);
 }
 
 // The cost model: docs/softgpu-counters.md describes it.

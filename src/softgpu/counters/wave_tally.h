@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "softgpu/counters/footprint.h"
@@ -38,6 +40,15 @@ struct UnitSums {
   uint64_t memory = 0;  // one line per cycle
 };
 
+// What one instruction of the code cost, by the model; how often it completed is exact.
+struct CodeSums {
+  std::string text;
+  uint64_t hits = 0;
+  uint64_t latency = 0;  // with stall
+  uint64_t stall = 0;
+  uint64_t idle = 0;
+};
+
 struct Sums {
   std::vector<uint64_t> executed;  // by OpFacts::id
   std::vector<uint64_t> active;    // lanes of a vector instruction, by OpFacts::id
@@ -58,6 +69,9 @@ struct Sums {
   UnitSums busy;
   uint64_t wave_cycles = 0;  // of all waves, each as if alone
   uint64_t longest_wave = 0;
+
+  bool by_address = false;  // fill the next one
+  std::unordered_map<uint64_t, CodeSums> code;
 
   void Add(const Sums& other);
 };
@@ -104,6 +118,8 @@ class WaveTally {
                     const Op* next);
   void Advance(const Wave& wave, const Op* op, const OpFacts& facts, bool taken);
   void WaitFor(const Wave& wave, const Op* op, const OpFacts& facts);
+  // The instruction that has just taken the clock from `before` to where it is.
+  void CountCode(const Op* op, const OpFacts& facts, uint64_t before, bool taken);
 
   const TargetRules* rules_ = nullptr;
   Sums* sums_ = nullptr;
@@ -115,6 +131,7 @@ class WaveTally {
   bool split_ = false;  // the last write of EXEC left some lanes, and not all
 
   uint64_t clock_ = 0;
+  uint64_t fetching_ = 0;  // cycles that the last branch cost the instruction that follows it
   Arrivals loads_;
   Arrivals stores_;
   Arrivals local_;  // LDS and the scalar unit

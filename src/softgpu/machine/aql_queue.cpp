@@ -413,6 +413,7 @@ DispatchIdentity AqlQueue::Identify(const Kernel& kernel) {
   identity.simds_per_compute_unit = device_.simds_per_compute_unit;
   identity.max_waves_per_simd = device_.max_waves_per_simd;
   identity.lds_bytes_per_compute_unit = device_.lds_bytes;
+  identity.entry = kernel.entry;
   return identity;
 }
 

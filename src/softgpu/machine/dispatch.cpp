@@ -172,6 +172,7 @@ void Dispatch::Participate(AddressSpace::Reader& memory, const std::shared_ptr<D
   CountInto counting;
   if (parameters_.counters != nullptr) [[unlikely]] {
     counting = {&parameters_.counters->rules(), &sums.emplace(), nullptr};
+    sums->by_address = parameters_.counters->by_address();
     if (parameters_.accesses != nullptr)
       counting.accesses = &accesses.emplace(*parameters_.accesses);
   }
