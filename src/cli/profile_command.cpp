@@ -224,10 +224,10 @@ ProfileCommand::ProfileCommand(CLI::App& app)
                    "Read a trace instead, of any format that rochound explain takes: dag.json")
       ->type_name("TRACE");
   subcommand_
-      ->add_option(
-          "--read", read_,
-          "Read counters of rocprofv3 instead: *counter_collection.csv, *_results.json, or "
-          "folders that hold them; several are passes over the same program")
+      ->add_option("--read", read_,
+                   "Read counters of rocprofv3 instead: *counter_collection.csv, *_results.json, "
+                   "*_results.db (rocpd), or folders that hold them; several are passes over the "
+                   "same program")
       ->type_name("PATH...");
   subcommand_
       ->add_option("--att", att_,

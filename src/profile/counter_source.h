@@ -22,8 +22,9 @@ namespace rochound::profile {
 using Values = std::map<std::string, double, std::less<>>;
 
 struct Launch {
-  std::string kernel;  // the symbol without ".kd", or the C++ name if the source has no other
-  std::string gpu;     // "" if the source does not say it; the same below
+  std::string kernel;       // the symbol without ".kd", or the C++ name if the source has no other
+  std::string code_object;  // where it was loaded from, if that is the same in every run; or ""
+  std::string gpu;          // "" if the source does not say it; the same below
   std::string target;
   uint64_t process = 0;
   uint64_t order = 0;              // among the launches of its process, as the source numbers them
@@ -50,12 +51,13 @@ class CounterSource {
 // A file of `rochound softgpu --counters`.
 std::unique_ptr<CounterSource> SoftgpuCounters(std::filesystem::path file);
 
-// Files of rocprofv3, csv or json, or folders that hold them. What stands below one pass_N belongs
-// to one pass; every other file is a pass of its own.
+// Files of rocprofv3 (csv, json, rocpd), or folders that hold them. What stands below one pass_N
+// belongs to one pass; every other file is a pass of its own.
 std::unique_ptr<CounterSource> RocprofFiles(std::vector<std::filesystem::path> paths);
 
-// One launch for what several runs of the same program counted of it. A launch is known by kernel,
-// shape and how many of these came before it. Counters that a pass lacks for a launch are missing.
+// One launch for what several runs of the same program counted of it. A launch is known by code
+// object, kernel, shape and how many of these came before it. Counters that a pass lacks for a
+// launch are missing.
 CounterSet MergePasses(const std::vector<CounterSet>& passes);
 
 }  // namespace rochound::profile

@@ -10,7 +10,8 @@
 namespace rochound::profile {
 
 CounterSet MergePasses(const std::vector<CounterSet>& passes) {
-  using Shape = std::tuple<std::string, std::array<uint64_t, 3>, std::array<uint64_t, 3>>;
+  using Shape =
+      std::tuple<std::string, std::string, std::array<uint64_t, 3>, std::array<uint64_t, 3>>;
   using Key = std::pair<Shape, size_t>;  // and its number among those of the shape
   CounterSet merged;
   std::map<Key, size_t> places;
@@ -20,7 +21,7 @@ CounterSet MergePasses(const std::vector<CounterSet>& passes) {
     merged.warnings.insert(merged.warnings.end(), pass.warnings.begin(), pass.warnings.end());
     std::map<Shape, size_t> numbers;
     for (const Launch& launch : pass.launches) {
-      const Shape shape{launch.kernel, launch.grid, launch.workgroup};
+      const Shape shape{launch.code_object, launch.kernel, launch.grid, launch.workgroup};
       const Key key{shape, numbers[shape]++};
       ++seen[key];
       const auto [place, is_new] = places.try_emplace(key, merged.launches.size());

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "base/files.h"
 #include "profile/counter_source.h"
 #include "profile/csv.h"
+#include "profile/rocpd_counters.h"
 
 namespace rochound::profile {
 namespace {
@@ -91,10 +93,16 @@ void ReadTool(const json& tool, CounterSet* set) {
   std::map<uint64_t, std::string> counters;
   for (const json& counter : tool.at("counters"))
     counters[counter.at("id").at("handle").get<uint64_t>()] = counter.at("name").get<std::string>();
-  std::map<uint64_t, std::string> kernels;
-  for (const json& kernel : tool.at("kernel_symbols"))
-    kernels[kernel.at("kernel_id").get<uint64_t>()] =
-        WithoutSuffix(kernel.at("kernel_name").get<std::string>());
+  std::map<uint64_t, std::string> uris;  // of code objects
+  for (const json& object : tool.value("code_objects", json::array()))
+    uris[object.at("code_object_id").get<uint64_t>()] = StableUri(object.value("uri", ""));
+  std::map<uint64_t, std::pair<std::string, std::string>> kernels;  // with their code objects
+  for (const json& kernel : tool.at("kernel_symbols")) {
+    const auto uri = uris.find(kernel.value("code_object_id", uint64_t{0}));
+    kernels[kernel.at("kernel_id").get<uint64_t>()] = {
+        WithoutSuffix(kernel.at("kernel_name").get<std::string>()),
+        uri == uris.end() ? "" : uri->second};
+  }
   std::map<uint64_t, std::string> targets;
   for (const json& agent : tool.value("agents", json::array()))
     targets[agent.at("id").at("handle").get<uint64_t>()] = agent.value("name", "");
@@ -106,7 +114,7 @@ void ReadTool(const json& tool, CounterSet* set) {
     const json& info = data.at("dispatch_info");
     const auto dispatch = info.at("dispatch_id").get<uint64_t>();
     Launch& launch = by_dispatch[{process, dispatch}];
-    launch.kernel = kernels.at(info.at("kernel_id").get<uint64_t>());
+    std::tie(launch.kernel, launch.code_object) = kernels.at(info.at("kernel_id").get<uint64_t>());
     const auto agent = targets.find(info.at("agent_id").at("handle").get<uint64_t>());
     if (agent != targets.end()) launch.target = agent->second;
     launch.process = process;
@@ -158,18 +166,22 @@ Result<std::vector<fs::path>> FindFiles(const fs::path& path) {
   if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};
   std::vector<fs::path> tables;
   std::vector<fs::path> documents;
+  std::vector<fs::path> databases;
   for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (name.ends_with("counter_collection.csv")) tables.push_back(entry->path());
     if (name.ends_with("_results.json")) documents.push_back(entry->path());
+    if (name.ends_with("_results.db")) databases.push_back(entry->path());
   }
   if (error) return base::ErrnoError("cannot read", path, error.value());
-  // Both say the same; json knows the sizes in three dimensions.
-  std::vector<fs::path>& files = documents.empty() ? tables : documents;
+  // All say the same; csv knows sizes only as products.
+  std::vector<fs::path>& files = !documents.empty()   ? documents
+                                 : !databases.empty() ? databases
+                                                      : tables;
   if (files.empty()) {
     return Error{
-        fmt::format("{} holds neither *counter_collection.csv nor *_results.json; "
+        fmt::format("{} holds no *counter_collection.csv, *_results.json or *_results.db; "
                     "rocprofv3 --pmc writes them",
                     path.string())};
   }
@@ -187,7 +199,9 @@ class RocprofSource final : public CounterSource {
     for (const fs::path& path : paths_) {
       ROCHOUND_TRY(const std::vector<fs::path> files, FindFiles(path));
       for (const fs::path& file : files) {
-        ROCHOUND_TRY(CounterSet set, file.extension() == ".json" ? ReadJson(file) : ReadCsv(file));
+        ROCHOUND_TRY(CounterSet set, file.extension() == ".json" ? ReadJson(file)
+                                     : file.extension() == ".db" ? ReadRocpdCounters(file)
+                                                                 : ReadCsv(file));
         const std::string pass = PassOf(file);
         const auto [place, is_new] = places.try_emplace(pass, passes.size());
         if (is_new || pass.empty()) {

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "profile/counter_source.h"
+#include "store/database.h"
 
 namespace rochound::profile {
 namespace {
@@ -115,6 +116,145 @@ TEST_F(SourcesTest, Json) {
   EXPECT_EQ(launch.workgroup, (std::array<uint64_t, 3>{8, 8, 1}));
   EXPECT_EQ(launch.nanoseconds, 30);
   EXPECT_EQ(launch.exact, (Values{{"SQ_WAVES", 32}, {"TCC_HIT", 3}})) << "instances are added up";
+}
+
+// A file as rocprofv3 --output-format rocpd writes it: tables have the process in their names.
+class RocpdFile {
+ public:
+  explicit RocpdFile(const fs::path& path)
+      : database_(std::move(store::Database::Open(path, store::Database::Mode::kCreate)).value()) {}
+
+  void AddProcess(const std::string& id, int pid) {
+    part_ = "_" + id;
+    Run("CREATE TABLE {info_process} (id INTEGER PRIMARY KEY, nid INTEGER, pid INTEGER);"
+        "CREATE TABLE {info_agent} (id INTEGER PRIMARY KEY, type TEXT, name TEXT);"
+        "CREATE TABLE {info_pmc} (id INTEGER PRIMARY KEY, agent_id INTEGER, name TEXT);"
+        "CREATE TABLE {info_code_object} (id INTEGER PRIMARY KEY, uri TEXT);"
+        "CREATE TABLE {info_kernel_symbol} (id INTEGER PRIMARY KEY, code_object_id INTEGER, "
+        "kernel_name TEXT, display_name TEXT);"
+        "CREATE TABLE {kernel_dispatch} (id INTEGER PRIMARY KEY, pid INTEGER, agent_id INTEGER, "
+        "kernel_id INTEGER, dispatch_id INTEGER, start BIGINT, end BIGINT, workgroup_size_x "
+        "INTEGER, workgroup_size_y INTEGER, workgroup_size_z INTEGER, grid_size_x INTEGER, "
+        "grid_size_y INTEGER, grid_size_z INTEGER, event_id INTEGER);"
+        "CREATE TABLE {pmc_event} (id INTEGER PRIMARY KEY, event_id INTEGER, pmc_id INTEGER, value "
+        "REAL DEFAULT 0.0, sample_id INTEGER);"
+        "INSERT INTO {info_process} VALUES (1, 9, " +
+        std::to_string(pid) +
+        ");INSERT INTO {info_agent} VALUES (0, 'CPU', 'EPYC'), (4, 'GPU', 'gfx942');"
+        "INSERT INTO {info_code_object} VALUES (1, 'file:///app#offset=64&size=9'), "
+        "(2, 'memory://" +
+        std::to_string(pid) +
+        "#offset=0x7f00&size=128');"
+        "INSERT INTO {info_kernel_symbol} VALUES (21, 1, '_Z5scalePf.kd', 'scale(float*)'), "
+        "(22, 2, '_Z5scalePf.kd', 'scale(float*)');");
+  }
+  // dispatch, kernel, its counters
+  void Add(int dispatch, int kernel, const std::map<std::string, std::string>& counters) {
+    Run(
+        fmt::format("INSERT INTO {{kernel_dispatch}} VALUES ({0}, 1, 4, {1}, {0}, 1000, 3500, 64, "
+                    "2, 1, 256, 4, 1, {2});",
+                    dispatch, kernel, 100 + dispatch));
+    for (const auto& [name, value] : counters) {
+      const int number = static_cast<int>(std::hash<std::string>()(name) % 100000);
+      Run(
+          fmt::format("INSERT OR IGNORE INTO {{info_pmc}} VALUES ({1}, 4, '{0}');"
+                      "INSERT INTO {{pmc_event}} (event_id, pmc_id, value) VALUES ({2}, {1}, {3});",
+                      name, number, 100 + dispatch, value));
+    }
+  }
+  void Run(std::string sql) {
+    for (size_t at = sql.find('{'); at != std::string::npos; at = sql.find('{')) {
+      const size_t end = sql.find('}', at);
+      sql.replace(at, end + 1 - at, "\"rocpd_" + sql.substr(at + 1, end - at - 1) + part_ + "\"");
+    }
+    const auto done = database_.Run(sql);
+    EXPECT_TRUE(done.ok()) << done.error().message;
+  }
+
+ private:
+  store::Database database_;
+  std::string part_;
+};
+
+TEST_F(SourcesTest, Rocpd) {
+  {
+    RocpdFile file(folder_.path() / "7_results.db");
+    file.AddProcess("00001", 500);
+    file.Add(1, 21, {{"SQ_WAVES", "8"}, {"TCC_HIT", "30"}});
+    file.Add(2, 21, {{"SQ_WAVES", "NULL"}});
+    // Another instance of the same counter; a value of a streaming counter, of no dispatch.
+    file.Run(
+        "INSERT INTO {pmc_event} (event_id, pmc_id, value) SELECT 101, id, 12 FROM {info_pmc} "
+        "WHERE name = 'TCC_HIT';"
+        "INSERT INTO {pmc_event} (event_id, pmc_id, value, sample_id) SELECT 101, id, 999, 5 "
+        "FROM {info_pmc}");
+    file.AddProcess("00002", 600);
+    file.Add(1, 21, {{"SQ_WAVES", "3"}});
+  }
+  const CounterSet set = Read(*RocprofFiles({folder_.path()}));
+  EXPECT_EQ(set.source, "rocprofv3, 1 pass");
+  EXPECT_TRUE(set.warnings.empty());
+  ASSERT_EQ(set.launches.size(), 3U);
+  EXPECT_EQ(set.launches[0].kernel, "_Z5scalePf");
+  EXPECT_EQ(set.launches[0].code_object, "file:///app#offset=64&size=9");
+  EXPECT_EQ(set.launches[0].target, "gfx942");
+  EXPECT_EQ(set.launches[0].process, 500U);
+  EXPECT_EQ(set.launches[0].nanoseconds, 2500);
+  EXPECT_EQ(set.launches[0].grid, (std::array<uint64_t, 3>{256, 4, 1}));
+  EXPECT_EQ(set.launches[0].workgroup, (std::array<uint64_t, 3>{64, 2, 1}));
+  EXPECT_EQ(set.launches[0].exact, (Values{{"SQ_WAVES", 8}, {"TCC_HIT", 42}}));
+  EXPECT_TRUE(set.launches[1].exact.empty());  // missing is missing
+  EXPECT_EQ(set.launches[2].process, 600U);
+  EXPECT_EQ(set.launches[2].exact, (Values{{"SQ_WAVES", 3}}));
+}
+
+TEST_F(SourcesTest, KernelsOfOneNameAreKnownByTheirCodeObject) {
+  for (const bool second : {false, true}) {
+    const std::string pass = second ? "pass_2" : "pass_1";
+    fs::create_directories(folder_.path() / pass);
+    RocpdFile file(folder_.path() / pass / "7_results.db");
+    file.AddProcess("1", second ? 8 : 7);  // addresses in memory differ from run to run
+    // Two kernels of one name and shape; the second run launches them the other way round.
+    file.Add(1, second ? 22 : 21, {{second ? "B" : "A", second ? "2" : "1"}});
+    file.Add(2, second ? 21 : 22, {{second ? "B" : "A", second ? "1" : "2"}});
+  }
+  const CounterSet set = Read(*RocprofFiles({folder_.path()}));
+  EXPECT_EQ(set.source, "rocprofv3, 2 passes");
+  EXPECT_TRUE(set.warnings.empty());
+  ASSERT_EQ(set.launches.size(), 2U);
+  for (const Launch& launch : set.launches) {
+    const double kind = launch.code_object.starts_with("file:") ? 1 : 2;
+    EXPECT_EQ(launch.exact, (Values{{"A", kind}, {"B", kind}}));
+  }
+}
+
+TEST_F(SourcesTest, ADatabaseWithoutCountersIsRefused) {
+  {
+    RocpdFile file(folder_.path() / "7_results.db");
+    file.Run("CREATE TABLE other (id INTEGER)");
+  }
+  const auto read = [&] {
+    const auto set = RocprofFiles({folder_.path()})->Read();
+    return set.ok() ? "" : set.error().message;
+  };
+  EXPECT_NE(read().find("no rocpd file"), std::string::npos);
+  fs::remove(folder_.path() / "7_results.db");
+  {
+    RocpdFile file(folder_.path() / "7_results.db");
+    file.AddProcess("1", 7);
+    file.Add(1, 21, {});
+  }
+  EXPECT_NE(read().find("has no counters"), std::string::npos);
+  {
+    RocpdFile file(folder_.path() / "8_results.db");
+    file.AddProcess("1", 7);
+    file.Add(1, 99, {{"A", "1"}});
+  }
+  fs::remove(folder_.path() / "7_results.db");
+  EXPECT_NE(read().find("not described"), std::string::npos);
+  fs::remove(folder_.path() / "8_results.db");
+  Write("7_results.db", "this is no database, however long it is");
+  EXPECT_FALSE(RocprofFiles({folder_.path()})->Read().ok());
 }
 
 TEST_F(SourcesTest, WhatIsNoneIsRefused) {

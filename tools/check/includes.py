@@ -25,7 +25,7 @@ OURS = {
     "store": ["trace", "base"],
     "analysis": ["store", "codeobj", "base"],
     "doctor": ["store", "codeobj", "base"],
-    "profile": ["analysis", "codeobj", "base"],
+    "profile": ["analysis", "store", "codeobj", "base"],
     "report": ["analysis", "base"],
     "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "profile", "report"],
 }
