@@ -4,8 +4,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/limited_run.h"
 #include "cli/installation.h"
-#include "cli/limited_run.h"
 #include "cli/progress_bar.h"
 #include "cli/run_environment.h"
 
@@ -38,8 +38,8 @@ void AskProbe(const Asking& asking, const Environment& environment,
   command.insert(command.end(), which.begin(), which.end());
   ProgressBar bar("asking the GPU runtimes");
   const double limit = std::chrono::duration<double>(asking.limit).count();
-  const auto run = RunLimited(command, Lines(environment), asking.limit,
-                              [&](double seconds) { bar.Show(seconds / limit); });
+  const auto run = base::RunLimited(command, Lines(environment), asking.limit,
+                                    [&](double seconds) { bar.Show(seconds / limit); });
   if (!run.ok()) {
     for (Runtime* runtime : {hsa, hip})
       if (runtime != nullptr) runtime->error = run.error().message;
@@ -50,8 +50,8 @@ void AskProbe(const Asking& asking, const Environment& environment,
 
 void AskSmi(const Asking& asking, const Environment& environment, Runtime* smi) {
   const auto run =
-      RunLimited({"amd-smi", "static", "--asic", "--bus", "--json"}, Lines(environment),
-                 std::min(asking.limit, std::chrono::milliseconds(10000)));
+      base::RunLimited({"amd-smi", "static", "--asic", "--bus", "--json"}, Lines(environment),
+                       std::min(asking.limit, std::chrono::milliseconds(10000)));
   if (!run.ok()) return;  // not installed
   if (run.value().ok()) {
     *smi = doctor::ReadSmi(run.value().out);

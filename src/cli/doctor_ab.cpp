@@ -14,10 +14,10 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/limited_run.h"
 #include "base/log.h"
 #include "cli/ask_machine.h"
 #include "cli/exit_codes.h"
-#include "cli/limited_run.h"
 #include "cli/progress_bar.h"
 #include "cli/run_environment.h"
 #include "cli/terminal.h"
@@ -79,7 +79,7 @@ std::set<std::string> Unread(const std::vector<Setting>& settings, const doctor:
   return unread;
 }
 
-doctor::Attempt ToAttempt(LimitedRun run) {
+doctor::Attempt ToAttempt(base::LimitedRun run) {
   return {run.timed_out ? -1 : run.exit_code,
           run.timed_out ? 0 : run.signal,
           run.timed_out,
@@ -199,8 +199,8 @@ int DoctorAb::Run(const std::vector<std::string>& program) {
   const auto attempt = [&](doctor::Row* row) {
     doctor::Environment environment = machine.environment;
     row->setting.ApplyTo(&environment);
-    auto run =
-        RunLimited(program, Lines(environment), limit, [&](double /*seconds*/) { bar.Show(done); });
+    auto run = base::RunLimited(program, Lines(environment), limit,
+                                [&](double /*seconds*/) { bar.Show(done); });
     if (!run.ok()) {
       base::LogError(run.error().message);
       problem = access(program[0].c_str(), F_OK) == 0 ? kExitCannotRun : kExitNotFound;

@@ -11,11 +11,11 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/limited_run.h"
 #include "base/log.h"
 #include "cli/ask_machine.h"
 #include "cli/control_client.h"
 #include "cli/exit_codes.h"
-#include "cli/limited_run.h"
 #include "cli/run_environment.h"
 #include "cli/terminal.h"
 #include "cli/trace_output.h"
@@ -59,8 +59,8 @@ base::Result<std::string> TorchFolder(const std::string& python,
   constexpr const char* kQuestion =
       "import importlib.util as u; s = u.find_spec('torch'); "
       "print(s.submodule_search_locations[0] if s and s.submodule_search_locations else '')";
-  ROCHOUND_TRY(const LimitedRun run,
-               RunLimited({python, "-c", kQuestion}, environment, std::chrono::seconds(30)));
+  ROCHOUND_TRY(const base::LimitedRun run,
+               base::RunLimited({python, "-c", kQuestion}, environment, std::chrono::seconds(30)));
   if (!run.ok()) {
     return base::Error{fmt::format("{} {}; is it a Python 3?\n{}", python, run.End(), run.err)};
   }

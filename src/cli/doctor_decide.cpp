@@ -8,9 +8,9 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/limited_run.h"
 #include "base/log.h"
 #include "cli/exit_codes.h"
-#include "cli/limited_run.h"
 #include "cli/run_environment.h"
 #include "cli/usage_formatter.h"
 #include "doctor/fault/explain.h"
@@ -75,7 +75,7 @@ int DoctorDecide::Run(const std::vector<std::string>& program) {
   std::vector<std::string> command = {self.value().string(), "run", "-q", "-o", trace, "--"};
   command.insert(command.end(), program.begin(), program.end());
   const auto limit = std::chrono::milliseconds(static_cast<int64_t>(limit_ * 1000));
-  const auto run = RunLimited(command, Lines(environment), limit);
+  const auto run = base::RunLimited(command, Lines(environment), limit);
   if (!run.ok()) {
     base::LogError(run.error().message);
     return kExitSetup;

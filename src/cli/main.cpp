@@ -15,6 +15,7 @@
 #include "cli/ctl_command.h"
 #include "cli/doctor_command.h"
 #include "cli/exit_codes.h"
+#include "cli/judge_command.h"
 #include "cli/log_command.h"
 #include "cli/probe_command.h"
 #include "cli/profile_command.h"
@@ -46,6 +47,7 @@ rochound::cli::Commands AllCommands(CLI::App& app) {
   commands.push_back(std::make_unique<SwapCommand>(app));
   commands.push_back(std::make_unique<ProbeCommand>(app));
   commands.push_back(std::make_unique<ProfileCommand>(app));
+  commands.push_back(std::make_unique<JudgeCommand>(app));
   commands.push_back(std::make_unique<DoctorCommand>(app));
   commands.push_back(std::make_unique<SelftestCommand>(app));
   commands.push_back(std::make_unique<LogCommand>(app));

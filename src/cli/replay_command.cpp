@@ -60,6 +60,12 @@ other build run ten times each, by turns. An element whose values in the one and
 the other do not meet is wrong, and the build 'different'; a floating-point element may
 miss by as much as the captured code's own results differ in that argument.
 
+--verify tol=float:1e-5,1e-8;half:1e-2 gives each type its own tolerance; other types are
+compared bit by bit. compare --vary N runs the captured code and the other builds from N
+other inputs, too: floating elements in another order and with other mantissas, and other
+bytes where results are to be written; all must leave the same. compare --count adds, on
+a software GPU, what each build did (docs/softgpu-counters.md).
+
 Exit codes: 0 equal, 1 different, 2 wrong usage, 3 not deterministic, 4 the kernel
 faulted, 5 it did not end, 6 the addresses cannot be had, 7 the bundle is damaged,
 8 refused (another GPU, or other arguments), 9 not verified (also with --verify none),
@@ -68,7 +74,13 @@ build that is not equal; what is wrong goes before 3 and 9.
 )";
 
 constexpr const char* kActions[] = {"check", "run", "compare", "export"};
+constexpr const char* kFloatingTypes[] = {"float", "double", "half", "bf16"};
 constexpr uint64_t kCompareRounds = 20;
+
+bool IsFloatingType(const std::string& name) {
+  return std::find(std::begin(kFloatingTypes), std::end(kFloatingTypes), name) !=
+         std::end(kFloatingTypes);
+}
 
 // "1e-5,1e-8"
 bool Numbers(const std::string& text, std::string* relative, std::string* absolute) {
@@ -102,7 +114,7 @@ std::vector<Command::Action> ReplayCommand::actions() const {
        "rochound replay compare BUNDLE BUILD... [OPTIONS]",
        "Run other builds of the kernel and the captured one by turns; compare results and times.",
        {"bundle", "builds", "--iterations", "--warmup", "--verify", "--as", "--timeout", "--show",
-        "--softgpu", "--no-restore", "--no-poison", "--json"}},
+        "--vary", "--count", "--dump", "--softgpu", "--no-restore", "--no-poison", "--json"}},
       {"export",
        "rochound replay export BUNDLE [-o FOLDER] [--json]",
        "Make a project of the bundle: source, data and CMakeLists.txt. It needs no rochound.",
@@ -133,11 +145,16 @@ ReplayCommand::ReplayCommand(CLI::App& app)
   option("--timeout", timeout_, "SECONDS", "How long a launch may take (default: 60)")
       ->check(CLI::PositiveNumber);
   option("--show", show_, "N", "How many differences to show (default: 10)");
+  option("--vary", vary_, "N", "compare: try so many other inputs, too (default: none)");
+  option("--dump", dump_, "FOLDER",
+         "compare: write what the captured code and the first build left");
   option("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
   option("-o,--output", output_, "FOLDER", "export: the project's folder (default: BUNDLE.export)");
   subcommand_->add_flag("--no-restore", no_restore_, "Do not bring memory back in between");
   subcommand_->add_flag("--no-poison", no_poison_,
                         "Do not fill memory with a pattern to see writes");
+  subcommand_->add_flag("--count", count_,
+                        "compare: count what each build does, on a software GPU (--json)");
   subcommand_->add_flag("--json", json_, "Print the answer as JSON");
 }
 
@@ -154,6 +171,8 @@ std::string ReplayCommand::Problem(const std::vector<std::string>& program) cons
                        builds_[0]);
   if (action_ != "run" && !hsaco_.empty()) return "--hsaco goes with run";
   if (action_ != "export" && !output_.empty()) return "-o goes with export";
+  if (action_ != "compare" && (vary_ != 0 || count_ || !dump_.empty()))
+    return "--vary, --count and --dump go with compare";
   return {};
 }
 
@@ -169,14 +188,31 @@ bool ReplayCommand::Arguments(std::vector<std::string>* arguments) const {
   add("--show", std::to_string(show_));
   if (!as_.empty()) add("--as", as_);
   if (!hsaco_.empty()) add("--hsaco", hsaco_);
+  if (vary_ != 0) add("--vary", std::to_string(vary_));
+  if (!dump_.empty()) add("--dump", dump_);
+  if (count_) arguments->push_back("--count");
   if (no_restore_) arguments->push_back("--no-restore");
   if (verify_ == "none") arguments->push_back("--no-verify");
   if (verify_ == "none" || verify_ == "exact") return true;
+  if (!verify_.starts_with("tol=")) return false;
   std::string relative, absolute;
-  if (!verify_.starts_with("tol=") || !Numbers(verify_.substr(4), &relative, &absolute))
-    return false;
-  add("--relative", relative);
-  add("--absolute", absolute);
+  const std::string tolerances = verify_.substr(4);
+  if (tolerances.find(':') == std::string::npos) {
+    if (!Numbers(tolerances, &relative, &absolute)) return false;
+    add("--relative", relative);
+    add("--absolute", absolute);
+    return true;
+  }
+  for (size_t at = 0; at <= tolerances.size();) {
+    const size_t end = std::min(tolerances.find(';', at), tolerances.size());
+    const std::string one = tolerances.substr(at, end - at);
+    const size_t colon = one.find(':');
+    if (colon == std::string::npos || !IsFloatingType(one.substr(0, colon)) ||
+        !Numbers(one.substr(colon + 1), &relative, &absolute))
+      return false;
+    add("--type-tolerance", one.substr(0, colon + 1) + relative + "," + absolute);
+    at = end + 1;
+  }
   return true;
 }
 
@@ -186,7 +222,8 @@ int ReplayCommand::Run(const std::vector<std::string>& program) {
   std::vector<std::string> arguments;
   if (!Arguments(&arguments))
     return Usage(fmt::format(
-        "--verify: '{}' is none of exact, none, tol=REL or tol=REL,ABS, such as tol=1e-5,1e-8",
+        "--verify: '{}' is none of exact, none, tol=REL or tol=REL,ABS, such as tol=1e-5,1e-8, or "
+        "tol=TYPE:REL,ABS;TYPE:REL, such as tol=float:1e-5;half:1e-2",
         verify_));
   if (NeedsPoison()) {
     const std::string ranges = FindPoison(bundle_, softgpu_, timeout_);

@@ -39,6 +39,9 @@ class ReplayCommand final : public Command {
   std::string hsaco_;
   uint64_t iterations_ = 0;
   uint64_t warmup_ = 3;
+  uint64_t vary_ = 0;
+  bool count_ = false;
+  std::string dump_;
   bool no_restore_ = false;
   bool no_poison_ = false;
   std::string verify_ = "exact";

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/limited_run.h"
 #include "base/result.h"
 #include "capture/replay/verdict.h"
-#include "cli/limited_run.h"
 #include "cli/run_environment.h"
 #include "store/database.h"
 
@@ -51,11 +51,11 @@ class Steps {
     return outcome == Outcome::kSame;
   }
 
-  Result<LimitedRun> Start(std::vector<std::string> command) const {
+  Result<base::LimitedRun> Start(std::vector<std::string> command) const {
     if (!settings_.softgpu.empty() && command[0] != settings_.rochound.string())
       command.insert(command.begin(),
                      {settings_.rochound.string(), "softgpu", "--gpu", settings_.softgpu, "--"});
-    return RunLimited(command, Lines(CurrentEnvironment()), settings_.limit);
+    return base::RunLimited(command, Lines(CurrentEnvironment()), settings_.limit);
   }
 
   // rochound COMMAND OPTIONS [--softgpu GPU]
@@ -68,7 +68,7 @@ class Steps {
     return words;
   }
 
-  static std::string Tail(const LimitedRun& run) {
+  static std::string Tail(const base::LimitedRun& run) {
     const std::string& text = run.err.empty() ? run.out : run.err;
     return run.End() + ": " + text.substr(text.size() > 300 ? text.size() - 300 : 0);
   }

@@ -26,8 +26,9 @@ OURS = {
     "analysis": ["store", "codeobj", "base"],
     "doctor": ["store", "codeobj", "base"],
     "profile": ["analysis", "store", "codeobj", "base"],
+    "optimize": ["profile", "capture", "codeobj", "store", "base"],
     "report": ["analysis", "base"],
-    "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "profile", "report"],
+    "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "profile", "optimize", "report"],
 }
 
 # Parts of a folder with a direction of their own -> what of ours they may include besides themselves.

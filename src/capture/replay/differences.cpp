@@ -141,8 +141,14 @@ void Differences::CompareElements(uint32_t region, uint64_t region_base, uint64_
     if (IsFloating(place.type)) {
       const double wanted = ValueOf(place.type, one);
       const double error = std::abs(ValueOf(place.type, other) - wanted);
-      if (wanted != 0 && std::isfinite(error))
-        worst_relative_ = std::max(worst_relative_, error / std::abs(wanted));
+      const auto keep = [&](double value, Worst* worst) {
+        if (!std::isfinite(value) || value <= worst->error) return;
+        *worst = {DifferenceAt(place, region), value};
+        worst->place.expected = TextOf(place.type, one);
+        worst->place.got = TextOf(place.type, other);
+      };
+      keep(error, &worst_absolute_);
+      if (wanted != 0) keep(error / std::abs(wanted), &worst_relative_);
     }
     if (Same(place.type, rules_.tolerance, one, other)) return;
     Difference difference = DifferenceAt(place, region);

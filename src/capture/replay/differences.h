@@ -47,6 +47,12 @@ class PageRuns {
   std::vector<Range> runs_;
 };
 
+// The element that is farthest off.
+struct Worst {
+  Difference place;
+  double error = 0;  // 0: there is none
+};
+
 class Spread;
 
 class Differences {
@@ -77,7 +83,10 @@ class Differences {
   uint64_t elements() const { return elements_; }
   const std::vector<Difference>& first() const { return first_; }
   // The largest relative error of a floating element, also within the tolerance.
-  double worst_relative() const { return worst_relative_; }
+  double worst_relative() const { return worst_relative_.error; }
+  // The same with its place, and by the error's size.
+  const Worst& worst() const { return worst_relative_; }
+  const Worst& worst_absolute() const { return worst_absolute_; }
   // Pages whose bytes are not those expected, whatever the tolerance says.
   const PageRuns& pages() const { return pages_; }
   // For finding out whether two runs gave the same: changes with every byte that differs.
@@ -92,7 +101,7 @@ class Differences {
   const Poison* poison_ = nullptr;
   uint64_t elements_ = 0;
   uint64_t fingerprint_ = 0;
-  double worst_relative_ = 0;
+  Worst worst_relative_, worst_absolute_;
   std::vector<Difference> first_;
   PageRuns pages_;
 };

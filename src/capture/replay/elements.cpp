@@ -284,7 +284,13 @@ bool Same(Element type, const Tolerance& tolerance, const std::byte* expected,
   const double other = ValueOf(type, got);
   if (std::isnan(one) || std::isnan(other)) return std::isnan(one) && std::isnan(other);
   if (std::isinf(one) || std::isinf(other)) return one == other;
-  return std::abs(other - one) <= tolerance.absolute + tolerance.relative * std::abs(one);
+  const auto within = [&](double relative, double absolute) {
+    return std::abs(other - one) <= absolute + relative * std::abs(one);
+  };
+  if (tolerance.types.empty()) return within(tolerance.relative, tolerance.absolute);
+  for (const Tolerance::OfType& of : tolerance.types)
+    if (of.type == type) return within(of.relative, of.absolute);
+  return false;
 }
 
 }  // namespace rochound::capture::replay

@@ -56,8 +56,13 @@ std::string BitsOf(Element type, const std::byte* at);
 bool Less(Element type, const std::byte* one, const std::byte* other);
 
 struct Tolerance {
+  struct OfType {
+    Element type = Element::kUnknown;
+    double relative = 0, absolute = 0;
+  };
   bool exact = true;
   double relative = 0, absolute = 0;
+  std::vector<OfType> types;  // if there are any, other types are compared bit by bit
 };
 
 // Exact: bit by bit. Otherwise |got - expected| <= absolute + relative * |expected| for floating

@@ -82,7 +82,7 @@ TEST(Elements, PointersToConst) {
 
 TEST(Elements, ToleranceIsForFloatsOnly) {
   const Tolerance exact;
-  const Tolerance loose{false, 1e-3, 1e-6};
+  const Tolerance loose{false, 1e-3, 1e-6, {}};
   const float one = 1, close = 1.0005F, far = 1.01F, zero = 0, small = 5e-7F;
   EXPECT_FALSE(Same(Element::kFloat, exact, At(one), At(close)));
   EXPECT_TRUE(Same(Element::kFloat, loose, At(one), At(close)));

@@ -2,6 +2,7 @@
 #include "capture/replay/launcher.h"
 
 #include <fmt/format.h>
+#include <hsa/amd_hsa_queue.h>
 #include <hsa/hsa_ven_amd_loader.h>
 
 #include <algorithm>
@@ -116,6 +117,12 @@ Result<void> Launcher::MakeQueue(bool cooperative) {
 
 uint64_t Launcher::queue_address() const {
   return reinterpret_cast<uint64_t>(queue_);  // NOLINT: amd_queue_t starts with it
+}
+
+std::pair<Range, Range> Launcher::queue_memory() const {
+  const auto ring = reinterpret_cast<uint64_t>(queue_->base_address);  // NOLINT
+  return {{queue_address(), sizeof(amd_queue_t)},
+          {ring, uint64_t{queue_->size} * sizeof(hsa_kernel_dispatch_packet_t)}};
 }
 
 LaunchResult Launcher::Launch(const Packet& packet) {

@@ -59,6 +59,8 @@ class Launcher {
   // cooperative: the one that may use GWS (capture/gws.h).
   base::Result<void> MakeQueue(bool cooperative = false);
   uint64_t queue_address() const;  // of what hidden_queue_ptr points to
+  // What kernels may read of the queue: that, and its packets.
+  std::pair<Range, Range> queue_memory() const;
 
   LaunchResult Launch(const Packet& packet);
   double timeout_seconds() const { return timeout_seconds_; }

@@ -33,6 +33,10 @@ bool Parse(const std::vector<std::string>& arguments, Options* options) {
       options->verify = false;
       continue;
     }
+    if (name == "--count") {
+      options->count = true;
+      continue;
+    }
     if (i + 1 == arguments.size()) return false;
     const std::string& value = arguments[++i];
     if (name == "--hsaco") {
@@ -47,6 +51,17 @@ bool Parse(const std::vector<std::string>& arguments, Options* options) {
     } else if (name == "--absolute") {
       options->tolerance.exact = false;
       options->tolerance.absolute = strtod(value.c_str(), nullptr);
+    } else if (name == "--type-tolerance") {  // TYPE:RELATIVE,ABSOLUTE
+      const size_t colon = value.find(':'), comma = value.find(',');
+      if (colon == std::string::npos || comma == std::string::npos) return false;
+      options->tolerance.exact = false;
+      options->tolerance.types.push_back(
+          {rochound::capture::replay::FloatingNamed(value.substr(0, colon)),
+           strtod(value.c_str() + colon + 1, nullptr), strtod(value.c_str() + comma + 1, nullptr)});
+    } else if (name == "--dump") {
+      options->dump = value;
+    } else if (name == "--vary") {
+      options->vary = strtoul(value.c_str(), nullptr, 10);
     } else if (name == "--as") {
       options->as = rochound::capture::replay::FloatingNamed(value);
     } else if (name == "--timeout") {

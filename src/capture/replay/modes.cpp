@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/count.h"
+#include "capture/replay/counts.h"
 #include "capture/replay/statistics.h"
 
 namespace rochound::capture::replay {
@@ -60,6 +61,7 @@ bool Repeats(Session& session, Candidate& candidate, const Differences& first, s
 struct Judgement {
   Verdict verdict = Verdict::kEqual;
   nlohmann::ordered_json differences;
+  nlohmann::ordered_json within;  // how far off, where a tolerance allows it
   std::string message;
 };
 
@@ -95,6 +97,11 @@ std::vector<Judgement> JudgeBySpread(Session& session, Candidate& captured,
   return judgements;
 }
 
+// Whether it is worth going on.
+bool Undisputed(Verdict verdict) {
+  return verdict == Verdict::kEqual || verdict == Verdict::kNotVerified;
+}
+
 // A build gave the captured result. Did it write it, or was it there already?
 Judgement JudgeWrites(Session& session, Candidate& candidate) {
   Judgement judgement;
@@ -121,6 +128,36 @@ Judgement JudgeWrites(Session& session, Candidate& candidate) {
   return judgement;
 }
 
+// Builds that gave the captured results: do they from other inputs, too? Each is run several times,
+// by turns with others, since a race shows now and then.
+void JudgeVaried(Session& session, const Options& options, Answer& answer,
+                 std::span<Candidate* const> builds, std::span<Judgement* const> judgements) {
+  size_t runs = 0, elements = 0;
+  for (size_t seed = 1; seed <= options.vary; ++seed) {
+    answer.Progress("trying other inputs",
+                    static_cast<double>(seed) / static_cast<double>(options.vary));
+    if (!session.StartVariation(seed)) {
+      answer.Note("other inputs were not tried: there is too much memory");
+      break;
+    }
+    ++runs;
+    elements = session.varied_elements();
+    for (size_t i = 0; i < builds.size(); ++i) {
+      if (!Undisputed(judgements[i]->verdict)) continue;
+      const Differences differences = session.RunVaried(*builds[i]);
+      if (differences.equal()) continue;
+      judgements[i]->verdict = Verdict::kDifferent;
+      judgements[i]->differences = session.DifferencesJson(differences);
+      judgements[i]->differences["inputs"] = "other";
+      judgements[i]->message =
+          "it gives the captured results from the captured memory, and others than the captured "
+          "code from other inputs, or where results are to be written there was something else";
+    }
+    session.EndVariation();
+  }
+  answer.json()["varied"] = {{"runs", runs}, {"elements", elements}};
+}
+
 void LearnPoison(Session& session, const Options& options) {
   if (options.poison.empty()) return;
   session.Restore(session.candidates().front());
@@ -134,11 +171,6 @@ bool CapturedRepeats(Session& session) {
   session.Launch(captured);
   const Differences first = session.Verify(captured, true);
   return Repeats(session, captured, first, kRepeats);
-}
-
-// Whether it is worth going on.
-bool Undisputed(Verdict verdict) {
-  return verdict == Verdict::kEqual || verdict == Verdict::kNotVerified;
 }
 
 void Prepare(Session& session) {
@@ -156,6 +188,7 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
   Candidate& candidate = session.candidates().back();
   answer.json()["candidate"] = candidate.name;
   answer.json()["launch"] = LaunchJson(candidate.packet);
+  answer.json()["own_memory"] = session.OwnMemoryJson(candidate);
 
   std::vector<double> gpu, wall;
   const auto launch = [&] {
@@ -287,10 +320,12 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
   struct Entry {
     Candidate* candidate;
     Judgement judgement;
-    std::vector<double> gpu, wall;
+    std::vector<double> gpu, wall, cycles;
+    nlohmann::ordered_json counts;  // of its last launch
   };
   std::vector<Entry> entries;
-  for (Candidate& candidate : session.candidates()) entries.push_back({&candidate, {}, {}, {}});
+  for (Candidate& candidate : session.candidates())
+    entries.push_back({&candidate, {}, {}, {}, {}, {}});
 
   // Results first: each from the same memory, the captured build twice, since no other verdict
   // means anything if it does not repeat.
@@ -306,6 +341,8 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
       entry.judgement.verdict = Verdict::kNotDeterministic;
       entry.judgement.message = kVaries;
     }
+    if (result.equal() && result.fingerprint() != 0)
+      entry.judgement.within = session.WorstJson(result);
   };
   Entry& captured = entries.front();
   judge(captured, 1);
@@ -318,25 +355,48 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
   for (size_t i = 1; i < entries.size(); ++i) {
     Entry& entry = entries[i];
     if (!entry.candidate->refused.empty()) {
-      entry.judgement = {Verdict::kRefused, {}, entry.candidate->refused};
+      entry.judgement = {Verdict::kRefused, {}, {}, entry.candidate->refused};
     } else if (captured.judgement.verdict == Verdict::kNotDeterministic) {
       spread.push_back(&entry);
       builds.push_back(entry.candidate);
     } else {
       session.Restore(*entry.candidate);
-      judge(entry, 0);
-      if (entry.judgement.verdict == Verdict::kEqual)
+      // With other inputs to come, there is time to see whether it repeats.
+      judge(entry, options.vary > 0 ? kRepeats : 0);
+      if (entry.judgement.verdict == Verdict::kEqual) {
+        auto within = std::move(entry.judgement.within);
         entry.judgement = JudgeWrites(session, *entry.candidate);
+        entry.judgement.within = std::move(within);
+      }
     }
+  }
+  if (options.vary > 0 && captured.judgement.verdict != Verdict::kNotDeterministic) {
+    std::vector<Candidate*> right;
+    std::vector<Judgement*> judgements;
+    for (size_t i = 1; i < entries.size(); ++i) {
+      if (!Undisputed(entries[i].judgement.verdict)) continue;
+      right.push_back(entries[i].candidate);
+      judgements.push_back(&entries[i].judgement);
+    }
+    if (!right.empty()) JudgeVaried(session, options, answer, right, judgements);
   }
   if (!builds.empty()) {
     std::vector<Judgement> judgements = JudgeBySpread(session, *captured.candidate, builds);
     for (size_t i = 0; i < spread.size(); ++i) spread[i]->judgement = std::move(judgements[i]);
   }
 
+  if (!options.dump.empty() && entries.size() > 1 &&
+      entries[1].judgement.verdict != Verdict::kRefused)
+    session.Dump(*entries[1].candidate, options.dump);
+
   std::vector<Entry*> racing;
   for (Entry& entry : entries)
     if (entry.judgement.verdict != Verdict::kRefused) racing.push_back(&entry);
+  const std::string& kernel = captured.candidate->kernel->name;
+  const bool counting = options.count && Counts::Start();
+  if (options.count && !counting) answer.Note("nothing is counted: this is no software GPU");
+  // A kernel may find out that it is measured: each result counts, not only the first ones.
+  const bool each = options.vary > 0 && session.memory().changed_bytes() <= kVerifyEachBytes;
   const size_t rounds = options.warmup + options.iterations;
   for (size_t round = 0; round < rounds; ++round) {
     answer.Progress("comparing", static_cast<double>(round) / static_cast<double>(rounds));
@@ -344,10 +404,31 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
       Entry& entry = *racing[(round + i) % racing.size()];
       if (options.restore) session.Restore(*entry.candidate);
       const LaunchResult result = session.Launch(*entry.candidate);
+      auto counts = counting ? Counts::Take(kernel) : std::nullopt;
+      if (each && options.restore && entry.judgement.verdict == Verdict::kEqual) {
+        const Differences differences = session.Verify(*entry.candidate, false);
+        if (!differences.equal()) {
+          entry.judgement.verdict = Verdict::kNotDeterministic;
+          entry.judgement.differences = session.DifferencesJson(differences);
+          entry.judgement.message =
+              fmt::format("it gave the captured results at first, and others in round {} of {}",
+                          round + 1, rounds);
+        }
+      }
       if (round < options.warmup) continue;
       entry.gpu.push_back(result.gpu_ns);
       entry.wall.push_back(result.wall_ns);
+      if (!counts) continue;
+      entry.cycles.push_back((*counts)["model"].value("cycles", 0.0));
+      entry.counts = std::move(*counts);
     }
+  }
+  if (counting) Counts::Stop();
+  for (size_t i = 1; i < entries.size() && options.vary > 0; ++i) {
+    if (entries[i].judgement.verdict != Verdict::kEqual) continue;
+    auto within = std::move(entries[i].judgement.within);
+    entries[i].judgement = JudgeWrites(session, *entries[i].candidate);
+    entries[i].judgement.within = std::move(within);
   }
 
   std::vector<Verdict> verdicts;
@@ -358,6 +439,17 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
                                    {"verdict", NameOf(entry.judgement.verdict)}};
     if (!entry.judgement.message.empty()) json["message"] = entry.judgement.message;
     if (!entry.judgement.differences.is_null()) json["differences"] = entry.judgement.differences;
+    if (!entry.judgement.within.is_null()) json["within_tolerance"] = entry.judgement.within;
+    if (!entry.cycles.empty()) {
+      json["modelled_cycles"] = TimesJson(entry.cycles);
+      json["modelled_cycles"]["unit"] = "cycles of the software GPU's model";
+      json["counts"] = entry.counts;
+      if (&entry != &captured) {
+        const Speedup speedup = CompareMedians(captured.cycles, entry.cycles);
+        json["modelled_speedup"] = {
+            {"ratio", speedup.ratio}, {"low", speedup.low}, {"high", speedup.high}};
+      }
+    }
     if (!entry.gpu.empty()) {
       json["launch"] = LaunchJson(entry.candidate->packet);
       json["registers"] = {{"vgpr", entry.candidate->kernel->vgpr_count},

@@ -43,6 +43,16 @@ uint64_t WordAt(std::span<const std::byte> bytes, uint64_t offset) {
 
 std::string Hex(uint64_t address) { return fmt::format("{:#x}", address); }
 
+nlohmann::ordered_json PlaceJson(const Difference& difference) {
+  return {{"address", Hex(difference.address)},
+          {"region", difference.region},
+          {"argument", difference.argument},
+          {"index", difference.index},
+          {"type", NameOf(difference.type)},
+          {"expected", difference.expected},
+          {"got", difference.got}};
+}
+
 }  // namespace
 
 Session::Session(const Options& options, std::vector<std::string> arguments, Answer& answer)
@@ -582,15 +592,33 @@ nlohmann::ordered_json Session::DifferencesJson(const Differences& differences) 
   json["count"] = differences.elements();
   json["worst_relative"] = differences.worst_relative();
   json["first"] = nlohmann::ordered_json::array();
-  for (const Difference& difference : differences.first()) {
-    json["first"].push_back({{"address", Hex(difference.address)},
-                             {"region", difference.region},
-                             {"argument", difference.argument},
-                             {"index", difference.index},
-                             {"type", NameOf(difference.type)},
-                             {"expected", difference.expected},
-                             {"got", difference.got}});
-  }
+  for (const Difference& difference : differences.first())
+    json["first"].push_back(PlaceJson(difference));
+  return json;
+}
+
+nlohmann::ordered_json Session::WorstJson(const Differences& differences) const {
+  nlohmann::ordered_json json;
+  const auto add = [&](const char* name, const Worst& worst) {
+    if (worst.error == 0) return;
+    json[name] = PlaceJson(worst.place);
+    json[name]["error"] = worst.error;
+  };
+  add("relative", differences.worst());
+  add("absolute", differences.worst_absolute());
+  return json;
+}
+
+nlohmann::ordered_json Session::OwnMemoryJson(const Candidate& candidate) const {
+  nlohmann::ordered_json json;
+  const auto add = [&](const char* name, uint64_t base, uint64_t size) {
+    json[name] = {{"base", Hex(base)}, {"size", size}};
+  };
+  add("arguments", candidate.packet.kernarg, candidate.kernarg.size());
+  add("image", candidate.loaded.base, candidate.loaded.size);
+  const auto [queue, ring] = launcher_->queue_memory();
+  add("queue", queue.base, queue.size);
+  add("packets", ring.base, ring.size);
   return json;
 }
 

@@ -43,6 +43,10 @@ struct Options {
   int answer = 1;
   std::vector<Range> poison;  // run and compare: memory that the captured code writes, not reads
   std::vector<size_t> read;   // poison: pieces that are known to be read
+  size_t vary = 0;            // compare: how many other inputs are tried
+  bool count = false;         // compare: with what a software GPU counts
+  std::filesystem::path
+      dump;  // compare: a folder for what the first build and the captured one left
 };
 
 // One build of the kernel.
@@ -96,9 +100,32 @@ class Session {
   Differences RunPoisoned(Candidate& candidate);
   const Poison* poison() const { return poison_.get(); }  // none: nothing was learned
 
+  // Other inputs (vary.h): memory as before the launch, but for floating elements, and for what the
+  // captured code writes. Runs the captured code from there; false: there is too much memory.
+  bool StartVariation(uint64_t seed);
+  // Launches from that memory and compares with what the captured code left.
+  Differences RunVaried(Candidate& candidate);
+  // Brings memory back.
+  void EndVariation();
+  size_t varied_elements() const { return varied_elements_; }
+
+  // Writes the regions that the captured launch changes, as it and as the candidate left them:
+  // FOLDER/original and FOLDER/candidate, with outputs.json in each.
+  void Dump(Candidate& candidate, const std::filesystem::path& folder);
+
   nlohmann::ordered_json DifferencesJson(const Differences& differences) const;
+  // Where a floating element is farthest off, relatively and absolutely.
+  nlohmann::ordered_json WorstJson(const Differences& differences) const;
+
+  // What a launch of the candidate may touch beside the bundle's memory, by name.
+  nlohmann::ordered_json OwnMemoryJson(const Candidate& candidate) const;
 
  private:
+  // Bytes of a region that is compared, by its index.
+  using Snapshot = std::vector<std::pair<uint32_t, std::vector<std::byte>>>;
+  Snapshot ReadMemory();
+  void WriteMemory(const Snapshot& snapshot);
+
   const Manifest& manifest() const { return bundle_->manifest(); }
   void CheckConsistency();
   void ChooseGpu();
@@ -136,6 +163,8 @@ class Session {
   uint64_t written_bytes_ = 0;  // proven with poison
   bool kernarg_in_place_ = false;
   uint64_t last_ns_ = 0;
+  Snapshot as_captured_, varied_, varied_after_;
+  size_t varied_elements_ = 0;
 };
 
 }  // namespace rochound::capture::replay

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "cli/limited_run.h"
+#include "base/limited_run.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,11 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <system_error>
 
-namespace rochound::cli {
+namespace rochound::base {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -24,16 +25,16 @@ struct Pipe {
   int write = -1;
 };
 
-base::Result<Pipe> MakePipe() {
+Result<Pipe> MakePipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
-    return base::Error{"cannot make a pipe: " + std::generic_category().message(errno)};
+    return Error{"cannot make a pipe: " + std::generic_category().message(errno)};
   return Pipe{ends[0], ends[1]};
 }
 
 // In the child; does not come back. Only what is allowed after fork.
 [[noreturn]] void Become(char* const* arguments, char* const* environment, int out, int err,
-                         int report) {
+                         int report, const std::function<int()>& prepare) {
   setpgid(0, 0);
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, STDIN_FILENO);
@@ -42,8 +43,11 @@ base::Result<Pipe> MakePipe() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  execvpe(arguments[0], arguments, environment);
-  const int error_number = errno;
+  int error_number = prepare ? prepare() : 0;
+  if (error_number == 0) {
+    execvpe(arguments[0], arguments, environment);
+    error_number = errno;
+  }
   const ssize_t ignored = write(report, &error_number, sizeof(error_number));
   (void)ignored;
   _exit(127);
@@ -71,15 +75,19 @@ bool Drain(int fd, std::string* text) {
 }  // namespace
 
 std::string LimitedRun::End() const {
-  if (timed_out) return fmt::format("did not end within {:.3g} s", seconds);
-  if (signal != 0) return fmt::format("was killed by signal {} ({})", signal, strsignal(signal));
-  return fmt::format("ended with exit code {}", exit_code);
+  char number[32];
+  snprintf(number, sizeof(number), "%.3g", seconds);
+  if (timed_out) return std::string("did not end within ") + number + " s";
+  if (signal != 0)
+    return "was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+  return "ended with exit code " + std::to_string(exit_code);
 }
 
-base::Result<LimitedRun> RunLimited(const std::vector<std::string>& program,
-                                    const std::vector<std::string>& environment,
-                                    std::chrono::milliseconds limit,
-                                    const std::function<void(double seconds)>& waiting) {
+Result<LimitedRun> RunLimited(const std::vector<std::string>& program,
+                              const std::vector<std::string>& environment,
+                              std::chrono::milliseconds limit,
+                              const std::function<void(double seconds)>& waiting,
+                              const std::function<int()>& prepare) {
   ROCHOUND_TRY(const Pipe out, MakePipe());
   ROCHOUND_TRY(const Pipe err, MakePipe());
   ROCHOUND_TRY(const Pipe report, MakePipe());
@@ -87,11 +95,12 @@ base::Result<LimitedRun> RunLimited(const std::vector<std::string>& program,
   const std::vector<char*> variables = Pointers(environment);
   const auto start = Clock::now();
   const pid_t pid = fork();
-  if (pid == 0) Become(arguments.data(), variables.data(), out.write, err.write, report.write);
+  if (pid == 0)
+    Become(arguments.data(), variables.data(), out.write, err.write, report.write, prepare);
   for (const int fd : {out.write, err.write, report.write}) close(fd);
   if (pid < 0) {
     for (const int fd : {out.read, err.read, report.read}) close(fd);
-    return base::Error{"cannot start a process: " + std::generic_category().message(errno)};
+    return Error{"cannot start a process: " + std::generic_category().message(errno)};
   }
   setpgid(pid, pid);  // both do it, so that it is done before either goes on
 
@@ -128,12 +137,11 @@ base::Result<LimitedRun> RunLimited(const std::vector<std::string>& program,
   for (const pollfd& one : polled)
     if (one.fd >= 0) close(one.fd);
   if (failed) {
-    return base::Error{fmt::format("cannot run '{}': {}", program[0],
-                                   std::generic_category().message(exec_error))};
+    return Error{"cannot run '" + program[0] + "': " + std::generic_category().message(exec_error)};
   }
   if (WIFEXITED(status)) run.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) run.signal = WTERMSIG(status);
   return run;
 }
 
-}  // namespace rochound::cli
+}  // namespace rochound::base

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Runs a program to its end or until its time is up, and keeps what it said. For commands that ask
-// other programs (the doctor), on main's thread. The program gets no input; when its time is up,
-// its whole process group is killed.
+// other programs (the doctor, the judge), on main's thread. The program gets no input; when its
+// time is up, its whole process group is killed.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace rochound::cli {
+namespace rochound::base {
 
 struct LimitedRun {
   std::string out;  // at most kMostOutput of each; the rest is read and dropped
@@ -30,10 +30,12 @@ struct LimitedRun {
 inline constexpr size_t kMostOutput = size_t{4} << 20;
 
 // environment: lines NAME=value. waiting: called about ten times a second, to show progress; may be
-// empty. Fails if the program cannot be started.
-base::Result<LimitedRun> RunLimited(const std::vector<std::string>& program,
-                                    const std::vector<std::string>& environment,
-                                    std::chrono::milliseconds limit,
-                                    const std::function<void(double seconds)>& waiting = {});
+// empty. prepare: called in the child before it becomes the program, and may do
+// what is allowed after fork; it returns an errno, or 0. Fails if the program cannot be started.
+Result<LimitedRun> RunLimited(const std::vector<std::string>& program,
+                              const std::vector<std::string>& environment,
+                              std::chrono::milliseconds limit,
+                              const std::function<void(double seconds)>& waiting = {},
+                              const std::function<int()>& prepare = {});
 
-}  // namespace rochound::cli
+}  // namespace rochound::base

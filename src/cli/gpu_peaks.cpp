@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "cli/gpu_peaks.h"
+
+#include <fmt/format.h>
+
+#include "cli/installation.h"
+#include "doctor/hardware.h"
+
+namespace rochound::cli {
+
+base::Result<profile::Architecture> FindArchitecture(const std::string& target) {
+  ROCHOUND_TRY(
+      const std::filesystem::path folder,
+      FindBesideExecutable("../share/rochound/architectures", "the descriptions of architectures"));
+  return profile::LoadArchitecture(folder, target);
+}
+
+profile::Device DeviceOf(const GpuModel& gpu) {
+  profile::Device device;
+  device.name = gpu.name;
+  device.target = gpu.target;
+  device.compute_units = static_cast<double>(gpu.cu_count);
+  device.simds_per_unit = static_cast<double>(gpu.simd_per_cu);
+  device.waves_per_simd = static_cast<double>(gpu.max_waves_per_simd);
+  device.clock_mhz = static_cast<double>(gpu.engine_clock_mhz);
+  device.clock_source = "the device file of " + gpu.name;
+  device.memory_clock_mhz = static_cast<double>(gpu.memory_clock_mhz);
+  device.memory_width_bits = static_cast<double>(gpu.vram_width_bits);
+  device.memory_source = "the device file of " + gpu.name;
+  const doctor::KnownGpu* known = doctor::FindKnownGpu(gpu.device_id, gpu.revision_id);
+  if (known != nullptr && known->boost_mhz != 0 && gpu.target == known->target) {
+    device.clock_mhz = known->boost_mhz;
+    device.clock_source =
+        fmt::format("boost clock of the {} in the table of known hardware", known->product);
+  }
+  return device;
+}
+
+}  // namespace rochound::cli

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Judges candidates for the kernels of kernels.hip: exactly the faster and right ones are accepted, each other one is
+rejected for its reason, and nothing is left behind.
+
+usage: judge.py --rochound PATH --hipcc PATH --app PATH judge|cheats
+
+A part of them, all with ROCHOUND_FULL in the environment.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+GPU, TARGET = "rx6800xt", "gfx1030"
+FLAGS = ["-O3", "-nogpuinc", "-nogpulib", "-Wno-pragma-once-outside-header"]
+FULL = bool(os.environ.get("ROCHOUND_FULL"))
+FLOATS = ("scale", "blur", "transpose", "gemm")
+LIMIT = 300  # seconds
+EXIT_CODES = {"faster": 0, "no-difference": 3, "slower": 3, "slower-somewhere": 3, "not-verified": 4, "cannot-judge": 4}
+
+
+@dataclasses.dataclass
+class Candidate:
+    kernel: str
+    variant: str
+    reason: str
+    ci: bool = False  # whether it is one of those that always run
+    options: tuple = ()
+    message: str = ""  # a part of the verdict's sentence
+    source: str = ""  # instead of kernels.hip: judged as source
+
+    @property
+    def name(self):
+        return f"{self.kernel}.{self.variant}" + (".tolerance" if "--verify" in self.options else "")
+
+
+JUDGED = [
+    Candidate("scale", "faster", "faster", True),
+    Candidate("scale", "faster_2", "faster"),
+    Candidate("scale", "wrong_last", "different", True, message="1 element differs; the first is argument 1[999]"),
+    Candidate("scale", "one_shape", "different", True, message="scale.2.bundle: 4000 elements differ"),
+    Candidate("scale", "slower", "slower"),
+    Candidate("scale", "signature", "signature", True, message="argument 2"),
+    Candidate("scale", "not_c", "does-not-build", True, source="extern \"C\" GLOBAL void scale(const float* in, float* out, int count, const float* spare) { out[0] = nothing; }"),
+    Candidate("scale", "time", "builds-differently", True,
+              source="extern \"C\" GLOBAL void scale(const float* in, float* out, int count, const float* spare) { out[0] = __TIME__[7] + __TIME__[6] * 10 + __DATE__[4]; }"),
+    Candidate("scale", "hangs", "hangs", True, options=("--timeout", "2")),
+    Candidate("scale", "faults", "faults"),
+    Candidate("scale", "reads_outside", "reads-outside", True),
+    Candidate("scale", "reads_neighbour", "reads-outside"),
+    Candidate("scale", "writes_outside", "writes-outside", True),
+    Candidate("scale", "changes_input", "writes-outside"),
+    Candidate("scale", "writes_nothing", "writes-nothing"),
+    Candidate("scale", "skips_block", "different"),
+    Candidate("scale", "varies", "not-deterministic", True),
+    Candidate("scale", "own_state", "own-state", False, message="'done'"),
+    Candidate("scale", "less_precise", "other-inputs"),
+    Candidate("scale", "once", "different"),
+    Candidate("scale", "original", "no-difference"),
+    Candidate("blur", "faster", "faster"),
+    Candidate("blur", "faster_2", "faster"),
+    Candidate("blur", "border", "different", message="is argument 1[255]"),
+    Candidate("blur", "reads_outside", "reads-outside"),
+    Candidate("blur", "reassociates", "other-inputs", True, message="of its value"),
+    Candidate("blur", "reassociates", "faster", options=("--verify", "tol=float:1e-5")),
+    Candidate("sums", "faster", "faster"),
+    Candidate("sums", "slower", "slower"),
+    Candidate("sums", "wrong_last", "different"),
+    Candidate("sums", "lds_left", "reads-uninitialised", True),
+    Candidate("transpose", "faster", "faster"),
+    Candidate("transpose", "skips_block", "different"),
+    Candidate("transpose", "one_shape", "different"),
+    Candidate("gemm", "faster", "faster", True),
+    Candidate("gemm", "border", "different"),
+    Candidate("gemm", "reassociates", "other-inputs"),
+    Candidate("gemm", "less_precise", "different"),
+    Candidate("bins", "faster", "faster"),
+    Candidate("bins", "wrong_last", "different"),
+]
+# Ways in which optimizers were seen to cheat, as far as a code object can try them.
+CHEATS = [
+    Candidate("scale", "knows_results", "other-inputs", True),  # results known, inputs not read
+    Candidate("gemm", "knows_results", "other-inputs"),  # the captured inputs are recognised
+    Candidate("scale", "own_state", "own-state"),  # results kept from the launch before
+    Candidate("scale", "lds_left", "reads-uninitialised", True),  # the same, in LDS
+    Candidate("bins", "lds_left", "not-deterministic"),
+    Candidate("scale", "trusts_output", "different", True),  # the result is there already
+    Candidate("scale", "adds", "different"),  # works from what the output held
+    Candidate("scale", "writes_nothing", "writes-nothing"),
+    Candidate("scale", "clock", "reads-clock", True),  # warm-up or measurement recognised
+    Candidate("scale", "warm", "not-deterministic", True, options=("--rounds", "30")),  # the same, by counting launches
+    Candidate("scale", "same_bytes_outside", "writes-outside", True),  # writes where nothing changes
+    Candidate("scale", "changes_input", "writes-outside"),  # inputs set to zero
+    Candidate("scale", "reads_neighbour", "reads-outside", True),  # expected results found in other memory
+    Candidate("scale", "less_precise", "other-inputs"),  # lower precision
+    Candidate("gemm", "less_precise", "different"),
+    Candidate("scale", "skips_block", "different"),  # a part of the work
+    Candidate("scale", "one_shape", "different"),  # one shape only
+    Candidate("scale", "original", "no-difference"),  # the baseline once more
+]
+
+
+class Failed(Exception):
+    pass
+
+
+def run(command, **more):
+    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, errors="replace", timeout=LIMIT, check=False, **more)
+
+
+def compile_to(hipcc, variant, output):
+    done = run([hipcc, "--genco", "--no-gpu-bundle-output", f"--offload-arch={TARGET}", *FLAGS, f"-DCANDIDATE={variant}", "-x", "hip",
+                HERE / "kernels.hip", "-o", output])
+    if done.returncode != 0:
+        raise Failed(f"{variant} does not compile:\n{done.stderr[-2000:]}")
+
+
+def capture(options, folder, kernels):
+    """Two launches of each kernel, of two shapes."""
+    def one(job):
+        kernel, nth = job
+        bundle = folder / f"{kernel}.{nth}.bundle"
+        done = run([options.rochound, "capture", "--kernel", f"^{kernel}$", "--nth", nth, "--softgpu", GPU, "-o", bundle, "--", options.app])
+        if not bundle.is_dir():
+            raise Failed(f"{bundle.name} is not there:\n{done.stderr[-1000:]}")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(one, [(kernel, nth) for kernel in kernels for nth in (1, 2)]))
+
+
+def judge(options, folder, candidate):
+    """What is wrong with the verdict; None: nothing."""
+    if candidate.source:
+        file = folder / f"{candidate.name}.hip"
+        file.write_text('#include "candidate.h"\n' + candidate.source)
+    else:
+        file = folder / f"{candidate.name}.hsaco"
+        compile_to(options.hipcc, candidate.variant, file)
+    temporary = folder / f"{candidate.name}.tmp"
+    temporary.mkdir()
+    as_float = ["--as", "float"] if candidate.kernel in FLOATS else []
+    done = run([options.rochound, "judge", folder / f"{candidate.kernel}.1.bundle", folder / f"{candidate.kernel}.2.bundle",
+                "--candidate", file, "--json", "--flags", " ".join(FLAGS), *as_float, *candidate.options],
+               env={**os.environ, "TMPDIR": str(temporary)})
+    try:
+        verdict = json.loads(done.stdout)
+    except ValueError:
+        return f"no verdict, exit code {done.returncode}: {done.stderr[-1500:]}"
+    said = f"{verdict['reason']}: {verdict['message']}"
+    if verdict["reason"] != candidate.reason:
+        return f"{said}; expected {candidate.reason}"
+    if candidate.message not in verdict["message"]:
+        return f"{said}; expected '{candidate.message}' in it"
+    if (verdict["verdict"] == "accepted") != (candidate.reason == "faster"):
+        return f"verdict {verdict['verdict']} with {said}"
+    if done.returncode != EXIT_CODES.get(candidate.reason, 1):
+        return f"exit code {done.returncode} with {said}"
+    if verdict["not_confined"]:
+        print(f"  not confined: {verdict['not_confined']}")
+    left = sorted(path.name for path in temporary.iterdir())
+    if left:
+        return f"left behind: {left}"
+    print(f"ok   {candidate.name}: {said[:150]}", flush=True)
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("rochound", "hipcc", "app"):
+        parser.add_argument("--" + name, required=True, type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("set", choices=("judge", "cheats"))
+    options = parser.parse_args()
+    everything = JUDGED if options.set == "judge" else CHEATS
+    chosen = [one for one in everything if (FULL or one.ci or options.only) and options.only in one.name]
+    with tempfile.TemporaryDirectory(prefix="rochound-optimize-") as name:
+        folder = pathlib.Path(name)
+        # Sources see their own folder and the system's.
+        (folder / "candidate.h").write_text((HERE / "kernels.hip").read_text().split("// --- scale")[0])
+        capture(options, folder, sorted({one.kernel for one in chosen}))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            problems = list(pool.map(lambda one: judge(options, folder, one), chosen))
+    for candidate, problem in zip(chosen, problems):
+        if problem:
+            print(f"FAIL {candidate.name}: {problem}")
+    accepted = sum(one.reason == "faster" for one in chosen)
+    print(f"{len(chosen)} of {len(everything)} candidates, {accepted} accepted; {sum(map(bool, problems))} verdicts are wrong")
+    return 1 if any(problems) or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
