@@ -174,9 +174,9 @@ Result<void> Judge::AddBundle(const fs::path& path) {
     demangled_ = codeobj::Demangle(kernel_);
     gpu_ = gpu;
     processor_ = gpu.processor;
-  } else if (manifest.kernel != kernel_ || gpu.Id() != gpu_->Id()) {
+  } else if (manifest.kernel != kernel_ || gpu.Id() != gpu_.Id()) {
     return Error{fmt::format("'{}' is a launch of {} on {}, the first bundle one of {} on {}",
-                             path.string(), manifest.kernel, gpu.Id(), kernel_, gpu_->Id())};
+                             path.string(), manifest.kernel, gpu.Id(), kernel_, gpu_.Id())};
   }
   auto file = KernelFile::Find(std::string(Text(original.bundle->code_object())), kernel_, gpu);
   if (!file.ok()) return file.error().In(path.string());
@@ -504,7 +504,7 @@ Result<Verdict> Judge::JudgeFile(const fs::path& candidate, const fs::path& sour
     request.hipcc = tools_.hipcc;
     request.source = is_source ? candidate : source;
     request.folder = folder_.path() / "own";
-    request.target = gpu_->Id();
+    request.target = gpu_.Id();
     request.flags = options_.flags;
     request.flags.insert(request.flags.end(), flags.begin(), flags.end());
     ROCHOUND_TRY(const std::string text, base::ReadFile(request.source, kMostCandidate));
@@ -517,8 +517,8 @@ Result<Verdict> Judge::JudgeFile(const fs::path& candidate, const fs::path& sour
     }
     if (is_source) object_ = std::move(built.object);
     if (!is_source) {
-      const auto theirs = KernelFile::Find(object_, kernel_, *gpu_);
-      const auto ours = KernelFile::Find(built.object, kernel_, *gpu_);
+      const auto theirs = KernelFile::Find(object_, kernel_, gpu_);
+      const auto ours = KernelFile::Find(built.object, kernel_, gpu_);
       if (!theirs.ok() || !ours.ok() ||
           theirs.value()->object_bytes() != ours.value()->object_bytes())
         return finish({Reason::kNotItsSource,
@@ -530,11 +530,11 @@ Result<Verdict> Judge::JudgeFile(const fs::path& candidate, const fs::path& sour
   // What is judged cannot change any more: children may not write there.
   const fs::path file = folder_.path() / "input" / "candidate.hsaco";
   ROCHOUND_CHECK(base::WriteFile(file, object_));
-  const auto found = KernelFile::Find(object_, kernel_, *gpu_);
+  const auto found = KernelFile::Find(object_, kernel_, gpu_);
   if (!found.ok()) return finish({Reason::kSignature, found.error().message});
   const KernelFile& kernel = *found.value();
   for (const Original& original : originals_) {
-    if (auto rejection = CompareFiles(*original.file, kernel, original.launch, *gpu_))
+    if (auto rejection = CompareFiles(*original.file, kernel, original.launch, gpu_))
       return finish(std::move(*rejection));
   }
   const Original& first = originals_.front();

@@ -108,7 +108,7 @@ class Judge {
   JudgeTools tools_;
   base::TempDir folder_;
   std::string kernel_, demangled_, processor_;
-  std::optional<codeobj::Target> gpu_;
+  codeobj::Target gpu_;
   std::vector<Original> originals_;
   std::vector<std::string> gaps_;
   std::string object_;

@@ -115,7 +115,7 @@ Rejection DecideSpeed(const std::vector<LaunchEvidence>& launches, bool on_gpu, 
   double original = 0, least = 0, most = 0, candidate = 0;
   verdict->metric = on_gpu ? "GPU time" : "modelled cycles";
   verdict->margin = margin;
-  const LaunchEvidence* slower = nullptr;
+  std::string slower;  // a launch, if one is
   for (const LaunchEvidence& launch : launches) {
     const auto& measured = MeasurementOf(launch, on_gpu);
     if (!measured || measured->original <= 0 || measured->candidate <= 0 || measured->low <= 0)
@@ -134,7 +134,8 @@ Rejection DecideSpeed(const std::vector<LaunchEvidence>& launches, bool on_gpu, 
     candidate += measured->original / measured->ratio;
     least += measured->original / measured->low;
     most += measured->original / measured->high;
-    if (measured->high < 1 / (1 + margin)) slower = &launch;
+    if (measured->high < 1 / (1 + margin))
+      slower = fmt::format("'{}' is slower: {:.3f}", launch.bundle, measured->ratio);
   }
   if (launches.empty()) return {Reason::kCannotJudge, "there is no launch"};
   verdict->speedup = original / candidate;
@@ -145,10 +146,8 @@ Rejection DecideSpeed(const std::vector<LaunchEvidence>& launches, bool on_gpu, 
                   verdict->metric, verdict->speedup, verdict->low, verdict->high,
                   base::Count(launches.size(), "launch", "launches"));
   if (verdict->high < 1 / (1 + margin)) return {Reason::kSlower, figures};
-  if (slower != nullptr)
-    return {Reason::kSlowerSomewhere,
-            fmt::format("'{}' is slower: {:.3f}; all together {}", slower->bundle,
-                        MeasurementOf(*slower, on_gpu)->ratio, figures)};
+  if (!slower.empty())
+    return {Reason::kSlowerSomewhere, fmt::format("{}; all together {}", slower, figures)};
   if (verdict->low < 1 + margin)
     return {Reason::kNoDifference,
             fmt::format("{}; wanted is {:.3f} at least", figures, 1 + margin)};

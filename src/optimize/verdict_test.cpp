@@ -8,13 +8,13 @@
 namespace rochound::optimize {
 namespace {
 
-LaunchEvidence Launch(double original, double candidate, double spread = 0) {
+LaunchEvidence Launch(double original, double candidate, double spread = 0, double floor = 0) {
   LaunchEvidence launch;
   launch.bundle = "a.bundle";
   launch.shape = "grid 64x1x1";
   launch.comparison = "equal, every byte";
   const double ratio = original / candidate;
-  launch.model = Measurement{original, candidate, ratio, ratio - spread, ratio + spread, 0};
+  launch.model = Measurement{original, candidate, ratio, ratio - spread, ratio + spread, floor};
   return launch;
 }
 
@@ -42,10 +42,8 @@ TEST(DecideSpeed, AddsUpLaunchesAndLooksAtEach) {
 }
 
 TEST(DecideSpeed, RefusesWhatCannotBe) {
-  LaunchEvidence launch = Launch(1000, 10);
-  launch.model->floor = 10;
-  EXPECT_EQ(Decide({launch}), Reason::kFaster);
-  launch.model->floor = 11;
+  EXPECT_EQ(Decide({Launch(1000, 10, 0, 10)}), Reason::kFaster);
+  const LaunchEvidence launch = Launch(1000, 10, 0, 11);
   EXPECT_EQ(Decide({launch}), Reason::kBelowFloor);
   // Any launch's floor, before anything is added up.
   EXPECT_EQ(Decide({Launch(1000, 500), launch}), Reason::kBelowFloor);
