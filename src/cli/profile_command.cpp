@@ -55,7 +55,8 @@ again: it has the same memory each time, and its results are compared with the
 captured ones. The exit code is that of rochound replay.
 With --trace, dag.json is made of a trace that is there, recorded on any GPU.
 With --read, counters come from files that rocprofv3 --pmc has written on a GPU,
-and profile.json holds them with the metrics that follow from them.
+and profile.json holds them with the metrics that follow from them; analysis.json
+says what limits each kernel by them, with the peaks of the card that --gpu names.
 With --thread-trace, thread_trace.json says what each instruction and each line of
 the source costs, by the software GPU's model; with --att it is made of a thread
 trace that rocprofv3 --att has decoded.
@@ -156,10 +157,44 @@ Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const 
   ROCHOUND_TRY(const fs::path rules_file,
                FindBesideExecutable("../share/rochound/bottleneck.json", "the rules"));
   ROCHOUND_TRY(const profile::BottleneckRules rules, profile::LoadBottleneckRules(rules_file));
-  const auto bottlenecks = profile::FindBottlenecks(set, device, peaks, rules);
+  ROCHOUND_TRY(const auto bottlenecks, profile::FindBottlenecks(set, device, peaks, {}, rules));
   ROCHOUND_CHECK(WriteOutput(output, "analysis.json",
                              profile::AnalysisJson(set, device, bottlenecks, kernels, worths)));
-  return profile::AnalysisPage(bottlenecks) + profile::RooflinePage(set, device, peaks, kernels);
+  return profile::AnalysisPage(
+             bottlenecks, "rules over exact counts and the software GPU's model; no measurement") +
+         profile::RooflinePage(set, device, peaks, kernels);
+}
+
+// The card whose peaks the counters are compared with: the one that is named, or the first of
+// those we know with this target.
+Result<GpuModel> CardOf(const std::string& name, const std::string& target) {
+  ROCHOUND_TRY(const std::vector<GpuModel> known, LoadKnownGpuModels());
+  if (!name.empty()) return PickGpuModel(name, known);
+  for (const GpuModel& model : known)
+    if (model.target == target) return model;
+  return base::Error{fmt::format("no card with the target {} is known: see --gpu", target)};
+}
+
+// What limits kernels by counters of a GPU: the page, after analysis.json is written.
+Result<std::string> ReportLimits(const profile::CounterSet& set,
+                                 const profile::Architecture& architecture, const GpuModel& gpu,
+                                 const fs::path& output) {
+  const profile::Device device = DeviceOf(gpu);
+  const profile::Peaks peaks = profile::PeaksOf(device, architecture);
+  ROCHOUND_TRY(const fs::path file,
+               FindBesideExecutable("../share/rochound/bottleneck-counters.json", "the rules"));
+  ROCHOUND_TRY(const profile::BottleneckRules rules, profile::LoadBottleneckRules(file));
+  ROCHOUND_TRY(const auto kernels,
+               profile::FindBottlenecks(set, device, peaks, architecture.metrics, rules));
+  profile::Worths worths;
+  for (const profile::Launch& launch : set.launches) {
+    if (launch.nanoseconds)
+      worths[codeobj::Demangle(launch.kernel)].time_ms += *launch.nanoseconds * 1e-6;
+  }
+  ROCHOUND_CHECK(WriteOutput(output, "analysis.json",
+                             profile::AnalysisJson(set, device, kernels, {}, worths)));
+  return profile::AnalysisPage(
+      kernels, fmt::format("rules over hardware counters, with the peaks of {}", gpu.name).c_str());
 }
 
 }  // namespace
@@ -171,9 +206,11 @@ ProfileCommand::ProfileCommand(CLI::App& app)
                                  "Count what kernels do on a software GPU, and what limits them")) {
   UsageFormatter::Set(*subcommand_, "rochound profile [OPTIONS] -- PROGRAM [ARGUMENTS]");
   subcommand_
-      ->add_option("--gpu", gpu_,
-                   "The software GPU: a name of rochound softgpu --list, or the path of a .json "
-                   "file (default: mi300x; with --replay, one with the captured GPU's target)")
+      ->add_option(
+          "--gpu", gpu_,
+          "The software GPU: a name of rochound softgpu --list, or the path of a .json "
+          "file (default: mi300x; with --replay, one with the captured GPU's target). With "
+          "--read: the card whose peaks are compared with")
       ->type_name("GPU");
   subcommand_
       ->add_option("--kernel", kernel_,
@@ -251,7 +288,20 @@ int ProfileCommand::ReadFiles() const {
     base::LogError(written.error().message);
     return kExitFailure;
   }
-  fmt::print("{}", page.value());
+  const auto gpu = CardOf(gpu_, target);
+  if (!gpu.ok() && !gpu_.empty()) return Usage(gpu.error().message);
+  std::string limits;
+  if (gpu.ok()) {
+    auto made = ReportLimits(set.value(), architecture.value(), gpu.value(), output_);
+    if (!made.ok()) {
+      base::LogError(made.error().message);
+      return kExitFailure;
+    }
+    limits = std::move(made).value();
+  } else {
+    base::LogWarning(gpu.error().message);
+  }
+  fmt::print("{}{}", limits, page.value());
   return kExitSuccess;
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -22,9 +24,10 @@ using Condition = BottleneckRules::Condition;
 
 constexpr double kMostOfModel = 0.8;
 
+// Hardware counters are called SQ_WAVES and the like.
 bool IsCount(const std::string& name) {
   return name.find('.') != std::string::npos || name == "workgroups" || name == "waves" ||
-         name == "exec_splits";
+         name == "exec_splits" || std::isupper(static_cast<unsigned char>(name[0])) != 0;
 }
 
 const BottleneckRules::Value* Find(const BottleneckRules& rules, const std::string& name) {
@@ -172,8 +175,10 @@ Bottleneck Judge(const BottleneckRules& rules, const Values& values) {
   return verdict;
 }
 
-std::vector<KernelAnalysis> FindBottlenecks(const CounterSet& set, const Device& device,
-                                            const Peaks& peaks, const BottleneckRules& rules) {
+base::Result<std::vector<KernelAnalysis>> FindBottlenecks(const CounterSet& set,
+                                                          const Device& device, const Peaks& peaks,
+                                                          const std::vector<Metric>& metrics,
+                                                          const BottleneckRules& rules) {
   using Shape = std::tuple<std::string, std::array<uint64_t, 3>, std::array<uint64_t, 3>>;
   std::map<Shape, size_t> numbers;
   std::vector<KernelAnalysis> kernels;
@@ -193,6 +198,15 @@ std::vector<KernelAnalysis> FindBottlenecks(const CounterSet& set, const Device&
     };
     for (const auto& [name, value] : launch.exact) add(name, value);
     for (const auto& [name, value] : launch.modelled) add("model." + name, value);
+    if (launch.nanoseconds.has_value())
+      add("launch.seconds", launch.nanoseconds.value_or(0) * 1e-9);
+    double groups = 1;
+    for (size_t i = 0; i < 3; ++i) {
+      if (launch.workgroup[i] == 0) continue;
+      groups *=
+          std::ceil(static_cast<double>(launch.grid[i]) / static_cast<double>(launch.workgroup[i]));
+    }
+    add("launch.workgroups", groups);
   }
   for (size_t i = 0; i < kernels.size(); ++i) {
     Values values;
@@ -209,6 +223,12 @@ std::vector<KernelAnalysis> FindBottlenecks(const CounterSet& set, const Device&
     fact("device.simds_per_unit", device.simds_per_unit);
     fact("device.waves_per_simd", device.waves_per_simd);
     fact("device.bytes_per_second", peaks.memory_bytes ? peaks.memory_bytes->per_second : 0);
+    Values of_metrics;
+    for (const Metric& metric : metrics) {
+      ROCHOUND_TRY(const FormulaValue value, Evaluate(metric.formula, values));
+      if (value.value) of_metrics["metric." + metric.name] = *value.value;
+    }
+    values.merge(of_metrics);
     kernels[i].bottleneck = Judge(rules, values);
   }
   return kernels;

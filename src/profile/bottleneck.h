@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What limits a kernel, by rules that are data (bottleneck.json, installed with rochound): values
-// made of counts and of facts about the device, and rules that compare them with limits. Every
-// verdict has the figures that led to it, and what would change it. Offline; pure functions.
+// What limits a kernel, by rules that are data (bottleneck.json for what a software GPU counts,
+// bottleneck-counters.json for hardware counters; installed with rochound): values made of counts
+// and of facts about the device, and rules that compare them with limits. Every verdict has the
+// figures that led to it, and what would change it. Offline; pure functions.
 #pragma once
 
 #include <array>
@@ -53,7 +54,7 @@ struct Bottleneck {
   std::vector<std::string> changes;  // what would change the verdict
 };
 
-// values: counts, "model." and "device.".
+// values: counts, and what begins with "model.", "device.", "launch." or "metric.".
 Bottleneck Judge(const BottleneckRules& rules, const Values& values);
 
 // Launches of one kernel with one shape: the mean of them.
@@ -64,8 +65,10 @@ struct KernelAnalysis {
   Bottleneck bottleneck;
 };
 
-// In the order of their first launch.
-std::vector<KernelAnalysis> FindBottlenecks(const CounterSet& set, const Device& device,
-                                            const Peaks& peaks, const BottleneckRules& rules);
+// In the order of their first launch. metrics: of hardware counters.
+base::Result<std::vector<KernelAnalysis>> FindBottlenecks(const CounterSet& set,
+                                                          const Device& device, const Peaks& peaks,
+                                                          const std::vector<Metric>& metrics,
+                                                          const BottleneckRules& rules);
 
 }  // namespace rochound::profile

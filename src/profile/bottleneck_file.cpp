@@ -62,8 +62,9 @@ std::string AnalysisJson(const CounterSet& set, const Device& device,
          {"workgroup", kernel.workgroup},
          {"launches", kernel.launches},
          {"time_ms", known ? ordered_json(worth->second.time_ms) : ordered_json()},
-         {"critical_path_score",
-          known ? ordered_json(worth->second.critical_path_score) : ordered_json()},
+         {"critical_path_score", known && worth->second.critical_path_score
+                                     ? ordered_json(*worth->second.critical_path_score)
+                                     : ordered_json()},
          {"operational_intensity", intensity},
          {"roofline_position", position},
          {"bottleneck", ToJson(kernel.bottleneck)}});
@@ -71,7 +72,7 @@ std::string AnalysisJson(const CounterSet& set, const Device& device,
   return file.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels) {
+std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels, const char* by) {
   std::string page;
   for (const KernelAnalysis& kernel : kernels) {
     const Bottleneck& bottleneck = kernel.bottleneck;
@@ -85,9 +86,7 @@ std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels) {
       page += "  - would change it: " + change + "\n";
   }
   if (page.empty()) return page;
-  return "What limits each kernel (rules over exact counts and the software GPU's model; no "
-         "measurement)\n\n" +
-         page + "\n";
+  return fmt::format("What limits each kernel ({})\n\n{}\n", by, page);
 }
 
 }  // namespace rochound::profile

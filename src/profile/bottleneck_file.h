@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,10 @@
 
 namespace rochound::profile {
 
-// Of a kernel's launches in the trace, all shapes together.
+// Of a kernel's launches in the trace, or of those that were counted, all shapes together.
 struct KernelWorth {
-  double critical_path_score = 0;
-  double time_ms = 0;  // measured
+  std::optional<double> critical_path_score;  // of a trace
+  double time_ms = 0;                         // measured
 };
 using Worths = std::map<std::string, KernelWorth>;  // by readable name
 
@@ -24,6 +25,7 @@ using Worths = std::map<std::string, KernelWorth>;  // by readable name
 std::string AnalysisJson(const CounterSet& set, const Device& device,
                          const std::vector<KernelAnalysis>& kernels,
                          const std::vector<KernelRoofline>& rooflines, const Worths& worths);
-std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels);
+// by: what the verdicts are made of, for the heading.
+std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels, const char* by);
 
 }  // namespace rochound::profile

@@ -126,7 +126,7 @@ TEST(BottleneckTest, LaunchesOfOneShapeAreOneKernel) {
     set.launches.push_back(launch);
   }
   set.launches.emplace_back().kernel = "g";
-  const auto kernels = FindBottlenecks(set, {}, {}, Rules());
+  const auto kernels = FindBottlenecks(set, {}, {}, {}, Rules()).value();
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_EQ(kernels[0].launches, 2U);
   EXPECT_EQ(kernels[1].kernel, "g");
@@ -153,6 +153,90 @@ TEST(BottleneckTest, WrongRulesAreRefused) {
   EXPECT_FALSE(load(file(R"({"name": "a", "formula": "later", "about": ""})", "")));
   EXPECT_FALSE(load(file(value, R"({"class": "x", "when": [{"value": "b", "at_least": 1}],
                                     "evidence": [], "change": ""})")));
+}
+
+// A launch on a GPU with 10 compute units of 4 SIMDs and 1 TB/s, which takes a millisecond and is
+// limited by nothing in particular: 2 million cycles, in which each unit is busy.
+Launch EvenOnGpu() {
+  Launch launch;
+  launch.kernel = "f";
+  launch.grid = {64 * 80, 1, 1};
+  launch.workgroup = {64, 1, 1};
+  launch.nanoseconds = 1e6;
+  launch.exact = {{"SQ_BUSY_CU_CYCLES", 5e6},
+                  {"SQ_WAVE_CYCLES", 80e6},
+                  {"SQ_WAIT_ANY", 8e6},
+                  {"SQ_WAVES", 80},
+                  {"SQ_INSTS_VMEM_RD", 800},
+                  {"SQ_ACTIVE_INST_VALU", 4e6},
+                  {"SQ_THREAD_CYCLES_VALU", 4e6 * 64},
+                  {"SQ_VALU_MFMA_BUSY_CYCLES", 0},
+                  {"SQ_LDS_IDX_ACTIVE", 2e6},
+                  {"TCC_BUBBLE_sum", 0},
+                  {"TCC_EA0_RDREQ_sum", 1e6},
+                  {"TCC_EA0_RDREQ_32B_sum", 0},
+                  {"TCC_EA0_WRREQ_sum", 1e6},
+                  {"TCC_EA0_WRREQ_64B_sum", 1e6}};
+  return launch;
+}
+
+Bottleneck OnGpu(const Values& others, double nanoseconds = 1e6, uint64_t items = 64 * 80,
+                 const char* left_out = "") {
+  CounterSet set;
+  set.launches.push_back(EvenOnGpu());
+  for (const auto& [name, value] : others) set.launches[0].exact[name] = value;
+  set.launches[0].exact.erase(left_out);
+  set.launches[0].nanoseconds = nanoseconds;
+  set.launches[0].grid[0] = items;
+  Device device;
+  device.compute_units = 10;
+  device.simds_per_unit = 4;
+  device.waves_per_simd = 8;
+  Peaks peaks;
+  peaks.memory_bytes = Peak{1e12, "a test"};
+  const auto rules = LoadBottleneckRules(ROCHOUND_COUNTER_RULES);
+  EXPECT_TRUE(rules.ok()) << rules.error().message;
+  const auto architecture = LoadArchitecture(ROCHOUND_ARCHITECTURES, "gfx942");
+  EXPECT_TRUE(architecture.ok());
+  const auto found =
+      FindBottlenecks(set, device, peaks, architecture.value().metrics, rules.value());
+  EXPECT_TRUE(found.ok());
+  return found.value().at(0).bottleneck;
+}
+
+TEST(BottleneckTest, EachRuleOverHardwareCountersDecides) {
+  EXPECT_EQ(OnGpu({}).primary, "unknown");
+  EXPECT_EQ(OnGpu({}).reasoning, std::vector<std::string>{"no rule holds"});
+  EXPECT_EQ(OnGpu({}, 1500).primary, "launch-bound");
+  EXPECT_EQ(OnGpu({}, 1e6, 64 * 4).primary, "under-occupied");
+  EXPECT_EQ(OnGpu({{"TCC_EA0_RDREQ_sum", 9e6}}).primary, "memory bandwidth");
+  EXPECT_EQ(OnGpu({{"TCC_EA0_RDREQ_sum", 9e6}}, 2e6).primary, "unknown");
+  EXPECT_EQ(OnGpu({{"SQ_LDS_IDX_ACTIVE", 13e6}}).primary, "LDS");
+  EXPECT_EQ(OnGpu({{"SQ_ACTIVE_INST_VALU", 13e6}, {"SQ_THREAD_CYCLES_VALU", 13e6 * 60}}).primary,
+            "compute throughput");
+  EXPECT_EQ(OnGpu({{"SQ_ACTIVE_INST_VALU", 13e6}, {"SQ_THREAD_CYCLES_VALU", 13e6 * 20}}).primary,
+            "divergence");
+  EXPECT_EQ(OnGpu({{"SQ_VALU_MFMA_BUSY_CYCLES", 52e6}}).primary, "compute throughput");
+  EXPECT_EQ(OnGpu({{"SQ_WAIT_ANY", 60e6}}).primary, "memory latency");
+  EXPECT_EQ(OnGpu({{"SQ_WAIT_ANY", 60e6}, {"SQ_INSTS_VMEM_RD", 8}}).primary, "unknown");
+  EXPECT_EQ(OnGpu({{"SQ_WAIT_ANY", 20e6}, {"SQ_WAVE_CYCLES", 30e6}}).primary, "under-occupied");
+}
+
+TEST(BottleneckTest, VerdictsOfAGpuSayWhatTheyAreMadeOf) {
+  const Bottleneck memory = OnGpu({{"TCC_EA0_RDREQ_sum", 14e6}});
+  // 64 * 15 million bytes in a millisecond, of a terabyte in a second: nothing is modelled.
+  EXPECT_NEAR(memory.confidence, 1 - 0.5 / (0.96 / 0.6), 1e-9);
+  ASSERT_FALSE(memory.evidence.empty());
+  EXPECT_EQ(memory.evidence[0].name, "memory_share");
+  EXPECT_NEAR(memory.evidence[0].value, 0.96, 1e-9);
+  EXPECT_FALSE(memory.evidence[0].modelled);
+  // What is missing is named, and whatever it may decide is not decided without it.
+  const Bottleneck lacking = OnGpu({{"SQ_WAIT_ANY", 60e6}}, 1e6, 64 * 80, "SQ_LDS_IDX_ACTIVE");
+  EXPECT_EQ(lacking.primary, "unknown");
+  EXPECT_EQ(lacking.reasoning[0], "missing: SQ_LDS_IDX_ACTIVE");
+  // But what stands before it is.
+  EXPECT_EQ(OnGpu({{"TCC_EA0_RDREQ_sum", 14e6}}, 1e6, 64 * 80, "SQ_LDS_IDX_ACTIVE").primary,
+            "memory bandwidth");
 }
 
 }  // namespace
