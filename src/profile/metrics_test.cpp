@@ -114,11 +114,25 @@ TEST(MetricsTest, Gfx90a) {
                              });
 }
 
-TEST(MetricsTest, Gfx950) { CheckCdnaMetrics("gfx950", {}); }
+TEST(MetricsTest, Gfx950) {
+  CheckCdnaMetrics("gfx950", {
+                                 {"memory_read_bytes",
+                                  {{"TCC_EA0_RDREQ_128B_sum", 10},
+                                   {"TCC_EA0_RDREQ_64B_sum", 70},
+                                   {"TCC_EA0_RDREQ_32B_sum", 20}},
+                                  10 * 128 + 20 * 32 + 70 * 64},
+                                 {"memory_written_bytes",
+                                  {{"TCC_EA0_WRREQ_sum", 50}, {"TCC_EA0_WRREQ_64B_sum", 30}},
+                                  30 * 64 + 20 * 32},
+                             });
+}
 
-TEST(MetricsTest, Gfx1100AndGfx1201) {
-  for (const char* target : {"gfx1100", "gfx1201"})
-    CheckMetrics(target, {{"l2_hits", {{"GL2C_HIT_sum", 60}, {"GL2C_MISS_sum", 40}}, 60}});
+TEST(MetricsTest, Gfx1201) {
+  CheckMetrics("gfx1201", {
+                              // 256 MiB, as somebody counted them.
+                              {"memory_read_bytes", {{"GL2C_EA_RDREQ_sum", 1048576}}, 256 << 20},
+                              {"l2_hits", {{"GL2C_HIT_sum", 60}, {"GL2C_MISS_sum", 40}}, 60},
+                          });
 }
 
 TEST(MetricsTest, Gfx942) {
@@ -135,19 +149,20 @@ TEST(MetricsTest, Gfx942) {
       });
 }
 
-TEST(MetricsTest, Gfx1030) {
-  CheckMetrics("gfx1030", {
-                              {"memory_read_bytes",
-                               {{"GL2C_EA_RDREQ_32B_sum", 1},
-                                {"GL2C_EA_RDREQ_64B_sum", 2},
-                                {"GL2C_EA_RDREQ_96B_sum", 3},
-                                {"GL2C_EA_RDREQ_128B_sum", 4}},
-                               32 + 128 + 288 + 512},
-                              {"memory_written_bytes",
-                               {{"GL2C_EA_WRREQ_64B_sum", 30}, {"GL2C_MC_WRREQ_sum", 50}},
-                               30 * 64 + 20 * 32},
-                              {"l2_hits", {{"GL2C_HIT_sum", 60}, {"GL2C_MISS_sum", 40}}, 60},
-                          });
+TEST(MetricsTest, Gfx1030AndGfx1100) {
+  for (const char* target : {"gfx1030", "gfx1100"})
+    CheckMetrics(target, {
+                             {"memory_read_bytes",
+                              {{"GL2C_EA_RDREQ_32B_sum", 1},
+                               {"GL2C_EA_RDREQ_64B_sum", 2},
+                               {"GL2C_EA_RDREQ_96B_sum", 3},
+                               {"GL2C_EA_RDREQ_128B_sum", 4}},
+                              32 + 128 + 288 + 512},
+                             {"memory_written_bytes",
+                              {{"GL2C_EA_WRREQ_64B_sum", 30}, {"GL2C_MC_WRREQ_sum", 50}},
+                              30 * 64 + 20 * 32},
+                             {"l2_hits", {{"GL2C_HIT_sum", 60}, {"GL2C_MISS_sum", 40}}, 60},
+                         });
 }
 
 TEST(MetricsTest, AnUnknownTargetIsAnError) {
