@@ -309,12 +309,7 @@ void Connect(Listening& it, hsa_executable_t executable, uint16_t agent) {
 
 hsa_status_t Freeze(hsa_executable_t executable, const char* options) {
   const hsa_status_t status = Real().core.hsa_executable_freeze_fn(executable, options);
-  if (status != HSA_STATUS_SUCCESS || CurrentState() == State::kDisabled) return status;
-  Guarded("no memory for a probed module", [&] {
-    const std::lock_guard lock(using_ring);
-    for (uint16_t agent = 0; agent < AgentCount(); ++agent)
-      if (IsGpu(agent)) Connect(It(), executable, agent);
-  });
+  if (status == HSA_STATUS_SUCCESS) ConnectProbe(executable);
   return status;
 }
 
@@ -473,6 +468,15 @@ void PrepareProbe() {
 
 void HookProbe(CoreApiTable* core) {
   if (ProbeAsked()) core->hsa_executable_freeze_fn = Freeze;
+}
+
+void ConnectProbe(hsa_executable_t executable) {
+  if (CurrentState() == State::kDisabled) return;
+  Guarded("no memory for a probed module", [&] {
+    const std::lock_guard lock(using_ring);
+    for (uint16_t agent = 0; agent < AgentCount(); ++agent)
+      if (IsGpu(agent)) Connect(It(), executable, agent);
+  });
 }
 
 bool DrainProbe() {

@@ -31,6 +31,9 @@ inline bool ProbeAsked() { return internal::probe_asked.load(std::memory_order_r
 void PrepareProbe();
 void HookProbe(CoreApiTable* core);
 
+// An executable that the agent itself has frozen.
+void ConnectProbe(hsa_executable_t executable);
+
 // Writes what is in the ring. True: something was there, and more may come soon.
 bool DrainProbe();
 

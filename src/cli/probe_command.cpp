@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <regex>
 #include <system_error>
 #include <utility>
@@ -23,6 +24,8 @@
 #include "cli/exit_codes.h"
 #include "cli/gpu_use.h"
 #include "cli/installation.h"
+#include "cli/kernel_cache.h"
+#include "cli/probe_hsaco.h"
 #include "cli/recorded_program.h"
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
@@ -47,6 +50,7 @@ Examples:
   rochound probe --filter-x 0:4 --lanes 1 -- ./app   a sample: four workgroups, lane 0
   rochound probe -a memory -- ./app            which lines of the source waste cache lines
   rochound probe build --blocks -- hipcc app.hip -o app && rochound probe -a blocks -- ./app
+  rochound probe hsaco app -o probed && rochound probe -c probed -- ./app   from bitcode
   rochound probe --softgpu mi300x -- ./app
 
 A program that was built with probes runs as ever without this command. Probes see
@@ -94,6 +98,15 @@ uint32_t SampleOf(const std::string& text) {
 std::string Place(const std::vector<probe::Location>& at) {
   return at.empty() ? "a place without debug information"
                     : fmt::format("{}:{}", at[0].file, at[0].line);
+}
+
+// What a program sees that it would not see without us.
+void PrintChanges(const Environment& environment) {
+  const Environment before = CurrentEnvironment();
+  for (const auto& [name, value] : environment) {
+    const auto known = before.find(name);
+    if (known == before.end() || known->second != value) fmt::print(stderr, "{}={}\n", name, value);
+  }
 }
 
 std::string AnalyzerNames() {
@@ -168,6 +181,7 @@ ProbeCommand::ProbeCommand(CLI::App& app)
   UsageFormatter::Set(*subcommand_,
                       "rochound probe [OPTIONS] -- PROGRAM [ARGUMENTS]\n"
                       "       rochound probe build [--blocks] -- hipcc [ARGUMENTS]\n"
+                      "       rochound probe hsaco FILE... -o FOLDER [--blocks]\n"
                       "       rochound probe read FOLDER [OPTIONS]");
   const auto option = [&](const char* name, auto& value, const char* type,
                           const char* description) {
@@ -175,8 +189,11 @@ ProbeCommand::ProbeCommand(CLI::App& app)
         ->type_name(type)
         ->allow_extra_args(false);
   };
-  option("action", action_, "", "build: compile with probes; read: what --keep has kept");
-  option("folder", folder_, "", "read: the folder");
+  option("action", action_, "",
+         "build: compile with probes; read: what --keep has kept;\n"
+         "hsaco: put probes into kernels that came with their bitcode");
+  subcommand_->add_option("operands", operands_, "read: the folder; hsaco: files with bitcode")
+      ->type_name("");
   option("-k,--kernel", kernel_, "REGEX", "Only kernels whose symbol or C++ name has a match");
   option("-d,--dispatches", dispatches_, "all|first|N|random:P",
          "Which dispatches: all, the first or first N of each kernel, or by\n"
@@ -202,7 +219,15 @@ ProbeCommand::ProbeCommand(CLI::App& app)
   option("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
   subcommand_->add_flag("--blocks", blocks_,
                         "build: probes of basic blocks and branches instead of accesses");
-  subcommand_->add_flag("-i,--instrumented", instrumented_, "As omniprobe has it; always so");
+  option("-c,--cache-location", cache_, "FOLDER|triton",
+         "Swap in the kernels of this folder, as run --kernel-cache does;\n"
+         "probe hsaco makes them");
+  option("--target", target_, "gfx942", "hsaco: the GPU of bitcode that does not name one");
+  option("--clang", clang_, "FILE", "hsaco: which compiler (default: ROCm's)");
+  subcommand_->add_flag("-i,--instrumented,!--no-instrumented", instrumented_,
+                        "Default. --no-instrumented: record without probes, as rochound run does");
+  subcommand_->add_flag("-e,--env-dump", print_environment_,
+                        "Print the variables that are set for the program");
   subcommand_->add_flag("-v,--verbose", verbose_, "Name every place without a probe");
 }
 
@@ -217,6 +242,9 @@ std::string ProbeCommand::Problem() const {
     if (!probe::IsPluginName(analyzer) && probe::FindAnalyzer(analyzer) == nullptr)
       return fmt::format("-a: there is no analyzer '{}'; there are {}, and any library.so",
                          analyzer, AnalyzerNames());
+  if (!cache_.empty())
+    if (const std::string problem = WhyNotTrusted(KernelCacheDirectory(cache_)); !problem.empty())
+      return "-c: " + problem;
   if (analyzers_.size() > 1) return "-a: one analyzer at a time; --keep FOLDER, then probe read";
   if (Kind().table && format_ == "csv")
     return fmt::format("-t: -a {} writes a table or jsonl", Kind().name);
@@ -272,6 +300,36 @@ int ProbeCommand::Build(const std::vector<std::string>& command) const {
 
 bool ProbeCommand::IsPlugin() const {
   return !analyzers_.empty() && probe::IsPluginName(analyzers_[0]);
+}
+
+int ProbeCommand::MakeObjects() const {
+  if (operands_.empty()) return Usage("which files? rochound probe hsaco FILE... -o FOLDER");
+  if (output_.empty()) return Usage("-o names the folder for the kernels");
+  const auto plugin =
+      FindBesideExecutable(blocks_ ? kBlockPlugin : kPlugin, "the compiler's plugin");
+  if (!plugin.ok()) {
+    base::LogError(plugin.error().message);
+    return kExitSetup;
+  }
+  return MakeProbedObjects({operands_, output_, plugin.value(), target_, clang_});
+}
+
+int ProbeCommand::RunUnprobed(const std::vector<std::string>& program) const {
+  std::vector<std::string> all = {"/proc/self/exe", "run"};
+  const auto hand_on = [&](const char* option, const std::string& value) {
+    if (!value.empty()) all.insert(all.end(), {option, value});
+  };
+  hand_on("--kernel", kernel_);
+  hand_on("--kernel-cache", cache_);
+  hand_on("--output", output_ == "-" ? "" : output_);
+  hand_on("--softgpu", softgpu_);
+  all.emplace_back("--");
+  all.insert(all.end(), program.begin(), program.end());
+  base::LogInfo("without probes, as rochound run does it");
+  int error_number = 0;
+  auto child = ChildProcess::Start(all, Lines(CurrentEnvironment()), &error_number);
+  if (!child.ok()) return CannotStart(child.error(), error_number);
+  ChildProcess::EndLike(child.value().Wait());
 }
 
 const probe::AnalyzerKind& ProbeCommand::Kind() const {
@@ -360,9 +418,11 @@ int ProbeCommand::ReadHere(const fs::path& folder) const {
   }
   const probe::StreamSummary& all = summary.value();
   if (all.processes == 0) {
-    base::LogError(
-        "no instrumented kernel was loaded; build the program with rochound probe "
-        "build -- hipcc ...");
+    base::LogError(cache_.empty()
+                       ? "no instrumented kernel was loaded; build the program with rochound "
+                         "probe build -- hipcc ..."
+                       : "no instrumented kernel was loaded. Why none was swapped in: rochound run "
+                         "--kernel-cache, then rochound explain swaps");
     return kExitSetup;
   }
   SayWhatIsMissing(all, verbose_);
@@ -429,8 +489,27 @@ int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
     base::LogError(base::ErrnoError("cannot make the folder", folder, error.value()).message);
     return kExitSetup;
   }
+  std::optional<KernelCache> cache;
+  if (!cache_.empty()) {
+    auto opened = KernelCache::Open({KernelCacheDirectory(cache_), kernel_, false},
+                                    recording.log_directory / "kernel-cache");
+    if (!opened.ok()) {
+      base::LogError(opened.error().message);
+      return kExitSetup;
+    }
+    cache.emplace(std::move(opened).value());
+    recording.swap_list = cache->list();
+  }
+  const auto look_at_cache = [&]() -> std::chrono::milliseconds {
+    if (!cache) return std::chrono::hours(1);
+    const std::chrono::milliseconds next = cache->Look();
+    for (const std::string& remark : cache->TakeRemarks()) base::LogWarning(remark);
+    return next;
+  };
+  look_at_cache();
   for (const std::string& remark : SetRecording(recording, &environment)) base::LogWarning(remark);
   SetProbing(folder, &environment);
+  if (print_environment_) PrintChanges(environment);
   const auto remove_log = [&] {
     std::error_code ignored;
     fs::remove_all(recording.log_directory, ignored);
@@ -442,7 +521,8 @@ int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
     return CannotStart(child.error(), error_number);
   }
   GpuUse gpu_use(recording.agent, recording.log_directory);
-  const int status = child.value().Wait([&] { return gpu_use.Look(child.value().pid()); });
+  const int status = child.value().Wait(
+      [&] { return std::min(gpu_use.Look(child.value().pid()), look_at_cache()); });
   int code = kExitSetup;
   if (!IsLogFolder(recording.log_directory))
     base::LogError("no messages: " + WhyNothing(program, status, gpu_use.Unrecorded()));
@@ -469,8 +549,8 @@ void ProbeCommand::TakeTheirVariables() {
   take("LOGDUR_LOG_LOCATION", &output_);
   if (output_ == "console") output_ = "-";
   const char* const instrumented = getenv("LOGDUR_INSTRUMENTED");
-  if (instrumented != nullptr && std::string_view(instrumented) == "false")
-    base::LogWarning("LOGDUR_INSTRUMENTED=false: rochound run records without probes");
+  if (instrumented != nullptr && std::string_view(instrumented) == "false") instrumented_ = false;
+  take("LOGDUR_KERNEL_CACHE", &cache_);
   if (getenv("LOGDUR_LIBRARY_FILTER") != nullptr)
     base::LogWarning(
         "LOGDUR_LIBRARY_FILTER means nothing here: what was built with probes is seen");
@@ -478,6 +558,7 @@ void ProbeCommand::TakeTheirVariables() {
 
 int ProbeCommand::Run(const std::vector<std::string>& program) {
   if (action_ == "build") return Build(program);
+  if (action_ == "hsaco") return MakeObjects();
   TakeTheirVariables();
   if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
   // A library that cannot be used is told before a program runs for it.
@@ -489,9 +570,10 @@ int ProbeCommand::Run(const std::vector<std::string>& program) {
     if (code != kExitSuccess) return code;
   }
   if (action_ == "read") {
-    if (folder_.empty()) return Usage("which folder? rochound probe read FOLDER");
-    return Read(folder_);
+    if (operands_.size() != 1) return Usage("which folder? rochound probe read FOLDER");
+    return Read(operands_[0]);
   }
+  if (!instrumented_ && !program.empty()) return RunUnprobed(program);
   if (!action_.empty())
     return Usage(fmt::format("put -- before the program: rochound probe [OPTIONS] -- {}", action_));
   if (program.empty()) return Usage("no program given; example: rochound probe -- ./app");

@@ -28,6 +28,9 @@ class ProbeCommand final : public Command {
   void TakeTheirVariables();
   std::string Problem() const;  // empty: none
   int Build(const std::vector<std::string>& command) const;
+  int MakeObjects() const;
+  // Without probes: what rochound run does.
+  int RunUnprobed(const std::vector<std::string>& program) const;
   // What plugins do is done in a process of its own.
   int Apart(const std::function<int()>& work) const;
   int Read(const std::filesystem::path& folder) const;
@@ -39,7 +42,7 @@ class ProbeCommand final : public Command {
   void SetProbing(const std::filesystem::path& folder, Environment* environment) const;
 
   std::string action_;
-  std::string folder_;
+  std::vector<std::string> operands_;  // a folder, or files
   std::string kernel_;
   std::string dispatches_;
   std::vector<std::string> analyzers_;
@@ -56,7 +59,11 @@ class ProbeCommand final : public Command {
   bool drop_ = false;
   bool blocks_ = false;
   bool verbose_ = false;
-  bool instrumented_ = false;  // says nothing new: all kernels of a probed program are
+  bool instrumented_ = true;
+  bool print_environment_ = false;
+  std::string cache_;
+  std::string target_;
+  std::string clang_;
 };
 
 }  // namespace rochound::cli

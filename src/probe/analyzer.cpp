@@ -52,6 +52,7 @@ std::span<const AnalyzerKind> AnalyzerKinds() { return kKinds; }
 
 const AnalyzerKind* FindAnalyzer(std::string_view name) {
   if (name == "MemAnalysis") name = "MemoryAnalysis";  // its Python interface's name for it
+  if (name == "AddressLogger" || name == "BasicBlockLogger") name = "MessageLogger";
   for (const AnalyzerKind& kind : kKinds)
     if (name == kind.name || (*kind.omniprobe_name != '\0' && name == kind.omniprobe_name))
       return &kind;

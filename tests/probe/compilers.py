@@ -4,6 +4,7 @@
 
 usage: compilers.py --rochound PATH rdc HIPCC KERNEL FUNCTION
        compilers.py --rochound PATH hiprtc PLUGIN PROGRAM
+       compilers.py --rochound PATH hsaco HIPCC SOURCE PROBED KERNEL FUNCTION
 """
 
 import argparse
@@ -17,10 +18,23 @@ import tempfile
 LIMIT = 120  # seconds
 
 
-def probe(rochound, folder, program, environment=()):
+# As Triton writes it: no GPU is named but in the file beside it.
+TRITON = """
+target datalayout = "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
+target triple = "amdgcn-amd-amdhsa"
+define amdgpu_kernel void @triton_copy(ptr addrspace(1) %0, ptr addrspace(1) %1) #0 {
+  %3 = load i32, ptr addrspace(1) %0
+  store i32 %3, ptr addrspace(1) %1
+  ret void
+}
+attributes #0 = { "amdgpu-flat-work-group-size"="1,64" }
+"""
+
+
+def probe(rochound, folder, program, environment=(), options=()):
     """What the program's kernels told."""
     out = folder / "messages.jsonl"
-    done = subprocess.run([rochound, "probe", "--softgpu", "rx6800xt", "-l", str(out), "--", program], capture_output=True,
+    done = subprocess.run([rochound, "probe", *options, "--softgpu", "rx6800xt", "-l", str(out), "--", program], capture_output=True,
                           text=True, timeout=LIMIT, check=False, env={**os.environ, **dict(environment)})
     if done.returncode != 0:
         sys.exit(done.stdout + done.stderr)
@@ -45,6 +59,52 @@ def hiprtc(rochound, folder, plugin, program):
     told = probe(rochound, folder, program, options)
     return {(message["kernel"], message["action"]) for message in told} == {
         ("_Z5PowerIdEvPKT_PS0_i", action) for action in ("load", "store")}, told
+
+
+def hsaco(rochound, folder, hipcc, source, probed, kernel, function):
+    """Kernels whose bitcode came with them: compiled again with probes, and swapped in."""
+    def run(*command, code=0):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+        if done.returncode != code:
+            sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stderr
+
+    def answers(program, *options):
+        return [{key: value for key, value in answer.items() if key != "example"}
+                for answer in probe(rochound, folder, program, options=("-a", "uninit", *options))]
+
+    compiler = [hipcc, "-std=c++17", "-O3", "--offload-arch=gfx1030", "-gline-tables-only"]
+    program = str(folder / "plain")
+    run(*compiler, "-Xclang", "-fembed-bitcode=all", source, "-o", program)
+    run(rochound, "probe", "hsaco", program, "-o", str(folder / "cache"))
+    ours, theirs = answers(program, "-c", str(folder / "cache")), answers(probed)
+    if not ours or ours != theirs:
+        return False, (ours, theirs)
+
+    parts = [str(folder / "kernel.o"), str(folder / "function.o")]
+    for part, text in zip(parts, (kernel, function)):
+        run(*compiler, "-fgpu-rdc", "-c", text, "-o", part)
+    linked = str(folder / "linked")
+    run(hipcc, "-fgpu-rdc", "--hip-link", "--offload-arch=gfx1030", *parts, "-o", linked)
+    run(rochound, "probe", "hsaco", *parts, "-o", str(folder / "rdc"))
+    told = {(message["action"], pathlib.Path(message["at"][0]["file"]).name)
+            for message in probe(rochound, folder, linked, options=("-c", str(folder / "rdc")))}
+    if told != {("load", "rdc_function.hip"), ("store", "rdc_kernel.hip")}:
+        return False, told
+
+    # What has none is named, and so is what does not say its GPU.
+    said = run(rochound, "probe", "hsaco", linked, "-o", str(folder / "none"), code=125)
+    if "has no bitcode for gfx1030" not in said:
+        return False, said
+    (folder / "triton_copy.llir").write_text(TRITON, encoding="utf-8")
+    triton = [rochound, "probe", "hsaco", str(folder / "triton_copy.llir"), "-o", str(folder / "triton")]
+    said = run(*triton, code=125)
+    if "--target gfx942" not in said:
+        return False, said
+    (folder / "triton_copy.json").write_text('{"target": {"backend": "hip", "arch": "gfx1030", "warp_size": 32}}', encoding="utf-8")
+    run(*triton)
+    made = (folder / "triton" / "triton_copy.llir-gfx1030.hsaco").read_bytes()
+    return b"__rochound_probe.triton_copy" in made, "no probes in Triton's kernel"
 
 
 def main(arguments):

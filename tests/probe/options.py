@@ -33,6 +33,7 @@ def main():
     kernels = {json.loads(line)["kernel"] for line in told(LOGDUR_FILTER="Fre+d|Neighbour")}
     test.require(len(kernels) == 2 and len(every) > len(kernels), f"LOGDUR_FILTER: {kernels}")
     test.require(told(LOGDUR_LOG_FORMAT="csv")[0].startswith("process,dispatch,kernel,"), "LOGDUR_LOG_FORMAT")
+    test.require(told("-a", "AddressLogger") == every, "-a AddressLogger")
     test.require("cache lines" in told(LOGDUR_HANDLERS="MemoryAnalysis,Heatmap")[0], "LOGDUR_HANDLERS")
     file = test.folder.name + "/told.jsonl"
     told(LOGDUR_LOG_LOCATION=file)
@@ -51,6 +52,17 @@ def main():
     os.mkdir(empty)
     nothing = test.start("read", empty, "-a", "races")
     test.require(nothing.returncode == 125 and not nothing.stdout, f"without messages: {nothing}")
+    # What the program sees, and what it does without probes.
+    dumped = test.start("-e", "-k", "Freed", "--softgpu", test.gpu, "-l", test.folder.name + "/e.jsonl", "--", test.program)
+    test.require(dumped.returncode == 0 and "\nROCHOUND_PROBE_KERNEL=Freed\n" in "\n" + dumped.stderr and "\nPATH=" not in dumped.stderr,
+                 f"-e: {dumped}")
+    for options, variables in ((["--no-instrumented"], {}), ([], {"LOGDUR_INSTRUMENTED": "false"})):
+        trace = f"{test.folder.name}/plain{len(options)}.rpd"
+        os.environ.update(variables)
+        plain = test.start(*options, "--softgpu", test.gpu, "-l", trace, "--", test.program)
+        for name in variables:
+            del os.environ[name]
+        test.require(plain.returncode == 0 and "PASS bounds" in plain.stdout and os.path.exists(trace), f"{options}: {plain}")
     return test.result()
 
 
