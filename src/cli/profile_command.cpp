@@ -248,6 +248,10 @@ ProfileCommand::ProfileCommand(CLI::App& app)
                         "Also what each instruction and line of the source costs, by the software "
                         "GPU's model: the first launch of each kernel and shape");
   subcommand_
+      ->add_option("--cache-model", caches_,
+                   "Also model what would be found in caches, as rochound softgpu --cache-model")
+      ->type_name("device|LIST");
+  subcommand_
       ->add_option("--code", code_,
                    "With --thread-trace: files that hold code besides the program: libraries, code "
                    "objects")
@@ -406,6 +410,7 @@ int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<st
   command.insert(command.end(),
                  {self, "softgpu", "--gpu", gpu_name, "--counters", counters.string()});
   if (thread_trace_) command.emplace_back("--counters-code");
+  if (!caches_.empty()) command.insert(command.end(), {"--cache-model", caches_});
   command.emplace_back("--");
   command.insert(command.end(), program.begin(), program.end());
   int error_number = 0;
@@ -448,6 +453,8 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
   if (const auto pattern = base::Pattern::Compile(kernel_); !pattern.ok())
     return Usage(fmt::format("--kernel: '{}' is no regular expression: {}", kernel_,
                              pattern.error().message));
+  if (!caches_.empty() && !(att_.empty() && read_.empty() && trace_.empty()))
+    return Usage("--cache-model goes with a program or --replay");
   if (!code_.empty() && !thread_trace_) return Usage("--code goes with --thread-trace");
   if (thread_trace_ && !(att_.empty() && read_.empty() && trace_.empty()))
     return Usage("--thread-trace goes with a program or --replay");

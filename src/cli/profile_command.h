@@ -42,6 +42,7 @@ class ProfileCommand final : public Command {
   std::string output_ = ".";
   std::vector<std::string> att_;
   bool thread_trace_ = false;
+  std::string caches_;
   std::vector<std::string> code_;
   std::string target_;
   std::string trace_;

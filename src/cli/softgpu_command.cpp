@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 #include <system_error>
 
 #include "base/files.h"
@@ -55,6 +57,44 @@ bool IsRegularExpression(const std::string& text) {
   } catch (const std::regex_error&) {
     return false;
   }
+}
+
+// What the core reads: the caches of the GPU's file, with those in the list instead of them. The
+// file does not say how many ways they have.
+Result<std::string> CacheShapesOf(const std::vector<GpuModel>& gpus, const std::string& list) {
+  constexpr uint64_t kWays = 16;
+  for (const GpuModel& gpu : gpus)
+    if (gpu.name != gpus[0].name) return base::Error{"all GPUs have to be of one model"};
+  const GpuModel& gpu = gpus[0];
+  std::map<std::string, std::string> shapes = {{"mall", "0"}};
+  for (const CacheModel& cache : gpu.caches) {
+    if (cache.instruction) continue;
+    // Of the first level's data caches the first is the vector unit's and the second the scalar
+    // unit's; RDNA's third, which several compute units share, is not modelled.
+    const char* name = cache.level == 1   ? shapes.contains("l1") ? "scalar" : "l1"
+                       : cache.level == 2 ? "l2"
+                       : cache.level == 3 ? "mall"
+                                          : nullptr;
+    if (name == nullptr || (name == std::string_view("scalar") && shapes.contains(name))) continue;
+    const uint64_t bytes = cache.kilobytes * 1024;
+    shapes[name] = fmt::format("{}/{}/{}", bytes, cache.line_bytes, kWays);
+  }
+  if (list != "device") {
+    std::istringstream words(list);
+    for (std::string word; std::getline(words, word, ',');) {
+      const size_t equals = word.find('=');
+      static const std::regex kShape("(l1|scalar|l2|mall)=(0|[0-9]+/[0-9]+/[0-9]+)");
+      if (!std::regex_match(word, kShape)) {
+        return base::Error{fmt::format(
+            "'{}' is no cache such as l2=4194304/128/16 (bytes, bytes of a line, ways)", word)};
+      }
+      shapes[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+  std::string text =
+      fmt::format("units={} dies={}", gpu.cu_count, std::max<uint64_t>(1, gpu.num_xcc));
+  for (const auto& [name, shape] : shapes) text += fmt::format(" {}={}", name, shape);
+  return text;
 }
 
 std::string DescribeFaults() {
@@ -159,6 +199,13 @@ SoftgpuCommand::SoftgpuCommand(CLI::App& app)
                         "With --counters: the first dispatch of each kernel and shape also has "
                         "what each instruction of its code cost by the model");
   subcommand_
+      ->add_option(
+          "--cache-model", caches_,
+          "With --counters: model what would be found in caches. device: those of the "
+          "GPU's file; or others, such as l1=32768/128/16,l2=4194304/128/16,mall=0: bytes, "
+          "bytes of a line, ways")
+      ->type_name("device|LIST");
+  subcommand_
       ->add_option("--accesses", accesses_,
                    "Write down every memory access of every wave, with the addresses of its lanes "
                    "(docs/formats/accesses.md)")
@@ -236,6 +283,8 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
   if (program.empty()) return Usage("no program given; example: rochound softgpu -- rocminfo");
   if (counters_code_ && counters_.empty())
     return Usage("--counters-code goes with --counters FILE");
+  if (!caches_.empty() && counters_.empty())
+    return Usage("--cache-model goes with --counters FILE");
   if (accesses_.empty() && !(accesses_kernel_.empty() && accesses_dispatches_.empty()))
     return Usage("--accesses-kernel and --accesses-dispatch go with --accesses FILE");
   if (!IsRegularExpression(accesses_kernel_))
@@ -265,6 +314,11 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
     gpus.push_back(std::move(gpu).value());
   }
   auto ready = SetEnvironment(gpus, threads_, counters_, faults_, fault_log_);
+  if (!caches_.empty()) {
+    const auto shapes = CacheShapesOf(gpus, caches_);
+    if (!shapes.ok()) return Usage("--cache-model: " + shapes.error().message);
+    setenv("ROCHOUND_SOFTGPU_CACHES", shapes.value().c_str(), 1);
+  }
   if (counters_code_) setenv("ROCHOUND_SOFTGPU_COUNTERS_CODE", "1", 1);
   if (ready.ok()) ready = SetAccesses();
   if (!ready.ok()) {

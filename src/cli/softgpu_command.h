@@ -33,6 +33,7 @@ class SoftgpuCommand final : public Command {
   std::vector<std::string> stray_;
   std::string counters_;
   bool counters_code_ = false;
+  std::string caches_;
   std::string accesses_;
   std::string accesses_kernel_;
   std::string accesses_dispatches_;

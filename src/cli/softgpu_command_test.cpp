@@ -175,6 +175,17 @@ TEST_F(SoftgpuCommand, CountersStartWithAnEmptyFile) {
   EXPECT_EQ(RunShell(code, {"--counters", file}).out, "\n");
   EXPECT_EQ(RunShell(code, {"--counters", file, "--counters-code"}).out, "1\n");
   EXPECT_EQ(RunShell(code, {"--counters-code"}).code(), 2);
+  const char* const caches = "echo $ROCHOUND_SOFTGPU_CACHES";
+  const Outcome device =
+      RunShell(caches, {"--counters", file, "--cache-model", "device", "--gpu", "mi300x"});
+  EXPECT_EQ(device.out,
+            "units=304 dies=8 l1=32768/128/16 l2=4194304/128/16 mall=268435456/64/16 "
+            "scalar=16384/64/16\n");
+  EXPECT_PRED_FORMAT2(
+      IsSubstring, " l2=4096/128/4 mall=0 ",
+      RunShell(caches, {"--counters", file, "--cache-model", "l2=4096/128/4,mall=0"}).out);
+  EXPECT_EQ(RunShell(caches, {"--counters", file, "--cache-model", "l2=4096"}).code(), 2);
+  EXPECT_EQ(RunShell(caches, {"--cache-model", "device"}).code(), 2);
   const Outcome bad = RunShell("true", {"--counters", (dir_.path() / "no/such/file").string()});
   EXPECT_EQ(bad.code(), 125);
   EXPECT_PRED_FORMAT2(IsSubstring, "no/such/file", bad.err);

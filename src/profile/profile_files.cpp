@@ -125,11 +125,19 @@ std::string RooflineJson(const CounterSet& set, const Device& device, const Peak
                      {"least", kernel.Operations() / kernel.bytes->uncached}};
       }
     }
+    ordered_json modelled = nullptr;
+    if (kernel.modelled) {
+      modelled = {{"to_l2", kernel.modelled->to_l2},
+                  {"beyond_l2", kernel.modelled->beyond_l2},
+                  {"memory", kernel.modelled->memory},
+                  {"memory_seconds", OrNull(kernel.memory_seconds_modelled)}};
+    }
     file["kernels"].push_back({{"kernel", kernel.kernel},
                                {"name", codeobj::Demangle(kernel.kernel)},
                                {"grid", kernel.grid},
                                {"workgroup", kernel.workgroup},
                                {"launches", kernel.launches},
+                               {"modelled_bytes", modelled},
                                {"operations", kernel.operations},
                                {"other_integer_operations", kernel.other_integers},
                                {"bytes", bytes},

@@ -59,6 +59,20 @@ std::optional<Bytes> BytesOf(const Launch& launch) {
   return bytes;
 }
 
+std::optional<ModelledTraffic> TrafficOf(const Launch& launch) {
+  const auto value = [&](const char* name) {
+    const auto found = launch.modelled.find(name);
+    return found == launch.modelled.end() ? 0 : found->second;
+  };
+  if (!launch.modelled.contains("caches.memory.read_bytes")) return std::nullopt;
+  return ModelledTraffic{value("caches.l1.read_bytes") + value("caches.l1.written_bytes") +
+                             value("caches.scalar.read_bytes") +
+                             value("caches.scalar.written_bytes"),
+                         value("caches.l2.read_bytes") + value("caches.l2.written_bytes"),
+                         value("caches.memory.read_bytes") + value("caches.memory.written_bytes") +
+                             value("caches.left_in_mall_bytes")};
+}
+
 void Judge(const Peaks& peaks, KernelRoofline* kernel) {
   double seconds = 0;
   bool whole = true;
@@ -87,6 +101,14 @@ void Judge(const Peaks& peaks, KernelRoofline* kernel) {
         fmt::format("{:.4g} bytes must be moved, in {:.3g} us; without caches {:.4g}, in {:.3g} us",
                     kernel->bytes->compulsory, 1e6 * *kernel->memory_seconds_least,
                     kernel->bytes->uncached, 1e6 * *kernel->memory_seconds_most));
+  }
+  if (kernel->modelled && peaks.memory_bytes) {
+    const double seconds_modelled = kernel->modelled->memory / peaks.memory_bytes->per_second;
+    kernel->memory_seconds_modelled = seconds_modelled;
+    kernel->reasons.push_back(fmt::format(
+        "modelled caches: {:.4g} bytes go to L2, {:.4g} beyond it, {:.4g} to memory, in {:.3g} us",
+        kernel->modelled->to_l2, kernel->modelled->beyond_l2, kernel->modelled->memory,
+        1e6 * seconds_modelled));
   }
   if (!kernel->compute_seconds || !kernel->memory_seconds_least) return;
   if (*kernel->compute_seconds <= *kernel->memory_seconds_least) {
@@ -133,7 +155,18 @@ std::vector<KernelRoofline> MakeRooflines(const CounterSet& set, const Peaks& pe
     kernel.grid = launch.grid;
     kernel.workgroup = launch.workgroup;
     const std::optional<Bytes> bytes = BytesOf(launch);
-    if (kernel.launches == 0) kernel.bytes = Bytes{};
+    const std::optional<ModelledTraffic> traffic = TrafficOf(launch);
+    if (kernel.launches == 0) {
+      kernel.bytes = Bytes{};
+      kernel.modelled = ModelledTraffic{};
+    }
+    if (!traffic) {
+      kernel.modelled.reset();
+    } else if (kernel.modelled) {
+      kernel.modelled->to_l2 += traffic->to_l2;
+      kernel.modelled->beyond_l2 += traffic->beyond_l2;
+      kernel.modelled->memory += traffic->memory;
+    }
     ++kernel.launches;
     if (!bytes) {
       kernel.bytes.reset();

@@ -28,6 +28,13 @@ struct Bytes {
   double uncached = 0;    // all lines that instructions asked for, each time
 };
 
+// Traffic by the software GPU's model of caches, read and written.
+struct ModelledTraffic {
+  double to_l2 = 0;      // between L1 or the scalar cache and L2
+  double beyond_l2 = 0;  // between L2 and what is behind it
+  double memory = 0;     // with what the memory's own cache has to write some day
+};
+
 // Launches of one kernel with one shape, together.
 struct KernelRoofline {
   std::string kernel;
@@ -38,9 +45,11 @@ struct KernelRoofline {
   std::map<std::string, double> operations;  // that count here: "vector.f32"
   double other_integers = 0;                 // of vector and scalar units: addresses, loops
   std::optional<Bytes> bytes;                // none: a launch lacks a count
+  std::optional<ModelledTraffic> modelled;   // none: caches were not modelled
   std::optional<double> compute_seconds;     // at least; none: a type has no peak
   std::optional<double> memory_seconds_least;
   std::optional<double> memory_seconds_most;
+  std::optional<double> memory_seconds_modelled;
   Verdict verdict = Verdict::kUnknown;
   std::vector<std::string> reasons;  // the figures that led to the verdict
 

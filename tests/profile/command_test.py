@@ -57,7 +57,7 @@ class CommandTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.output = os.path.join(cls.folder.name, "out")
         cls.result = cls.run_command("--gpu", GPU, "--kernel", "^(axpy|gemm_naive|gemm_matrix$|transpose)", "-o", cls.output,
-                                     "--thread-trace", "--svg", os.path.join(cls.folder.name, "roofline.svg"), "--", PROGRAM)
+                                     "--thread-trace", "--cache-model", "device", "--svg", os.path.join(cls.folder.name, "roofline.svg"), "--", PROGRAM)
         assert cls.result.returncode == 0, cls.result.stdout + cls.result.stderr
         cls.profile, cls.roofline, cls.dag, cls.analysis, cls.thread_trace = (
             json.loads(pathlib.Path(cls.output, name + ".json").read_text(encoding="ascii"))
@@ -110,6 +110,33 @@ class CommandTest(unittest.TestCase):
                 self.assertAlmostEqual(seconds * self.roofline["peaks"]["operations"][kind]["per_second"], count, 3)
             self.assertAlmostEqual(kernel["memory_seconds_least"] * self.roofline["peaks"]["memory"]["bytes_per_second"],
                                    kernel["bytes"]["compulsory"], 3)
+
+    def test_modelled_caches_move_what_must_be_moved(self):
+        # All of it fits: each line comes once, and goes once.
+        for launch in self.profile["launches"]:
+            modelled = {name: value for name, value in launch["modelled"].items() if name.startswith("caches.")}
+            self.assertEqual(modelled["caches.memory.read_bytes"], 128 * launch["exact"]["footprint.all.lines_128.read"])
+            self.assertEqual(modelled["caches.memory.written_bytes"] + modelled["caches.left_in_mall_bytes"],
+                             32 * launch["exact"]["footprint.all.lines_32.written"])
+            self.assertFalse(any(name.startswith("caches.") for name in launch["exact"]))
+            # Loads ask L1 for what they ask for.
+            asked = sum(launch["exact"][f"memory.{space}.lines_read"] for space in ("global", "scratch"))
+            self.assertEqual(modelled["caches.l1.hits"] + modelled["caches.l1.misses"], asked)
+        naive = next(one for one in self.profile["launches"] if one["kernel"] == "gemm_naive")["modelled"]
+        self.assertGreater(naive["caches.l1.hits"], naive["caches.l1.misses"])
+        kernel = self.kernel("gemm_naive")
+        self.assertEqual(kernel["modelled_bytes"]["memory"], naive["caches.memory.read_bytes"] + naive["caches.left_in_mall_bytes"])
+        self.assertGreater(kernel["modelled_bytes"]["to_l2"], kernel["modelled_bytes"]["memory"])
+        self.assertIn("modelled caches:", self.result.stdout)
+
+    def test_a_cache_that_is_too_small_moves_more(self):
+        result = self.run_command("--gpu", GPU, "--kernel", "^gemm_naive$", "--cache-model", "l1=1024/128/4,l2=2048/128/4,mall=0", "-o", self.output + "6",
+                                  "--", PROGRAM)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        small = json.loads(pathlib.Path(self.output + "6", "profile.json").read_text(encoding="ascii"))["launches"][0]["modelled"]
+        large = next(one for one in self.profile["launches"] if one["kernel"] == "gemm_naive")["modelled"]
+        self.assertGreater(small["caches.memory.read_bytes"], 2 * large["caches.memory.read_bytes"])
+        self.assertNotIn("caches.mall.hits", small)
 
     def rows(self, query):
         with contextlib.closing(sqlite3.connect(os.path.join(self.output, "profile.rpd"))) as trace:
@@ -329,7 +356,8 @@ class CommandTest(unittest.TestCase):
                           ["--trace", "x", "--", "true"], ["--trace", "x", "--read", "y"],
                           ["--replay", "x", "--", "true"], ["--replay", "x", "--kernel", "y"], ["--iterations", "2", "--", "true"],
                           ["--trace", "x", "--svg", "y"], ["--read", "x", "--svg", "y"], ["--att", "x", "--", "true"],
-                          ["--code", "x", "--", "true"], ["--thread-trace", "--read", "x"], ["--thread-trace", "--code", "none", "--", "true"]):
+                          ["--code", "x", "--", "true"], ["--thread-trace", "--read", "x"], ["--thread-trace", "--code", "none", "--", "true"],
+                          ["--cache-model", "device", "--read", "x"]):
             self.assertEqual(self.run_command(*arguments).returncode, 2, arguments)
 
     def test_reading(self):

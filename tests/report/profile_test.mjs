@@ -28,6 +28,7 @@ function kernel(name, operations, compulsory, uncached) {
 }
 
 const kernels = [kernel('large(float*)', 1e9, 1e9, 1e10), kernel(EVIL, 1e8, 1e7, 1e8), kernel('dense', 1e10, 1e7, 1e7), kernel('copies', 0, 1e6, 1e6)];
+kernels[0].modelled_bytes = {to_l2: 8e9, beyond_l2: 4e9, memory: 2e9, memory_seconds: 2e-3};
 const device = {name: 'a card', target: 'gfx942'};
 const roofline = {
   format: 'rochound roofline', version: 1, source: 'the software GPU\'s counters', warnings: [`${EVIL} is doubtful`], device, kernels,
@@ -106,7 +107,7 @@ async function theRoofline({page}) {
   await circle.locator('circle').hover();
   const tip = page.getByRole('tooltip');
   await tip.filter({hasText: 'large(float*)'}).waitFor();
-  assert.match(await tip.textContent(), /memory.*1 operations per byte at best, 0\.1 without caches.*1 T operations\/s.*1\.000 ms in 2 launches/);
+  assert.match(await tip.textContent(), /memory.*1 operations per byte at best, 0\.1 without caches.*0\.5 operations per byte with the modelled caches.*1 T operations\/s.*1\.000 ms in 2 launches/);
   const details = page.locator('.kernel-details');
   assert.match(await details.textContent(), /large\(float\*\).*limit: memory bandwidth \(confidence 0\.75\)/);
   await page.evaluate(() => document.querySelectorAll('.roofline .kernel')[1].focus());

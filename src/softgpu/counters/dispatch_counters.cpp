@@ -29,6 +29,13 @@ void Complain(const char* doing, const char* path, int error_number) {
 
 }  // namespace
 
+DispatchCounters::DispatchCounters(DispatchIdentity identity, bool by_address,
+                                   const CacheShapes* caches)
+    : rules_(RulesFor(*identity.architecture)),
+      identity_(std::move(identity)),
+      by_address_(by_address),
+      caches_(caches == nullptr ? nullptr : std::make_unique<CacheModel>(*caches)) {}
+
 void DispatchCounters::Add(const Sums& sums) {
   std::lock_guard lock(mutex_);
   sums_.by_address = by_address_;
@@ -41,6 +48,17 @@ DispatchRecord DispatchCounters::Finish(bool completed) {
   record.modelled = ModelTime(identity_, sums_);
   record.footprint = sums_.footprint.Count();
   sums_.footprint.Clear();
+  if (caches_ != nullptr) {
+    caches_->Finish();
+    record.caches = CacheRecord{caches_->l1(),
+                                caches_->scalar(),
+                                caches_->l2(),
+                                caches_->mall(),
+                                caches_->has_mall(),
+                                caches_->memory_read_bytes(),
+                                caches_->memory_written_bytes(),
+                                caches_->left_in_mall_bytes()};
+  }
   record.identity = std::move(identity_);
   record.completed = completed;
   record.sums = std::move(sums_);
@@ -65,13 +83,18 @@ CounterRecorder::CounterRecorder() {
   users_.store(1, std::memory_order_relaxed);
   const char* code = std::getenv("ROCHOUND_SOFTGPU_COUNTERS_CODE");
   by_address_ = code != nullptr && std::string_view(code) == "1";
+  const char* caches = std::getenv("ROCHOUND_SOFTGPU_CACHES");
+  if (caches == nullptr || *caches == '\0') return;
+  caches_ = ParseCacheShapes(caches);
+  if (!caches_) Complain("understand ROCHOUND_SOFTGPU_CACHES, which is", caches, EINVAL);
 }
 
 std::unique_ptr<DispatchCounters> CounterRecorder::Begin(DispatchIdentity identity) {
   identity.process = static_cast<uint32_t>(getpid());
   identity.order = order_.fetch_add(1, std::memory_order_relaxed);
   const bool by_address = by_address_ && IsCountedByAddress(identity);
-  return std::make_unique<DispatchCounters>(std::move(identity), by_address);
+  return std::make_unique<DispatchCounters>(std::move(identity), by_address,
+                                            caches_ ? &*caches_ : nullptr);
 }
 
 bool CounterRecorder::IsCountedByAddress(const DispatchIdentity& identity) {

@@ -3,10 +3,11 @@
 // Counting of dispatches: whether, and where to. Switched on for the process by
 // ROCHOUND_SOFTGPU_COUNTERS=FILE (a line of JSON per dispatch is appended when it ends, in one
 // write, before its completion is signalled; with ROCHOUND_SOFTGPU_COUNTERS_CODE=1 the first of
-// each kernel and shape has every instruction of its code) or by a program through the C interface
-// (records are kept until they are read). A queue's thread asks Begin at the start of a dispatch,
-// once; every thread that runs its waves takes part with Sums of its own. A file that cannot be
-// written is reported once and given up; the program goes on.
+// each kernel and shape has every instruction of its code, and with ROCHOUND_SOFTGPU_CACHES=SHAPES
+// caches are modelled) or by a program through the C interface (records are kept until they are
+// read). A queue's thread asks Begin at the start of a dispatch, once; every thread that runs its
+// waves takes part with Sums of its own. A file that cannot be written is reported once and given
+// up; the program goes on.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +18,23 @@
 #include <set>
 #include <string>
 
+#include "softgpu/counters/cache_model.h"
 #include "softgpu/counters/dispatch_record.h"
 
 namespace rochound::softgpu {
 
 class DispatchCounters {
  public:
-  explicit DispatchCounters(DispatchIdentity identity, bool by_address = false)
-      : rules_(RulesFor(*identity.architecture)),
-        identity_(std::move(identity)),
-        by_address_(by_address) {}
+  // caches: their model's shape; nullptr: there is none.
+  explicit DispatchCounters(DispatchIdentity identity, bool by_address = false,
+                            const CacheShapes* caches = nullptr);
 
   const TargetRules& rules() const { return rules_; }
   // Whether threads count each instruction of the code by itself, too.
   bool by_address() const { return by_address_; }
+  // nullptr: caches are not modelled. Otherwise one thread has to run all waves, so that the model
+  // sees them in the same order each time.
+  CacheModel* caches() const { return caches_.get(); }
   // What a thread has counted.
   void Add(const Sums& sums);
   DispatchRecord Finish(bool completed);
@@ -39,6 +43,7 @@ class DispatchCounters {
   const TargetRules& rules_;
   DispatchIdentity identity_;
   const bool by_address_;
+  std::unique_ptr<CacheModel> caches_;
   std::mutex mutex_;
   Sums sums_;
 };
@@ -82,6 +87,7 @@ class CounterRecorder {
   std::atomic<uint64_t> lost_{0};
   std::atomic<int> file_{-1};
   bool by_address_ = false;
+  std::optional<CacheShapes> caches_;
   std::mutex mutex_;  // guards what follows
   std::deque<DispatchRecord> kept_;
   std::set<std::string> by_address_seen_;

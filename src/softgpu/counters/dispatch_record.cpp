@@ -172,6 +172,30 @@ uint32_t ResidentWaves(const DispatchIdentity& identity, const TargetRules& rule
   return static_cast<uint32_t>(std::max<uint64_t>({waves, of_one_group, 1}));
 }
 
+void AddCaches(const CacheRecord& caches, JsonText* json) {
+  json->Open("caches");
+  const auto level = [&](std::string_view name, const CacheSums& sums) {
+    json->Open(name);
+    json->Number("hits", sums.hits);
+    json->Number("misses", sums.misses);
+    json->Number("read_bytes", sums.read_bytes);
+    json->Number("written_bytes", sums.written_bytes);
+    json->Close();
+  };
+  level("l1", caches.l1);
+  level("scalar", caches.scalar);
+  level("l2", caches.l2);
+  if (caches.has_mall) {
+    level("mall", caches.mall);
+    json->Number("left_in_mall_bytes", caches.left_in_mall_bytes);
+  }
+  json->Open("memory");
+  json->Number("read_bytes", caches.memory_read_bytes);
+  json->Number("written_bytes", caches.memory_written_bytes);
+  json->Close();
+  json->Close();
+}
+
 }  // namespace
 
 ModelledTime ModelTime(const DispatchIdentity& identity, const Sums& sums) {
@@ -345,6 +369,7 @@ std::string ToJson(const DispatchRecord& record) {
   json.Number("lds", sums.busy.lds);
   json.Number("memory", sums.busy.memory);
   json.Close();
+  if (record.caches) AddCaches(*record.caches, &json);
   json.Close();
   if (sums.by_address) json.Code("code", sums.code, identity.entry);
   json.Close();

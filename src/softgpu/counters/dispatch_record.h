@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "softgpu/counters/cache_model.h"
 #include "softgpu/counters/wave_tally.h"
 #include "softgpu/isa/architecture.h"
 
@@ -44,12 +46,22 @@ struct ModelledTime {
   uint32_t waves_per_simd = 0;  // resident at once
 };
 
+// What the model of caches says of the dispatch.
+struct CacheRecord {
+  CacheSums l1, scalar, l2, mall;
+  bool has_mall = false;
+  uint64_t memory_read_bytes = 0;
+  uint64_t memory_written_bytes = 0;
+  uint64_t left_in_mall_bytes = 0;
+};
+
 struct DispatchRecord {
   DispatchIdentity identity;
   bool completed = false;
   Sums sums;
   FootprintSums footprint{};  // of sums.footprint, which is given back
   ModelledTime modelled;
+  std::optional<CacheRecord> caches;
 };
 
 ModelledTime ModelTime(const DispatchIdentity& identity, const Sums& sums);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "softgpu/counters/access_trace.h"
+#include "softgpu/counters/cache_model.h"
 #include "softgpu/counters/lane_accesses.h"
 #include "softgpu/isa/code_cache.h"
 
@@ -147,6 +148,8 @@ void WaveTally::CountMemory(const OpFacts& facts) {
     sums_->memory[space].lines[action] += access_.lines[space];
   }
   for (unsigned i = 0; i < trace_.count; ++i) sums_->footprint.Add(trace_.parts[i], facts.action);
+  if (sums_->caches != nullptr) [[unlikely]]
+    sums_->caches->Access(group_, {trace_.parts.data(), stored_from_}, facts.action);
   sums_->memory[IndexOf(MemorySpace::kLds)].bytes[IndexOf(MemoryAction::kStore)] +=
       access_.stored_to_lds;
   if (access_.lds_lanes != 0) {

@@ -49,6 +49,8 @@ struct CodeSums {
   uint64_t idle = 0;
 };
 
+class CacheModel;
+
 struct Sums {
   std::vector<uint64_t> executed;  // by OpFacts::id
   std::vector<uint64_t> active;    // lanes of a vector instruction, by OpFacts::id
@@ -69,6 +71,8 @@ struct Sums {
   UnitSums busy;
   uint64_t wave_cycles = 0;  // of all waves, each as if alone
   uint64_t longest_wave = 0;
+
+  CacheModel* caches = nullptr;  // of the dispatch; nullptr: not modelled
 
   bool by_address = false;  // fill the next one
   std::unordered_map<uint64_t, CodeSums> code;

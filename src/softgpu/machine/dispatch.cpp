@@ -173,6 +173,7 @@ void Dispatch::Participate(AddressSpace::Reader& memory, const std::shared_ptr<D
   if (parameters_.counters != nullptr) [[unlikely]] {
     counting = {&parameters_.counters->rules(), &sums.emplace(), nullptr};
     sums->by_address = parameters_.counters->by_address();
+    sums->caches = parameters_.counters->caches();
     if (parameters_.accesses != nullptr)
       counting.accesses = &accesses.emplace(*parameters_.accesses);
   }
@@ -221,7 +222,8 @@ void Dispatch::Participate(AddressSpace::Reader& memory, const std::shared_ptr<D
       // All wait for somebody else: another participant, another queue, or the host.
       if (result == Workgroup::Turn::kWaiting && waiting >= resident.size()) sched_yield();
     }
-    if (offer != nullptr && ran >= kHelpThreshold && WantsHelp()) {
+    const bool alone = sums && sums->caches != nullptr;
+    if (offer != nullptr && ran >= kHelpThreshold && !alone && WantsHelp()) {
       HelperThreads::Instance().Offer(*offer);
       offer = nullptr;
     }

@@ -24,6 +24,7 @@ export interface RooflineKernel {
   launches: number;
   operations: Record<string, number>;
   bytes: {compulsory: number; requested: number; uncached: number} | null;
+  modelled_bytes?: {to_l2: number; beyond_l2: number; memory: number} | null;
   compute_seconds_least: number | null;
   memory_seconds_least: number | null;
   verdict: string;
@@ -233,9 +234,14 @@ export class RooflinePage {
         'aria-label': `${kernel.name}: ${kernel.verdict}, ${short(point.most)} operations per byte, ${short(point.rate)} operations per second at best`,
       }, svg('path', {class: 'without-caches', d: `M${x.at(point.least).toFixed(1)} ${height.toFixed(1)}H${x.at(point.most).toFixed(1)}`}),
       svg('circle', {cx: x.at(point.most).toFixed(1), cy: height.toFixed(1), r: radius.toFixed(1), fill: kernelColor(kernel.name)}));
+      const modelled = kernel.modelled_bytes && kernel.modelled_bytes.memory > 0 ? sum(kernel.operations) / kernel.modelled_bytes.memory : null;
+      if (modelled !== null) {
+        group.append(svg('path', {class: 'modelled-caches', d: `M${x.at(modelled).toFixed(1)} ${(height - radius - 3).toFixed(1)}v${(2 * radius + 6).toFixed(1)}`}));
+      }
       hover(group, kernel.name, [
         `roofline: ${kernel.verdict}${limit === undefined ? '' : `; limit: ${limit}`}`,
         `${short(point.most)} operations per byte at best, ${short(point.least)} without caches`,
+        ...(modelled === null ? [] : [`${short(modelled)} operations per byte with the modelled caches`]),
         `${short(point.rate)} operations/s at best; at least ${ns(1e9 * point.seconds)} in ${count(kernel.launches)} ${kernel.launches === 1 ? 'launch' : 'launches'}`,
         `grid ${shape(kernel.grid)}, workgroup ${shape(kernel.workgroup)}`,
       ]);
