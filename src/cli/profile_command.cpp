@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
-#include <sstream>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -17,11 +15,13 @@
 #include "cli/gpu_model.h"
 #include "cli/gpu_peaks.h"
 #include "cli/installation.h"
+#include "cli/profile_rocprof.h"
 #include "cli/profile_trace.h"
 #include "cli/recorded_program.h"
 #include "cli/run_environment.h"
 #include "cli/usage_formatter.h"
 #include "codeobj/demangle.h"
+#include "profile/counter_plan.h"
 #include "profile/profile_files.h"
 #include "profile/roofline_svg.h"
 #include "profile/thread_trace.h"
@@ -40,6 +40,7 @@ Examples:
   rochound profile --trace trace.rpd
   rochound profile --thread-trace --kernel gemm -- ./program
   rochound profile --att att_output
+  rochound profile --rocprofv3 --target gfx942 -o out -- ./program
   rochound profile --read out/pass_1 out/pass_2 --target gfx942
 
 The program runs on a software GPU, which counts what every kernel does, exactly;
@@ -57,6 +58,8 @@ With --trace, dag.json is made of a trace that is there, recorded on any GPU.
 With --read, counters come from files that rocprofv3 --pmc has written on a GPU,
 and profile.json holds them with the metrics that follow from them; analysis.json
 says what limits each kernel by them, with the peaks of the card that --gpu names.
+With --rocprofv3, which has to be installed, the program runs on this machine's GPU
+under it, once for each pass of counters, and they are read like that.
 With --thread-trace, thread_trace.json says what each instruction and each line of
 the source costs, by the software GPU's model; with --att it is made of a thread
 trace that rocprofv3 --att has decoded.
@@ -99,19 +102,6 @@ void WarnOfDifferences(profile::CounterSet* set) {
       return;
     }
   }
-}
-
-// Where a shell would find the program.
-fs::path FindProgram(const std::string& name) {
-  const char* path = getenv("PATH");
-  if (name.find('/') != std::string::npos || path == nullptr) return name;
-  std::istringstream folders(path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::error_code error;
-    const fs::path file = fs::path(folder.empty() ? "." : folder) / name;
-    if (fs::is_regular_file(file, error)) return file;
-  }
-  return name;
 }
 
 // The part of the page about instructions, after thread_trace.json is written.
@@ -239,6 +229,9 @@ ProfileCommand::ProfileCommand(CLI::App& app)
                    "*_results.db (rocpd), or folders that hold them; several are passes over the "
                    "same program")
       ->type_name("PATH...");
+  subcommand_->add_flag("--rocprofv3", rocprof_,
+                        "Run the program on this machine's GPU under rocprofv3, once for each pass "
+                        "of the counters that verdicts and metrics need");
   subcommand_
       ->add_option("--att", att_,
                    "Read a thread trace that rocprofv3 --att has decoded: a folder with code.json, "
@@ -257,14 +250,15 @@ ProfileCommand::ProfileCommand(CLI::App& app)
                    "objects")
       ->type_name("FILE...");
   subcommand_
-      ->add_option("--target", target_,
-                   "With --read: the GPU's target, such as gfx942 (default: what the files say)")
+      ->add_option(
+          "--target", target_,
+          "With --read and --rocprofv3: the GPU's target, such as gfx942 (default: what the "
+          "files say)")
       ->type_name("TARGET");
   subcommand_->add_option("program", stray_)->group("");  // only to say what is wrong with it
 }
 
-int ProfileCommand::ReadFiles() const {
-  const std::vector<fs::path> paths(read_.begin(), read_.end());
+int ProfileCommand::ReadFiles(const std::vector<fs::path>& paths) const {
   auto set = profile::RocprofFiles(paths)->Read();
   if (!set.ok()) {
     base::LogError(set.error().message);
@@ -307,6 +301,35 @@ int ProfileCommand::ReadFiles() const {
   }
   fmt::print("{}{}", limits, page.value());
   return kExitSuccess;
+}
+
+int ProfileCommand::RunUnderRocprof(const std::vector<std::string>& program) const {
+  std::string target = target_;
+  if (target.empty()) {
+    const auto gpu = CardOf(gpu_, "");
+    if (!gpu.ok()) return Usage("which GPU is it? Give --target, such as gfx942, or --gpu");
+    target = gpu.value().target;
+  }
+  const auto architecture = FindArchitecture(target);
+  const auto file = FindBesideExecutable("../share/rochound/bottleneck-counters.json", "the rules");
+  if (!architecture.ok() || !file.ok()) {
+    base::LogError((architecture.ok() ? file.error() : architecture.error()).message);
+    return kExitSetup;
+  }
+  const auto rules = profile::LoadBottleneckRules(file.value());
+  if (!rules.ok()) {
+    base::LogError(rules.error().message);
+    return kExitSetup;
+  }
+  const auto counters = profile::WantedCounters(rules.value(), architecture.value());
+  const auto run = RunRocprof(profile::PlanPasses(counters, architecture.value()), kernel_,
+                              fs::path(output_) / "rocprofv3", program);
+  if (!run.ok()) {
+    base::LogError(run.error().message);
+    return kExitSetup;
+  }
+  if (run.value().status != 0) ChildProcess::EndLike(run.value().status);
+  return ReadFiles(run.value().folders);
 }
 
 int ProfileCommand::ReadTrace() const {
@@ -468,9 +491,15 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
     if (!trace_.empty() || !replay_.empty())
       return Usage("--read, --trace and --replay do not go together");
     if (!svg_.empty()) return Usage("--svg draws what a software GPU counts; --read has none");
-    return ReadFiles();
+    return ReadFiles({read_.begin(), read_.end()});
   }
-  if (!target_.empty()) return Usage("--target goes with --read");
+  if (rocprof_) {
+    if (program.empty()) return Usage("--rocprofv3 runs a program; none is given");
+    if (!(trace_.empty() && replay_.empty() && svg_.empty() && caches_.empty()) || thread_trace_)
+      return Usage("--rocprofv3 only goes with --target, --gpu, --kernel and -o");
+    return RunUnderRocprof(program);
+  }
+  if (!target_.empty()) return Usage("--target goes with --read or --rocprofv3");
   if (iterations_ != 0 && replay_.empty()) return Usage("--iterations goes with --replay");
   if (!replay_.empty()) {
     if (!program.empty() || !trace_.empty() || !kernel_.empty())

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ class ProfileCommand final : public Command {
   int Run(const std::vector<std::string>& program) override;
 
  private:
-  int ReadFiles() const;
+  int ReadFiles(const std::vector<std::filesystem::path>& paths) const;
+  int RunUnderRocprof(const std::vector<std::string>& program) const;
   int ReadTrace() const;
   int ReadThreadTrace() const;
   // record: a trace is made as well, and dag.json of it.
@@ -42,6 +44,7 @@ class ProfileCommand final : public Command {
   std::string output_ = ".";
   std::vector<std::string> att_;
   bool thread_trace_ = false;
+  bool rocprof_ = false;
   std::string caches_;
   std::vector<std::string> code_;
   std::string target_;

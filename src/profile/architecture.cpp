@@ -26,6 +26,8 @@ base::Result<Architecture> LoadArchitecture(const std::filesystem::path& folder,
     architecture.operations_source = object.at("operations_source").get<std::string>();
     architecture.operations_per_clock =
         object.at("operations_per_clock").get<std::map<std::string, double>>();
+    architecture.counters_at_once =
+        object.at("counters_at_once").get<std::map<std::string, size_t>>();
     for (const json& metric : object.at("metrics")) {
       architecture.metrics.push_back(
           {metric.at("name").get<std::string>(), metric.at("unit").get<std::string>(),

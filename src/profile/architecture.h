@@ -29,6 +29,7 @@ struct Architecture {
   std::string operations_source;
   std::map<std::string, double> operations_per_clock;  // of a compute unit; "matrix.f16"
   std::vector<Metric> metrics;
+  std::map<std::string, size_t> counters_at_once;  // that a block can count: "SQ" 8
 };
 
 // The file of this target in the folder; an error also if a formula is wrong.

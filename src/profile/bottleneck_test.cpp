@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "profile/counter_plan.h"
 
 namespace rochound::profile {
 namespace {
@@ -237,6 +238,38 @@ TEST(BottleneckTest, VerdictsOfAGpuSayWhatTheyAreMadeOf) {
   // But what stands before it is.
   EXPECT_EQ(OnGpu({{"TCC_EA0_RDREQ_sum", 14e6}}, 1e6, 64 * 80, "SQ_LDS_IDX_ACTIVE").primary,
             "memory bandwidth");
+}
+
+TEST(BottleneckTest, CountersAreCollectedInPassesThatBlocksCanCount) {
+  const auto rules = LoadBottleneckRules(ROCHOUND_COUNTER_RULES);
+  ASSERT_TRUE(rules.ok());
+  for (const char* target : {"gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201"}) {
+    const auto architecture = LoadArchitecture(ROCHOUND_ARCHITECTURES, target);
+    ASSERT_TRUE(architecture.ok());
+    const std::set<std::string> wanted = WantedCounters(rules.value(), architecture.value());
+    EXPECT_FALSE(wanted.empty()) << target;
+    std::set<std::string> planned;
+    for (const auto& pass : PlanPasses(wanted, architecture.value())) {
+      std::map<std::string, size_t> used;
+      for (const std::string& name : pass) {
+        const std::string block = name.substr(0, name.find('_'));
+        EXPECT_LE(++used[block], architecture.value().counters_at_once.at(block)) << name;
+        EXPECT_TRUE(planned.insert(name).second) << name << " is collected twice";
+      }
+    }
+    EXPECT_EQ(planned, wanted) << target;
+  }
+  const auto architecture = LoadArchitecture(ROCHOUND_ARCHITECTURES, "gfx942");
+  const auto wanted = WantedCounters(rules.value(), architecture.value());
+  for (const char* name : {"SQ_WAIT_ANY", "TCC_BUBBLE_sum", "SQ_INSTS_VALU_FMA_F64"})
+    EXPECT_TRUE(wanted.contains(name)) << name;
+  // Eight of SQ at once, in one pass.
+  EXPECT_EQ(PlanPasses({"SQ_1", "SQ_2", "SQ_3", "SQ_4", "SQ_5", "SQ_6", "SQ_7", "SQ_8", "TCC_1"},
+                       architecture.value())
+                .size(),
+            1U);
+  EXPECT_EQ(PlanPasses({"TCC_1", "TCC_2", "TCC_3", "TCC_4", "TCC_5"}, architecture.value()).size(),
+            2U);
 }
 
 }  // namespace

@@ -103,14 +103,15 @@ void Judge(const Peaks& peaks, KernelRoofline* kernel) {
                     kernel->bytes->uncached, 1e6 * *kernel->memory_seconds_most));
   }
   if (kernel->modelled && peaks.memory_bytes) {
-    const double seconds_modelled = kernel->modelled->memory / peaks.memory_bytes->per_second;
+    const ModelledTraffic traffic = kernel->modelled.value_or(ModelledTraffic{});
+    const double seconds_modelled = traffic.memory / peaks.memory_bytes->per_second;
     kernel->memory_seconds_modelled = seconds_modelled;
     kernel->reasons.push_back(fmt::format(
         "modelled caches: {:.4g} bytes go to L2, {:.4g} beyond it, {:.4g} to memory, in {:.3g} us",
-        kernel->modelled->to_l2, kernel->modelled->beyond_l2, kernel->modelled->memory,
-        1e6 * seconds_modelled));
+        traffic.to_l2, traffic.beyond_l2, traffic.memory, 1e6 * seconds_modelled));
   }
-  if (!kernel->compute_seconds || !kernel->memory_seconds_least) return;
+  if (!kernel->compute_seconds || !kernel->memory_seconds_least || !kernel->memory_seconds_most)
+    return;
   if (*kernel->compute_seconds <= *kernel->memory_seconds_least) {
     kernel->verdict = Verdict::kMemory;
   } else if (*kernel->compute_seconds >= *kernel->memory_seconds_most) {

@@ -360,6 +360,50 @@ class CommandTest(unittest.TestCase):
                           ["--cache-model", "device", "--read", "x"]):
             self.assertEqual(self.run_command(*arguments).returncode, 2, arguments)
 
+    def test_rocprofv3_is_run_once_for_each_pass(self):
+        """With a stand-in for it, which writes what it was asked for in the shape of rocprofv3's csv."""
+        tools = pathlib.Path(self.folder.name, "tools")
+        tools.mkdir()
+        tool = tools / "rocprofv3"
+        tool.write_text(r"""#!/usr/bin/env python3
+import pathlib, subprocess, sys
+arguments = sys.argv[1:]
+end = arguments.index("--")
+pmc = arguments[arguments.index("--pmc") + 1:arguments.index("--output-format")]
+folder = pathlib.Path(arguments[arguments.index("-d") + 1])
+assert len([name for name in pmc if name.startswith("SQ_")]) <= 8 and len([name for name in pmc if name.startswith("TCC_")]) <= 4, pmc
+assert arguments[arguments.index("--kernel-include-regex") + 1] == "^f$"
+(folder / "host").mkdir()
+head = "Dispatch_Id,Grid_Size,Kernel_Name,Workgroup_Size,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp\n"
+value = {"TCC_EA0_RDREQ_sum": 60000000, "TCC_EA0_WRREQ_sum": 0, "TCC_EA0_WRREQ_64B_sum": 0, "TCC_BUBBLE_sum": 0, "TCC_EA0_RDREQ_32B_sum": 0}
+(folder / "host" / "7_counter_collection.csv").write_text(
+    head + "".join(f"1,1048576,f,64,{name},{value.get(name, 1000)},1000000,2000000\n" for name in pmc))
+sys.exit(subprocess.run(arguments[end + 1:]).returncode)
+""", encoding="ascii")
+        tool.chmod(0o755)
+        environment = dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}")
+
+        def run(*arguments, **more):
+            return subprocess.run([ROCHOUND, "profile", "--rocprofv3", *arguments], capture_output=True, text=True, timeout=300, check=False, **more)
+
+        output = self.output + "7"
+        result = run("--target", "gfx942", "--kernel", "^f$", "-o", output, "--", "echo", "ran", env=environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        passes = len(list(pathlib.Path(output, "rocprofv3").glob("pass_*")))
+        self.assertGreater(passes, 2)
+        self.assertEqual(result.stdout.count("ran\n"), passes)
+        self.assertIn(f"rocprofv3, {passes} passes: 1 launches", result.stdout)
+        self.assertNotIn("missing", result.stdout)
+        analysis = json.loads(pathlib.Path(output, "analysis.json").read_text(encoding="ascii"))
+        self.assertEqual(analysis["kernels"][0]["bottleneck"]["primary"], "memory bandwidth")
+        # What is there already is not mixed with a new run; a program that fails ends it.
+        self.assertEqual(run("--target", "gfx942", "--kernel", "^f$", "-o", output, "--", "true", env=environment).returncode, 125)
+        self.assertEqual(run("--target", "gfx942", "--kernel", "^f$", "-o", output + "b", "--", "sh", "-c", "exit 9", env=environment).returncode, 9)
+        absent = run("--target", "gfx942", "-o", output + "c", "--", "true", env=dict(os.environ, ROCM_PATH="/nowhere"))
+        self.assertEqual(absent.returncode, 125)
+        self.assertIn("rocprofv3 is neither on the PATH", absent.stderr)
+        self.assertEqual(run("--", "true", env=environment).returncode, 2)
+
     def test_reading(self):
         file = pathlib.Path(self.folder.name, "7_counter_collection.csv")
         file.write_text("Dispatch_Id,Grid_Size,Kernel_Name,Workgroup_Size,Counter_Name,Counter_Value\n"
