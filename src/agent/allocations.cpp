@@ -234,7 +234,8 @@ void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void*
                     agent,
                     stack};
   });
-  ProbeMemoryAppears(reinterpret_cast<uint64_t>(base), size, kind == MemoryKind::kVmem);
+  ProbeMemoryAppears(reinterpret_cast<uint64_t>(base), size, kind == MemoryKind::kVmem,
+                     kind == MemoryKind::kPool && agent != trace::kNoAgent && IsGpu(agent));
 }
 
 void MemoryGoes(const void* base) {

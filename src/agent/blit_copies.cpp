@@ -30,7 +30,16 @@ CopyKernel CopyKernelOf(std::string_view name, uint64_t kernarg_bytes) {
     return CopyKernel::kLinear;
   if (name.starts_with("__amd_rocclr_copyBufferRect") && kernarg_bytes >= sizeof(LinearArguments))
     return CopyKernel::kRectangle;
-  return CopyKernel::kNone;
+  return name.starts_with("__amd_rocclr_") ? CopyKernel::kOtherOfRuntime : CopyKernel::kNone;
+}
+
+bool CopiesTo(const hsa_kernel_dispatch_packet_t& packet, uint64_t* destination, uint64_t* bytes) {
+  if (packet.kernarg_address == nullptr) return false;
+  LinearArguments arguments;
+  std::memcpy(&arguments, packet.kernarg_address, sizeof arguments);
+  *destination = arguments.destination;
+  *bytes = arguments.bytes;
+  return arguments.Consistent();
 }
 
 void RecordBlitCopy(ThreadState* thread, CopyKernel kernel,

@@ -15,10 +15,14 @@
 
 namespace rochound::agent {
 
-// A kernel of the runtime's that copies, as far as its arguments are known.
-enum class CopyKernel : uint8_t { kNone, kLinear, kRectangle };
+// A kernel of the runtime's that copies, as far as its arguments are known. Others fill, and write
+// to nothing but what their arguments point to.
+enum class CopyKernel : uint8_t { kNone, kLinear, kRectangle, kOtherOfRuntime };
 
 CopyKernel CopyKernelOf(std::string_view name, uint64_t kernarg_bytes);
+
+// Where a linear copy goes. False: its arguments are not those that we know.
+bool CopiesTo(const hsa_kernel_dispatch_packet_t& packet, uint64_t* destination, uint64_t* bytes);
 
 // Writes what the dispatch copies, before the record of the dispatch itself.
 void RecordBlitCopy(ThreadState* thread, CopyKernel kernel,

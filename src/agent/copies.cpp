@@ -9,6 +9,7 @@
 
 #include "agent/allocations.h"
 #include "agent/pending.h"
+#include "agent/probe.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -57,9 +58,17 @@ ThreadState* RecordingThread() {
   return thread == nullptr || thread->inside ? nullptr : thread;
 }
 
+// The bytes of a rectangle are not side by side.
+void TellProbe(const Asked& asked) {
+  if (ProbeWatchesWrites())
+    ProbeMemoryWritten(reinterpret_cast<uint64_t>(asked.destination),
+                       asked.kind == trace::CopyKind::kCopyRectangle ? 0 : asked.bytes);
+}
+
 // A copy whose end the program's signal tells. `call` asks the runtime.
 template <typename Call>
 hsa_status_t Asynchronous(const Asked& asked, hsa_signal_t signal, Call call) {
+  TellProbe(asked);
   ThreadState* thread = RecordingThread();
   if (thread == nullptr || signal.handle == 0) return call();
   Pending* pending = nullptr;
@@ -91,6 +100,7 @@ hsa_status_t Asynchronous(const Asked& asked, hsa_signal_t signal, Call call) {
 // A copy or fill that is over when the runtime returns.
 template <typename Call>
 hsa_status_t Blocking(const Asked& asked, Call call) {
+  TellProbe(asked);
   ThreadState* thread = RecordingThread();
   if (thread == nullptr) return call();
   const uint64_t number = last_copy.fetch_add(1) + 1;

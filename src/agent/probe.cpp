@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
@@ -24,6 +25,7 @@
 
 #include "agent/allocations.h"
 #include "agent/code_objects.h"
+#include "agent/own_memory.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -38,7 +40,8 @@ namespace rochound::agent {
 
 namespace internal {
 constinit std::atomic<bool> probe_asked{false};
-}
+constinit std::atomic<bool> probe_watches_writes{false};
+}  // namespace internal
 
 namespace {
 
@@ -79,6 +82,11 @@ struct Listening {  // with using_ring held
   std::vector<uint64_t> buffer;
   std::set<std::pair<uint64_t, uint64_t>> dispatches;  // whose arguments were kept
   std::pair<uint64_t, uint64_t> last_dispatch;
+  std::set<uint64_t> probed;  // kernel objects that tell what they do
+  // What is written without a probe: address, bytes and kind, as in the file.
+  using Written = std::array<uint64_t, 3>;
+  std::vector<Written> early;  // before there was a file
+  Written last_written{};      // not told twice
 };
 
 Listening& It() {
@@ -222,10 +230,22 @@ void Fill(uint64_t address, const Control& control) {
   Real().core.hsa_memory_copy_fn(variable, &control, sizeof control);
 }
 
+void RememberProbed(Listening& it, hsa_executable_t executable, hsa_agent_t agent,
+                    const std::string& kernel) {
+  hsa_executable_symbol_t symbol{};
+  uint64_t object = 0;
+  if (Real().core.hsa_executable_get_symbol_by_name_fn(executable, (kernel + ".kd").c_str(), &agent,
+                                                       &symbol) == HSA_STATUS_SUCCESS &&
+      Real().core.hsa_executable_symbol_get_info_fn(
+          symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object) == HSA_STATUS_SUCCESS)
+    it.probed.insert(object);
+}
+
 // A kernel's own variable is left empty where the kernel was not chosen; functions that are called
 // look for the kernel in the list. Called by the runtime, which an exception of ours must not pass
 // through.
-hsa_status_t VisitSymbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void*) {
+hsa_status_t VisitSymbol(hsa_executable_t executable, hsa_agent_t agent,
+                         hsa_executable_symbol_t symbol, void*) {
   Guarded("no memory for a probed kernel", [&] {
     Listening& it = It();
     hsa_symbol_kind_t kind{};
@@ -244,6 +264,7 @@ hsa_status_t VisitSymbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t 
       Control control = it.control;
       control.flags &= ~uint32_t{kRochoundProbeChosenKernels};
       Fill(value, control);
+      RememberProbed(it, executable, agent, name.substr(kKernelVariable.size()));
     }
   });
   return HSA_STATUS_SUCCESS;
@@ -259,8 +280,30 @@ void WriteMemory(Listening& it) {
     WriteRecord(it, kRochoundProbeMemory,
                 {base, allocation.size,
                  allocation.kind == MemoryKind::kVmem ? uint64_t{kRochoundProbeMapped}
-                                                      : uint64_t{kRochoundProbeAllocated}},
+                                                      : uint64_t{kRochoundProbeAllocated},
+                 allocation.kind == MemoryKind::kPool && allocation.agent != trace::kNoAgent &&
+                         IsGpu(allocation.agent)
+                     ? uint64_t{1}
+                     : uint64_t{0}},
                 "");
+  if (!ProbeWatchesWrites()) return;
+  WriteRecord(it, kRochoundProbeWritten, {0, 0, kRochoundProbeWritesTold}, "");
+  for (const Listening::Written& written : std::exchange(it.early, {}))
+    WriteRecord(it, kRochoundProbeWritten, {written[0], written[1], written[2]}, "");
+}
+
+// Before there is a file, as long as there is room; then it counts as all memory.
+void TellWritten(Listening& it, uint64_t address, uint64_t bytes, uint64_t kind) {
+  const Listening::Written written = {address, bytes, kind};
+  if (it.failed || written == it.last_written) return;
+  it.last_written = written;
+  constexpr size_t kMost = 1 << 16;
+  if (it.ring != nullptr && it.modules != 0)
+    WriteRecord(it, kRochoundProbeWritten, {address, bytes, kind}, "");
+  else if (it.early.size() < kMost)
+    it.early.push_back(written);
+  else
+    it.early.assign(1, {0, 0, kRochoundProbeWrittenAll});
 }
 
 void KeepModule(Listening& it, uint16_t agent, uint64_t variable) {
@@ -464,6 +507,10 @@ void PrepareProbe() {
   It().directory = directory;
   ReadWishes(It());
   internal::probe_asked.store(true);
+  // Waves that are left out write without a word.
+  constexpr uint32_t kLeaveOut = kRochoundProbeGroups | kRochoundProbeSample | kRochoundProbeLanes;
+  internal::probe_watches_writes.store(*Text("ROCHOUND_PROBE_WRITES") != '\0' &&
+                                       (It().control.flags & kLeaveOut) == 0);
 }
 
 void HookProbe(CoreApiTable* core) {
@@ -489,15 +536,17 @@ bool DrainProbe() {
   return it.read != before || Next(it) != it.read;
 }
 
-void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped) {
+void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped, bool on_gpu) {
   if (!ProbeAsked()) return;
   Guarded("no memory for a probe's record", [&] {
     const std::lock_guard lock(using_ring);
     Listening& it = It();
+    it.last_written = {};
     if (it.ring == nullptr || it.failed) return;
     WriteRecord(
         it, kRochoundProbeMemory,
-        {base, size, mapped ? uint64_t{kRochoundProbeMapped} : uint64_t{kRochoundProbeAllocated}},
+        {base, size, mapped ? uint64_t{kRochoundProbeMapped} : uint64_t{kRochoundProbeAllocated},
+         on_gpu ? uint64_t{1} : uint64_t{0}},
         "");
   });
 }
@@ -515,6 +564,35 @@ void ProbeMemoryGoes(uint64_t base) {
          Drain(it, false))
       usleep(50);
     WriteRecord(it, kRochoundProbeMemory, {base, 0, kRochoundProbeFreed}, "");
+  });
+}
+
+void ProbeMemoryWritten(uint64_t base, uint64_t bytes) {
+  Guarded("no memory for a probe's record", [&] {
+    const std::lock_guard lock(using_ring);
+    TellWritten(It(), base, bytes,
+                bytes == 0 ? kRochoundProbeWrittenAllocation : kRochoundProbeWrittenBytes);
+  });
+}
+
+void ProbeSeesDispatch(const hsa_kernel_dispatch_packet_t& packet, CopyKernel copies) {
+  Guarded("no memory for a probe's record", [&] {
+    const std::lock_guard lock(using_ring);
+    Listening& it = It();
+    if (it.probed.contains(packet.kernel_object)) return;
+    uint64_t to = 0, bytes = 0;
+    if (copies == CopyKernel::kLinear && CopiesTo(packet, &to, &bytes))
+      return TellWritten(it, to, bytes, kRochoundProbeWrittenBytes);
+    // Longer than the arguments of the runtime's kernels; what follows them marks too much.
+    std::array<uint64_t, 16> words{};
+    if (copies == CopyKernel::kNone ||
+        !ReadOwnMemory(reinterpret_cast<uint64_t>(packet.kernarg_address), words.data(),
+                       sizeof words))
+      return TellWritten(it, 0, 0, kRochoundProbeWrittenAll);
+    constexpr uint64_t kLowest = 1 << 16, kHighest = 1ull << 48;
+    for (const uint64_t word : words)
+      if (word >= kLowest && word < kHighest)
+        TellWritten(it, word, 0, kRochoundProbeWrittenAllocation);
   });
 }
 
@@ -557,6 +635,7 @@ void ForgetProbeAfterFork() {
   // Not cleared: another thread of the parent may have been changing it.
   new (&It()) Listening;
   internal::probe_asked.store(false);
+  internal::probe_watches_writes.store(false);
 }
 
 }  // namespace rochound::agent

@@ -19,10 +19,18 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "agent/blit_copies.h"
+
 namespace rochound::agent {
 
 namespace internal {
 extern std::atomic<bool> probe_asked;
+extern std::atomic<bool> probe_watches_writes;
+}  // namespace internal
+
+// Whether everything that writes memory is to be told, so that packets have to be looked at.
+inline bool ProbeWatchesWrites() {
+  return internal::probe_watches_writes.load(std::memory_order_relaxed);
 }
 
 inline bool ProbeAsked() { return internal::probe_asked.load(std::memory_order_relaxed); }
@@ -38,8 +46,14 @@ void ConnectProbe(hsa_executable_t executable);
 bool DrainProbe();
 
 // An allocation is there; is about to go. Whoever calls holds no list of allocations.
-void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped);
+// on_gpu: memory of a GPU's own, which only GPUs and copies write.
+void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped, bool on_gpu);
 void ProbeMemoryGoes(uint64_t base);
+
+// For who watches writes. A copy or fill was asked for; bytes 0: somewhere in that allocation.
+void ProbeMemoryWritten(uint64_t base, uint64_t bytes);
+// A kernel is about to be launched: one without probes may write.
+void ProbeSeesDispatch(const hsa_kernel_dispatch_packet_t& packet, CopyKernel copies);
 
 enum class ProbeEnd { kExit = 1, kFault = 2, kShutDown = 3, kDisabled = 4 };
 // What can still be read is, also behind messages that were never finished, and how much was lost

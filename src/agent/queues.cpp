@@ -21,6 +21,7 @@
 #include "agent/new_packets.h"
 #include "agent/own_memory.h"
 #include "agent/pending.h"
+#include "agent/probe.h"
 #include "agent/queue.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
@@ -111,8 +112,15 @@ Pending* NextPending(Queue& queue, uint64_t index) {
 }
 
 bool Noting() { return Recording() && settings().kernels; }
-// Packets are looked at to be recorded, and to have their kernels swapped.
-bool Looking() { return Noting() || SwapAsked(); }
+// Packets are looked at to be recorded, to have their kernels swapped, and for probes.
+bool Looking() { return Noting() || SwapAsked() || ProbeWatchesWrites(); }
+
+// Before its doorbell is rung.
+void ShowToProbe(const Queue& queue, const hsa_kernel_dispatch_packet_t& packet) {
+  CopyKernel copies = CopyKernel::kNone;
+  KernelId(packet.kernel_object, queue.agent, &copies);
+  ProbeSeesDispatch(packet, copies);
+}
 
 void CountUntimed() {
   if (trace::Writer* log = Log()) log->CountDropped(trace::DropReason::kNoSignal);
@@ -125,7 +133,7 @@ bool RecordDispatch(Queue& queue, ThreadState* thread, const hsa_kernel_dispatch
   CopyKernel copies = CopyKernel::kNone;
   const uint32_t kernel =
       KernelId(packet->kernel_object, queue.agent, &copies);  // may write a record itself
-  if (copies != CopyKernel::kNone && settings().copies)
+  if ((copies == CopyKernel::kLinear || copies == CopyKernel::kRectangle) && settings().copies)
     RecordBlitCopy(thread, copies, *packet, queue.agent, dispatch, now_tsc);
   auto* record = thread->log->Reserve<trace::KernelDispatch>();
   if (record == nullptr) return false;
@@ -194,13 +202,14 @@ void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
                 hsa_amd_queue_intercept_packet_writer writer) {
   Queue& queue = *static_cast<Queue*>(data);
   ThreadState* const thread = Noting() ? CurrentThread() : nullptr;
-  if (thread == nullptr && !SwapAsked()) return writer(packets, count);
+  if (thread == nullptr && !Looking()) return writer(packets, count);
   const auto* const first = static_cast<const hsa_kernel_dispatch_packet_t*>(packets);
   for (uint64_t i = 0; i < count; ++i) {
     alignas(64) hsa_kernel_dispatch_packet_t packet = first[i];
     if ((packet.header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       const std::lock_guard lock(queue.submitting);
       if (SwapAsked()) SwapPacket(queue, &packet, nullptr);
+      if (ProbeWatchesWrites()) ShowToProbe(queue, packet);
       if (thread != nullptr) NoteDispatch(queue, thread, &packet, packet.header, index + i, Tsc());
     } else {
       CountIfNew(&packet);
@@ -338,6 +347,7 @@ bool LookAt(Queue& queue, ThreadState* thread, uint16_t header, uint64_t at, uin
     return false;
   }
   if (SwapAsked() && SwapHere(queue, thread, at, doorbell, store)) return true;
+  if (ProbeWatchesWrites()) ShowToProbe(queue, *packet);
   if (thread == nullptr) return false;
   if (CaptureAsked() && CaptureHere(queue, thread, at, doorbell, store)) return true;
   NoteDispatch(queue, thread, packet, header, at, now_tsc);
@@ -358,6 +368,7 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
       // GPU did not wait for a doorbell.
       if (Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) <= at) break;
       if (thread != nullptr) NoteTaken(queue, thread, at, now_tsc);
+      if (ProbeWatchesWrites()) ShowToProbe(queue, *queue.Packet(at));
       continue;
     }
     if (!LookAt(queue, thread, header, at, now_tsc, doorbell, store)) continue;

@@ -248,6 +248,9 @@ std::string ProbeCommand::Problem() const {
   if (analyzers_.size() > 1) return "-a: one analyzer at a time; --keep FOLDER, then probe read";
   if (Kind().table && format_ == "csv")
     return fmt::format("-t: -a {} writes a table or jsonl", Kind().name);
+  // What a lane that is left out has written would count as not written.
+  if (!lanes_.empty() && std::string_view(Kind().name) == "uninit")
+    return "-a uninit needs the messages of all lanes, without --lanes";
   if (!svg_.empty() && !Kind().draws) return "--svg draws what -a heatmap answers";
   if (!base::ParseTime(analyzer_limit_))
     return fmt::format("--analyzer-limit: '{}' is no time, such as 10m", analyzer_limit_);
@@ -466,6 +469,7 @@ void ProbeCommand::SetProbing(const fs::path& folder, Environment* environment) 
     ours = groups_[i];
     if (ours.empty() && theirs != nullptr && IsRange(theirs)) ours = theirs;
   }
+  variables["ROCHOUND_PROBE_WRITES"] = std::string_view(Kind().name) == "uninit" ? "1" : "";
   // Nothing is recorded beside the messages.
   variables["ROCHOUND_START"] = "off";
 }

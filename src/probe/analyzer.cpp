@@ -29,8 +29,8 @@ constexpr AnalyzerKind kKinds[] = {
      Needs::kAccesses, false, Make<RaceAnalyzer>},
     {"bounds", "", "accesses outside of their allocation, or in freed memory", true,
      Needs::kAccesses, false, Make<BoundsAnalyzer>},
-    {"uninit", "", "reads of LDS that nobody has written", true, Needs::kAccesses, false,
-     Make<UninitAnalyzer>},
+    {"uninit", "", "reads of LDS and device memory that nobody has written", true, Needs::kAccesses,
+     false, Make<UninitAnalyzer>},
     {"blocks", "BasicBlockAnalysis",
      "how often and how long basic blocks run, and where lanes go\n  different ways (build "
      "--blocks)",

@@ -45,6 +45,7 @@ enum RochoundProbeKind {
   kRochoundProbeMemory = 19,   // by the agent: memory is there, or goes
   // By the agent: those of a dispatch.
   kRochoundProbeArguments = 20,
+  kRochoundProbeWritten = 21,  // by the agent: memory that no probe tells about was written
 };
 
 enum RochoundProbeMemoryKind {
@@ -52,6 +53,13 @@ enum RochoundProbeMemoryKind {
   kRochoundProbeAllocated = 1,
   kRochoundProbeMapped = 2,  // what is mapped side by side is one buffer to the program
   kRochoundProbeImage = 3,   // of a code object
+};
+
+enum RochoundProbeWrittenKind {
+  kRochoundProbeWrittenBytes = 0,
+  kRochoundProbeWrittenAllocation = 1,  // the one that the address is in
+  kRochoundProbeWrittenAll = 2,         // any memory
+  kRochoundProbeWritesTold = 3,         // from here on, and everything before, too
 };
 
 enum {

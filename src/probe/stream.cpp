@@ -239,7 +239,11 @@ class StreamReader {
       case kRochoundProbeMemory:
         if (words.size() >= 4)
           receiver_.OnMemory({process_, words[1], words[3] == kRochoundProbeFreed ? 0 : words[2],
-                              words[3] == kRochoundProbeMapped});
+                              words[3] == kRochoundProbeMapped,
+                              words.size() >= 5 && words[4] != 0});
+        break;
+      case kRochoundProbeWritten:
+        if (words.size() >= 4) AddWritten(words);
         break;
       case kRochoundProbeArguments:
         if (words.size() >= 4)
@@ -257,6 +261,15 @@ class StreamReader {
         break;  // of a newer version, which means less to us
     }
     return {};
+  }
+
+  void AddWritten(const std::vector<uint64_t>& words) {
+    using What = WrittenMessage::What;
+    const What what = words[3] == kRochoundProbeWrittenBytes        ? What::kBytes
+                      : words[3] == kRochoundProbeWrittenAllocation ? What::kAllocation
+                      : words[3] == kRochoundProbeWritesTold        ? What::kAllTold
+                                                                    : What::kAll;
+    receiver_.OnWritten({process_, what, words[1], words[2]});
   }
 
   Result<void> AddModule(const std::vector<uint64_t>& words) {
@@ -306,7 +319,10 @@ class StreamReader {
         }
       }
       dispatch.chosen = !choose_ || choose_(facts_of.kernel);
-      if (dispatch.chosen) ++summary_.dispatches;
+      if (dispatch.chosen)
+        ++summary_.dispatches;
+      else  // what it writes is not handed on
+        receiver_.OnWritten({process_, WrittenMessage::What::kAll, 0, 0});
     }
     *chosen = dispatch.chosen;
     return &dispatch.facts;

@@ -98,6 +98,17 @@ struct MemoryMessage {
   uint64_t base;
   uint64_t size;  // 0: it goes
   bool mapped;    // into a range that the program reserved, where neighbours are one buffer
+  bool on_gpu;    // memory of a GPU's own, which the host writes with copies only
+};
+
+// Something else than a probed kernel may have written memory, or is about to. Without one of these
+// with kAllTold, nobody watched that.
+struct WrittenMessage {
+  enum class What { kBytes, kAllocation, kAll, kAllTold };
+  uint64_t process;
+  What what;
+  uint64_t address;
+  uint64_t bytes;  // of kBytes
 };
 
 // What a message points to lives until the receiver returns; dispatches and sites live until
@@ -109,6 +120,7 @@ class Receiver {
   virtual void OnBarrier(const BarrierMessage&) {}
   virtual void OnBlock(const BlockMessage&) {}
   virtual void OnMemory(const MemoryMessage&) {}
+  virtual void OnWritten(const WrittenMessage&) {}
 };
 
 struct UnprobedSite {

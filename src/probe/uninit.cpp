@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "codeobj/demangle.h"
@@ -28,7 +29,92 @@ void UninitAnalyzer::ForgetOldGroups() {
 }
 
 void UninitAnalyzer::OnAccess(const AccessMessage& message) {
-  if (std::strcmp(message.space, "lds") != 0) return;
+  if (std::strcmp(message.space, "lds") == 0)
+    OnLds(message);
+  else if (std::strcmp(message.space, "global") == 0 && !message.site->runtime)
+    OnGlobal(message);
+}
+
+void UninitAnalyzer::OnMemory(const MemoryMessage& message) {
+  const std::pair key(message.process, message.base);
+  memory_.erase(key);
+  if (message.size != 0 && message.on_gpu && !message.mapped) memory_[key].size = message.size;
+}
+
+void UninitAnalyzer::OnWritten(const WrittenMessage& message) {
+  using What = WrittenMessage::What;
+  if (message.what == What::kAllTold) {
+    watched_.insert(message.process);
+  } else if (message.what == What::kAll) {
+    for (auto& [key, memory] : memory_)
+      if (key.first == message.process) memory.all_written = true;
+  } else if (const auto found = Find(message.process, message.address); found != memory_.end()) {
+    Memory& memory = found->second;
+    const uint64_t from = message.address - found->first.second;
+    if (message.what == What::kAllocation)
+      memory.all_written = true;
+    else
+      Write(&memory, from, from + std::min(message.bytes, memory.size - from));
+  }
+}
+
+UninitAnalyzer::Memories::iterator UninitAnalyzer::Find(uint64_t process, uint64_t address) {
+  auto found = memory_.upper_bound({process, address});
+  if (found == memory_.begin()) return memory_.end();
+  --found;
+  return found->first.first == process && address - found->first.second < found->second.size
+             ? found
+             : memory_.end();
+}
+
+bool UninitAnalyzer::IsWritten(const Memory& memory, uint64_t from, uint64_t to) {
+  const auto after = memory.written.upper_bound(from);
+  return after != memory.written.begin() && std::prev(after)->second >= to;
+}
+
+void UninitAnalyzer::Write(Memory* memory, uint64_t from, uint64_t to) {
+  if (from >= to) return;
+  // Those that touch it become one with it.
+  auto next = memory->written.upper_bound(from);
+  if (next != memory->written.begin() && std::prev(next)->second >= from) --next;
+  while (next != memory->written.end() && next->first <= to) {
+    from = std::min(from, next->first);
+    to = std::max(to, next->second);
+    next = memory->written.erase(next);
+  }
+  memory->written[from] = to;
+}
+
+void UninitAnalyzer::OnGlobal(const AccessMessage& message) {
+  const uint64_t process = message.dispatch->process;
+  if (!watched_.contains(process)) {
+    unwatched_ = true;
+    return;
+  }
+  const uint64_t bytes = message.site->bytes;
+  uint64_t mask = message.mask;
+  // All lanes read before any of them has written.
+  for (const uint64_t address : *message.addresses) {
+    const uint64_t lane = mask == 0 ? 0 : __builtin_ctzll(mask);
+    mask &= mask - 1;
+    if (message.site->action == "store") continue;
+    const auto found = Find(process, address);
+    if (found == memory_.end() || found->second.all_written) continue;
+    const uint64_t from = address - found->first.second;
+    // What is outside, bounds names.
+    if (!IsWritten(found->second, from, std::min(from + bytes, found->second.size)))
+      Add(message, lane, from, found->first.second);
+  }
+  if (message.site->action == "load") return;
+  for (const uint64_t address : *message.addresses) {
+    const auto found = Find(process, address);
+    if (found == memory_.end() || found->second.all_written) continue;
+    const uint64_t from = address - found->first.second;
+    Write(&found->second, from, std::min(from + bytes, found->second.size));
+  }
+}
+
+void UninitAnalyzer::OnLds(const AccessMessage& message) {
   if (groups_.size() > 2 * kMostGroups) ForgetOldGroups();
   Group& group = groups_[{message.dispatch, message.group_number}];
   group.last_message = ++messages_;
@@ -48,7 +134,7 @@ void UninitAnalyzer::OnAccess(const AccessMessage& message) {
     const auto from = written.begin() + static_cast<ptrdiff_t>(offset);
     if (std::find(from, from + static_cast<ptrdiff_t>(bytes), false) !=
         from + static_cast<ptrdiff_t>(bytes))
-      Add(message, lane, offset);
+      Add(message, lane, offset, 0);
   }
   if (!writes) return;
   for (const uint64_t offset : *message.addresses)
@@ -56,10 +142,11 @@ void UninitAnalyzer::OnAccess(const AccessMessage& message) {
       std::fill_n(written.begin() + static_cast<ptrdiff_t>(offset), bytes, true);
 }
 
-void UninitAnalyzer::Add(const AccessMessage& message, uint64_t lane, uint64_t offset) {
+void UninitAnalyzer::Add(const AccessMessage& message, uint64_t lane, uint64_t offset,
+                         uint64_t allocation) {
   const Location& at = PlaceOf(*message.site);
-  Place& place =
-      places_[{message.dispatch->kernel, at.file, at.line, at.column, message.site->action}];
+  Place& place = places_[{message.dispatch->kernel, allocation == 0, at.file, at.line, at.column,
+                          message.site->action}];
   UnwrittenRead& read = place.read;
   if (read.lanes++ == 0) {
     read.kernel = message.dispatch->kernel;
@@ -72,6 +159,8 @@ void UninitAnalyzer::Add(const AccessMessage& message, uint64_t lane, uint64_t o
     read.wave = message.wave;
     read.lane = lane;
     read.offset = offset;
+    read.lds = allocation == 0;
+    read.allocation = allocation;
   }
   place.groups.insert({message.dispatch, message.group_number});
 }
@@ -88,15 +177,27 @@ std::vector<UnwrittenRead> UninitAnalyzer::Reads() const {
   return reads;
 }
 
+// Why nothing is said about device memory; empty: it is.
+std::string UninitAnalyzer::WhyNotJudged(const StreamSummary& summary) const {
+  if (unwatched_)
+    return "who else wrote it was not recorded, or not all waves send messages: probe with -a "
+           "uninit, without filters";
+  if (!summary.unprobed.empty()) return "places without a probe may write it";
+  if (summary.Incomplete()) return "messages are missing";
+  return {};
+}
+
 std::string UninitAnalyzer::Answer(const StreamSummary& summary) {
-  const std::vector<UnwrittenRead> reads = Reads();
+  const std::string why_not = WhyNotJudged(summary);
+  std::vector<UnwrittenRead> reads = Reads();
+  if (!why_not.empty()) std::erase_if(reads, [](const UnwrittenRead& read) { return !read.lds; });
   std::string text;
   if (format_ == AnswerFormat::kJsonLines) {
     for (const UnwrittenRead& read : reads) {
       nlohmann::ordered_json line = PlaceJson(read.at);
       line["kernel"] = read.kernel;
       line["action"] = read.action;
-      line["space"] = "lds";
+      line["space"] = read.lds ? "lds" : "global";
       line["bytes"] = read.bytes;
       line["lanes"] = read.lanes;
       line["groups"] = read.groups;
@@ -104,21 +205,38 @@ std::string UninitAnalyzer::Answer(const StreamSummary& summary) {
           {"process", read.process},    {"dispatch", read.dispatch},
           {"group_number", read.group}, {"wave", read.wave},
           {"lane", read.lane},          {"offset", fmt::format("{:x}", read.offset)}};
+      if (!read.lds) line["example"]["allocation"] = fmt::format("{:x}", read.allocation);
       text += JsonText(line);
     }
     return text;
   }
   text = DoubtText(summary);
-  if (reads.empty()) return text + "Every read of LDS finds what its workgroup has written.\n";
-  text += fmt::format("{} {}s LDS that nobody has written.\n\n{:>10} {:>10}  {}\n",
-                      PlaceText(reads[0].at), reads[0].action, "LANES", "WORKGROUPS", "PLACE");
+  const auto any = [&](bool lds) {
+    return std::any_of(reads.begin(), reads.end(),
+                       [&](const UnwrittenRead& read) { return read.lds == lds; });
+  };
+  if (!any(true)) text += "Every read of LDS finds what its workgroup has written.\n";
+  if (!why_not.empty())
+    text += fmt::format("Device memory is not judged: {}.\n", why_not);
+  else if (!any(false))
+    text += "Every read of device memory finds what was written there.\n";
+  if (reads.empty()) return text;
+  for (const bool lds : {true, false}) {
+    const auto first = std::find_if(reads.begin(), reads.end(),
+                                    [&](const UnwrittenRead& read) { return read.lds == lds; });
+    if (first != reads.end())
+      text += fmt::format("{} {}s {} that nobody has written.\n", PlaceText(first->at),
+                          first->action, lds ? "LDS" : "device memory");
+  }
+  text += fmt::format("\n{:>10} {:>10}  {}\n", "LANES", "WORKGROUPS", "PLACE");
   for (const UnwrittenRead& read : reads)
     text += fmt::format(
-        "{:>10} {:>10}  {} {}s {} bytes\n{:23}in {}, such as dispatch {}, workgroup {}, wave {}, "
-        "lane {}, offset {:#x}\n",
-        read.lanes, read.groups, PlaceText(read.at), read.action, read.bytes, "",
-        codeobj::Demangle(read.kernel), read.dispatch, read.group, read.wave, read.lane,
-        read.offset);
+        "{:>10} {:>10}  {} {}s {} bytes of {}\n{:23}in {}, such as dispatch {}, workgroup {}, "
+        "wave {}, lane {}, offset {:#x}{}\n",
+        read.lanes, read.groups, PlaceText(read.at), read.action, read.bytes,
+        read.lds ? "LDS" : "device memory", "", codeobj::Demangle(read.kernel), read.dispatch,
+        read.group, read.wave, read.lane, read.offset,
+        read.lds ? "" : fmt::format(" of the allocation at {:#x}", read.allocation));
   return text;
 }
 

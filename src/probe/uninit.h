@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The analyzer `uninit`: reads of LDS that no wave of the workgroup has written before. LDS holds
-// what the last workgroup there left, so that such a read is right on some days. A store of another
-// wave counts if its message came before, which a barrier makes sure of.
+// The analyzer `uninit`: reads of LDS that no wave of the workgroup has written before, and of
+// device memory that nothing has written since it was allocated. LDS holds what the last workgroup
+// there left, so that such a read is right on some days. A store of another wave counts if its
+// message came before, which a barrier makes sure of. Whatever may have written device memory
+// without a probe counts as having done so: a read that is named is wrong, and some are not named.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +21,24 @@ namespace rochound::probe {
 
 struct UnwrittenRead {
   std::string kernel;
+  bool lds = true;  // otherwise device memory
   Location at;
   std::string action;  // load, atomic
   uint64_t bytes = 0;  // of each lane
   uint64_t lanes = 0;
   uint64_t groups = 0;  // workgroups in which it happened
   // The first one.
-  uint64_t process = 0, dispatch = 0, group = 0, wave = 0, lane = 0, offset = 0;
+  uint64_t process = 0, dispatch = 0, group = 0, wave = 0, lane = 0;
+  uint64_t offset = 0;      // in LDS, or in the allocation
+  uint64_t allocation = 0;  // its address, if it is device memory
 };
 
 class UninitAnalyzer final : public Analyzer {
  public:
   explicit UninitAnalyzer(const AnalyzerOutput& output) : format_(output.format) {}
   void OnAccess(const AccessMessage& message) override;
+  void OnMemory(const MemoryMessage& message) override;
+  void OnWritten(const WrittenMessage& message) override;
   std::string Answer(const StreamSummary& summary) override;
   std::vector<UnwrittenRead> Reads() const;  // of most lanes first
 
@@ -44,14 +51,29 @@ class UninitAnalyzer final : public Analyzer {
     UnwrittenRead read;
     std::set<std::pair<const Dispatch*, uint64_t>> groups;
   };
-  using Key = std::tuple<std::string, std::string, uint64_t, uint64_t, std::string>;
+  struct Memory {
+    uint64_t size = 0;
+    bool all_written = false;
+    std::map<uint64_t, uint64_t> written;  // beginnings and ends, apart from each other
+  };
+  using Key = std::tuple<std::string, bool, std::string, uint64_t, uint64_t, std::string>;
+  using Memories = std::map<std::pair<uint64_t, uint64_t>, Memory>;  // by process and address
 
   void ForgetOldGroups();
-  void Add(const AccessMessage& message, uint64_t lane, uint64_t offset);
+  void OnLds(const AccessMessage& message);
+  void OnGlobal(const AccessMessage& message);
+  Memories::iterator Find(uint64_t process, uint64_t address);
+  static bool IsWritten(const Memory& memory, uint64_t from, uint64_t to);
+  static void Write(Memory* memory, uint64_t from, uint64_t to);
+  void Add(const AccessMessage& message, uint64_t lane, uint64_t offset, uint64_t allocation);
+  std::string WhyNotJudged(const StreamSummary& summary) const;
 
   AnswerFormat format_;
   std::map<std::pair<const Dispatch*, uint64_t>, Group> groups_;
   std::map<Key, Place> places_;
+  Memories memory_;
+  std::set<uint64_t> watched_;  // processes whose writes are all told
+  bool unwatched_ = false;      // there is another one
   uint64_t messages_ = 0;
 };
 

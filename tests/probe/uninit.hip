@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Kernels that read LDS which nobody has written, and the same without that: uninit.py knows what
-// `-a uninit` must say. Each line that it looks for ends with a comment "place NAME".
+// Kernels that read LDS or device memory which nobody has written, and the same without that:
+// uninit.py knows what `-a uninit` must say. Each line that it looks for ends with a comment "place
+// NAME".
 #include <hip/hip_runtime.h>
 #include <unistd.h>
 
@@ -47,6 +48,16 @@ __global__ void Halves(int* data) {
   data[blockIdx.x * kItems + threadIdx.x] = tile.words[kItems - 1 - threadIdx.x];  // place halves
 }
 
+// Who has written what each of them reads, from where on nobody has.
+enum Writer { kNobody, kKernel, kCopy, kOldOwner, kFill, kWholeCopy, kCopyOnDevice, kHost };
+
+template <Writer kWriter>
+__global__ void Read(const int* in, int* out) {
+  out[threadIdx.x] = in[threadIdx.x] + 1;  // place read
+}
+
+__global__ void WriteHalf(int* out) { out[threadIdx.x] = 1; }
+
 void Check(hipError_t result) {
   if (result == hipSuccess) return;
   fprintf(stderr, "%s\n", hipGetErrorString(result));
@@ -60,6 +71,42 @@ void Run(int* data) {
   Halves<kRight><<<kGroups, kItems>>>(data);
 }
 
+int* Allocated() {
+  int* memory = nullptr;
+  Check(hipMalloc(&memory, kItems * sizeof(int)));
+  return memory;
+}
+
+void RunOnDevice() {
+  constexpr size_t kBytes = kItems * sizeof(int);
+  static int ones[kItems];
+  int* const out = Allocated();
+  Read<kNobody><<<1, kItems>>>(Allocated(), out);
+  int* const half = Allocated();
+  WriteHalf<<<1, kItems / 2>>>(half);
+  Read<kKernel><<<1, kItems>>>(half, out);
+  int* const copied = Allocated();
+  Check(hipMemcpy(copied, ones, 100 * sizeof(int), hipMemcpyHostToDevice));
+  Read<kCopy><<<1, kItems>>>(copied, out);
+  int* const old = Allocated();
+  Check(hipMemset(old, 0, kBytes));
+  Check(hipFree(old));
+  Read<kOldOwner><<<1, kItems>>>(Allocated(), out);
+  int* const filled = Allocated();
+  Check(hipMemset(filled, 0, kBytes));
+  Read<kFill><<<1, kItems>>>(filled, out);
+  int* const whole = Allocated();
+  Check(hipMemcpy(whole, ones, kBytes, hipMemcpyHostToDevice));
+  Read<kWholeCopy><<<1, kItems>>>(whole, out);
+  int* const again = Allocated();
+  Check(hipMemcpy(again, whole, kBytes, hipMemcpyDeviceToDevice));
+  Read<kCopyOnDevice><<<1, kItems>>>(again, out);
+  int* host = nullptr;
+  Check(hipHostMalloc(&host, kBytes));
+  for (int i = 0; i < kItems; ++i) host[i] = i;
+  Read<kHost><<<1, kItems>>>(host, out);
+}
+
 }  // namespace
 
 int main() {
@@ -68,6 +115,7 @@ int main() {
   Check(hipMemset(data, 0, kGroups * kItems * sizeof(int)));
   Run<false>(data);
   Run<true>(data);
+  RunOnDevice();
   Check(hipDeviceSynchronize());
   puts("PASS uninit");
   return 0;
