@@ -11,10 +11,10 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/limited_run.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "cli/exit_codes.h"
-#include "cli/limited_run.h"
 #include "cli/run_environment.h"
 #include "probe/bitcode.h"
 
@@ -44,7 +44,8 @@ Result<fs::path> FindClang(const std::string& asked) {
 }
 
 Result<void> RunTool(const std::vector<std::string>& command) {
-  ROCHOUND_TRY(const LimitedRun run, RunLimited(command, Lines(CurrentEnvironment()), kLimit));
+  ROCHOUND_TRY(const base::LimitedRun run,
+               base::RunLimited(command, Lines(CurrentEnvironment()), kLimit));
   const std::string said = base::Printable(run.err, "\n");
   if (!run.ok()) return Error(fmt::format("{} {}: {}", command[0], run.End(), said));
   if (!said.empty()) base::LogWarning(said.substr(0, said.find_last_not_of('\n') + 1));
