@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: MIT
+#include "cli/optimize_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/count.h"
+#include "base/files.h"
+#include "base/limited_run.h"
+#include "base/log.h"
+#include "base/printable.h"
+#include "base/sha256.h"
+#include "base/units.h"
+#include "capture/bundle.h"
+#include "cli/exit_codes.h"
+#include "cli/run_environment.h"
+#include "cli/usage_formatter.h"
+
+namespace rochound::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Result;
+using nlohmann::ordered_json;
+using optimize::Journal;
+using optimize::JournalEntry;
+
+constexpr const char* kExamples = R"(
+Examples:
+  rochound optimize --kernel gemm --candidates tried -- ./app
+  rochound optimize --kernel gemm --tune space.json --budget 10m -- ./app
+  rochound optimize log                  what was tried, and what became of it
+  rochound optimize show 3               one candidate's verdict
+  rochound optimize rollback             the program's own kernel again
+
+Launches of the kernel are captured, candidates are judged (rochound judge), and the best
+one is put into a kernel cache, which rochound run --kernel-cache uses. Then the program
+itself runs with and without it, by turns: only if it prints the same and is faster is
+the kernel 'applied', otherwise it is taken out of the cache again. --check COMMAND
+compares instead: it gets the two outputs as files.
+
+--candidates judges every file of a folder. --tune searches a space of parameters, such as
+{"source": "gemm.hip", "parameters": {"TILE": [8, 16], "flags": ["-O2", "-O3"]}}: what
+cannot run is left out before it is measured, then one launch is measured of up to --most
+points, and all launches of the best ones.
+
+All of it is in one folder (-o): journal.sqlite, bundles and cache. A run that was stopped
+goes on where it was; nothing is measured twice. On a software GPU, faster means fewer
+modelled cycles (docs/softgpu-counters.md), of a launch as of the program.
+
+Exit codes: 0 applied, 2 wrong usage, 3 no candidate is equal and faster, 4 the program
+with it is not equal or not faster, 125 it did not work.
+)";
+
+constexpr int kExitNothingBetter = 3, kExitNotApplied = 4;
+constexpr uint64_t kLaunches[] = {1, 2, 4, 8};  // which are captured
+constexpr size_t kMostBundles = 3;
+constexpr size_t kFinalists = 4;
+constexpr std::chrono::minutes kProgramLimit(30);
+
+std::string Shape(const fs::path& bundle) {
+  const auto opened = capture::Bundle::Open(bundle);
+  if (!opened.ok()) return {};
+  const capture::Launch& launch = opened.value().manifest().launch;
+  return fmt::format("{} {} {}", fmt::join(launch.grid, "x"), fmt::join(launch.workgroup, "x"),
+                     launch.group_bytes);
+}
+
+Result<base::LimitedRun> RunCommand(const std::vector<std::string>& command) {
+  return base::RunLimited(command, Lines(CurrentEnvironment()), kProgramLimit);
+}
+
+std::string Tail(const std::string& text) {
+  return text.substr(text.size() > 400 ? text.size() - 400 : 0);
+}
+
+// Modelled cycles of all launches of a counters file.
+Result<double> CyclesIn(const fs::path& file) {
+  ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
+  double cycles = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const auto record = ordered_json::parse(text.substr(at, end - at), nullptr, false);
+    if (record.is_object() && record.contains("model"))
+      cycles += record["model"].value("cycles", 0.0);
+    at = end + 1;
+  }
+  return cycles;
+}
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+std::string Row(const JournalEntry& entry) {
+  return fmt::format("{:>4}  {:<12} {:<20} {:>8}  {} {}\n", entry.id, entry.state, entry.reason,
+                     entry.speedup > 0 ? fmt::format("{:.2f}", entry.speedup) : "",
+                     base::Printable(entry.name), base::Printable(entry.flags));
+}
+
+}  // namespace
+
+struct OptimizeCommand::Search {
+  std::unique_ptr<Journal> journal;
+  std::unique_ptr<optimize::Judge> all, first;  // of every launch, and of the first one
+  std::string salt;                             // what a verdict depends on beside the candidate
+  std::optional<std::chrono::steady_clock::time_point> end;
+  std::vector<JournalEntry> accepted;
+  size_t done = 0, total = 0, measured = 0;
+  double seconds = 0;
+
+  bool Late() const { return end && std::chrono::steady_clock::now() > *end; }
+};
+
+const char* OptimizeCommand::examples() const { return kExamples; }
+
+OptimizeCommand::OptimizeCommand(CLI::App& app)
+    : Command(
+          app.add_subcommand("optimize", "Put a faster kernel into a program, if it is equal")) {
+  UsageFormatter::Set(*subcommand_,
+                      "rochound optimize [--kernel REGEX] GENERATOR [OPTIONS] -- PROGRAM "
+                      "[ARGUMENTS]\n       rochound optimize log|show ID|rollback [-o DIR]");
+  const auto option = [&](const char* name, auto& value, const char* type,
+                          const char* description) {
+    return subcommand_->add_option(name, value, description)
+        ->type_name(type)
+        ->allow_extra_args(false);
+  };
+  subcommand_->add_option("words", words_, "log, show or rollback")->type_name("");
+  option("--kernel", kernel_, "REGEX", "Which kernel (default: the one that is worth most)");
+  option("--candidates", candidates_, "DIR", "Judge every code object and source of this folder");
+  option("--tune", tune_, "FILE", "Search this space of parameters");
+  option("--budget", budget_, "TIME", "Begin no candidate after this time, such as 10m");
+  option("--most", most_, "N", "--tune: measure at most so many points (default: 40)");
+  option("--seed", seed_, "N", "--tune: where to begin (default: 1)");
+  option("--check", check_, "COMMAND",
+         "Compares the program's two outputs (default: they are the same)");
+  option("--runs", rounds_, "N", "How often the program runs with and without it (default: 3)")
+      ->check(CLI::PositiveNumber);
+  option("-o,--output", output_, "DIR", "Folder for all that is kept (default: rochound-optimize)");
+  settings_.AddTo(subcommand_);
+  subcommand_->add_flag("--json", json_, "log and show: print JSON");
+}
+
+std::string OptimizeCommand::Problem(const std::vector<std::string>& program) const {
+  if (!words_.empty()) {
+    const bool known = words_[0] == "log" || words_[0] == "show" || words_[0] == "rollback";
+    if (!known) return fmt::format("'{}' is none of log, show, rollback", words_[0]);
+    if (words_[0] == "show" && words_.size() != 2) return "which one? rochound optimize show 3";
+    return program.empty() ? "" : words_[0] + " starts no program";
+  }
+  if (candidates_.empty() == tune_.empty())
+    return "who makes candidates? One of --candidates DIR and --tune FILE";
+  if (program.empty())
+    return "no program given; example: rochound optimize --candidates tried -- ./app";
+  if (!budget_.empty() && !base::ParseTime(budget_)) return "--budget: not a time such as 10m";
+  return settings_.Problem();
+}
+
+fs::path OptimizeCommand::CacheFile() const { return folder() / "cache" / "kernel.hsaco"; }
+
+int OptimizeCommand::Run(const std::vector<std::string>& program) {
+  if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
+  const auto result = [&]() -> Result<int> {
+    if (words_.empty()) return Optimize(program);
+    std::error_code error;
+    const fs::path file = folder() / "journal.sqlite";
+    if (!fs::exists(file, error))
+      return Error{fmt::format("'{}' is not there: nothing was optimized in that folder (-o)",
+                               file.string())};
+    ROCHOUND_TRY(const auto journal, Journal::Open(file));
+    return words_[0] == "log"    ? Log(*journal)
+           : words_[0] == "show" ? Show(*journal)
+                                 : Rollback(*journal);
+  }();
+  if (result.ok()) return result.value();
+  base::LogError(result.error().message);
+  return kExitSetup;
+}
+
+int OptimizeCommand::Log(Journal& journal) const {
+  const auto entries = journal.All();
+  const auto events = journal.Events();
+  if (!entries.ok() || !events.ok()) {
+    base::LogError((entries.ok() ? events.error() : entries.error()).message);
+    return kExitSetup;
+  }
+  if (json_) {
+    ordered_json list = ordered_json::array();
+    for (const JournalEntry& entry : entries.value())
+      list.push_back({{"id", entry.id},
+                      {"name", entry.name},
+                      {"flags", entry.flags},
+                      {"stage", entry.stage},
+                      {"state", entry.state},
+                      {"reason", entry.reason},
+                      {"message", entry.message},
+                      {"speedup", entry.speedup},
+                      {"cost", entry.cost},
+                      {"sha256", entry.sha256},
+                      {"seconds", entry.seconds},
+                      {"at", entry.at}});
+    fmt::print("{}\n", ordered_json{{"candidates", list}, {"events", events.value()}}.dump(
+                           2, ' ', false, ordered_json::error_handler_t::replace));
+    return kExitSuccess;
+  }
+  for (const JournalEntry& entry : entries.value()) fmt::print("{}", Row(entry));
+  for (const std::string& event : events.value()) fmt::print("{}\n", base::Printable(event));
+  return kExitSuccess;
+}
+
+int OptimizeCommand::Show(Journal& journal) const {
+  const auto entry = journal.Get(strtoll(words_[1].c_str(), nullptr, 10));
+  if (!entry.ok() || !entry.value()) {
+    base::LogError(entry.ok() ? fmt::format("there is no candidate {}", words_[1])
+                              : entry.error().message);
+    return kExitFailure;
+  }
+  if (!json_) fmt::print("{}{}\n", Row(*entry.value()), base::Printable(entry.value()->message));
+  fmt::print("{}\n", ordered_json::parse(entry.value()->verdict, nullptr, false).dump(2));
+  return kExitSuccess;
+}
+
+int OptimizeCommand::Rollback(Journal& journal) const {
+  std::error_code error;
+  const bool removed = fs::remove(CacheFile(), error);
+  const auto entries = journal.All();
+  if (!entries.ok()) {
+    base::LogError(entries.error().message);
+    return kExitSetup;
+  }
+  for (const JournalEntry& entry : entries.value())
+    if (entry.state == "applied")
+      if (const auto set = journal.SetState(entry.id, "rolled back"); !set.ok())
+        base::LogError(set.error().message);
+  fmt::print("{}\n",
+             removed ? "rolled back: the kernel cache is empty" : "nothing is in the kernel cache");
+  return kExitSuccess;
+}
+
+Result<void> OptimizeCommand::ChooseKernel(const std::vector<std::string>& program) {
+  if (!kernel_.empty()) return {};
+  ROCHOUND_TRY(const fs::path self, base::ExecutablePath());
+  const fs::path trace = folder() / "profile.rpd";
+  std::vector<std::string> command = {self.string(), "run", "--quiet",
+                                      "--force",     "-o",  trace.string()};
+  if (!settings_.softgpu().empty())
+    command.insert(command.end(), {"--softgpu", settings_.softgpu()});
+  command.emplace_back("--");
+  command.insert(command.end(), program.begin(), program.end());
+  ROCHOUND_TRY(const base::LimitedRun run, RunCommand(command));
+  if (!run.ok()) return Error{fmt::format("the program {}: {}", run.End(), Tail(run.err))};
+  ROCHOUND_TRY(
+      const base::LimitedRun profile,
+      RunCommand({self.string(), "profile", "--trace", trace.string(), "-o", folder().string()}));
+  ROCHOUND_TRY(const std::string text, base::ReadFile(folder() / "dag.json", base::kMostText));
+  const auto dag = ordered_json::parse(text, nullptr, false);
+  if (!profile.ok() || !dag.is_object() || !dag["critical_path"]["dominant_symbol"].is_string())
+    return Error{"no kernel is on the program's critical path; name one with --kernel"};
+  std::string name = dag["critical_path"]["dominant_symbol"];
+  if (name.ends_with(".kd")) name.resize(name.size() - 3);
+  for (const char letter : name) {
+    const bool plain = isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+    kernel_ += plain ? std::string(1, letter) : std::string("\\") + letter;
+  }
+  base::LogInfo(
+      fmt::format("the kernel with most of the critical path is {}", base::Printable(name)));
+  return {};
+}
+
+Result<std::vector<fs::path>> OptimizeCommand::Capture(const std::vector<std::string>& program) {
+  ROCHOUND_TRY(const fs::path self, base::ExecutablePath());
+  std::vector<fs::path> bundles;
+  std::vector<std::string> shapes;
+  std::string problem;
+  for (const uint64_t nth : kLaunches) {
+    if (bundles.size() == kMostBundles) break;
+    const fs::path bundle = folder() / "bundles" / fmt::format("{}.bundle", nth);
+    std::error_code error;
+    if (!fs::exists(bundle, error)) {
+      std::vector<std::string> command = {self.string(),       "capture", "--quiet",
+                                          "--kernel",          kernel_,   "--nth",
+                                          std::to_string(nth), "-o",      bundle.string()};
+      if (!settings_.softgpu().empty())
+        command.insert(command.end(), {"--softgpu", settings_.softgpu()});
+      command.emplace_back("--");
+      command.insert(command.end(), program.begin(), program.end());
+      ROCHOUND_TRY(const base::LimitedRun run, RunCommand(command));
+      problem = Tail(run.err);
+    }
+    if (!fs::exists(bundle, error)) break;
+    // Other data of the same shape once; then only other shapes.
+    const std::string shape = Shape(bundle);
+    if (bundles.size() > 1 && std::find(shapes.begin(), shapes.end(), shape) != shapes.end())
+      continue;
+    bundles.push_back(bundle);
+    shapes.push_back(shape);
+  }
+  if (bundles.empty()) return Error{"no launch was captured: " + problem};
+  return bundles;
+}
+
+Result<JournalEntry> OptimizeCommand::Judged(Search* search, const fs::path& file,
+                                             const std::vector<std::string>& flags, bool first) {
+  ROCHOUND_TRY(const std::string bytes, base::ReadFile(file, uint64_t{64} << 20));
+  const std::string key = base::Sha256(fmt::format("{}\n{}\n{}\n{}", search->salt, first,
+                                                   fmt::join(flags, "\n"), base::Sha256(bytes)));
+  ROCHOUND_TRY(auto known, search->journal->Find(key));
+  if (known) {
+    if (known->reason == "faster" && !first) search->accepted.push_back(*known);
+    return *known;
+  }
+  optimize::Judge& judge = first ? *search->first : *search->all;
+  ROCHOUND_TRY(const optimize::Verdict verdict, judge.JudgeFile(file, {}, flags));
+  JournalEntry entry = optimize::EntryOf(verdict, judge.object());
+  entry.key = key;
+  entry.flags = fmt::format("{}", fmt::join(flags, " "));
+  entry.stage = first ? "first" : "all";
+  ROCHOUND_CHECK(search->journal->Add(&entry));
+  if (verdict.accepted() && !first) search->accepted.push_back(entry);
+  ++search->measured;
+  search->seconds += verdict.seconds;
+  fmt::print("{}", Row(entry));
+  const size_t left = search->total - std::min(search->total, search->done + 1);
+  if (left > 0)
+    base::LogInfo(fmt::format(
+        "{} of {}; about {:.0f} s left", search->done + 1, search->total,
+        search->seconds / static_cast<double>(search->measured) * static_cast<double>(left)));
+  return entry;
+}
+
+Result<void> OptimizeCommand::JudgeFolder(Search* search) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(candidates_, error))
+    if (file.is_regular_file()) files.push_back(file.path());
+  if (error) return base::ErrnoError("cannot read", candidates_, error.value());
+  std::sort(files.begin(), files.end());
+  search->total = files.size();
+  for (const fs::path& file : files) {
+    if (search->Late()) {
+      base::LogInfo("the budget is used up; the same command goes on with the rest");
+      break;
+    }
+    ROCHOUND_CHECK([&]() -> Result<void> {
+      ROCHOUND_TRY(const JournalEntry entry, Judged(search, file, {}, false));
+      return {};
+    }());
+    ++search->done;
+  }
+  return {};
+}
+
+Result<void> OptimizeCommand::Tune(Search* search) {
+  ROCHOUND_TRY(const optimize::Space space, optimize::ReadSpace(tune_));
+  std::vector<size_t> counts;
+  for (const auto& parameter : space.parameters) counts.push_back(parameter.values.size());
+  optimize::Tuner tuner(counts, seed_, most_);
+  search->total = std::min<size_t>(most_, space.points());
+  const auto flags_of = [&](const optimize::Point& point) {
+    std::vector<std::string> flags = space.flags;
+    for (std::string& flag : optimize::FlagsOf(space, point)) flags.push_back(std::move(flag));
+    return flags;
+  };
+  while (const auto point = tuner.Next()) {
+    if (search->Late()) break;
+    ROCHOUND_TRY(const JournalEntry entry, Judged(search, space.source, flags_of(*point), true));
+    // Without a cost it did not come to be measured: it does not build, fit or run.
+    const bool right =
+        entry.cost > 0 &&
+        (entry.reason == "faster" || entry.reason == "no-difference" || entry.reason == "slower");
+    tuner.Report(*point, right ? std::optional<double>(entry.cost) : std::nullopt, entry.cost > 0);
+    search->done = tuner.measured();
+  }
+  const auto best = tuner.Best();
+  search->total = 0;
+  for (size_t i = 0; i < std::min(best.size(), kFinalists); ++i) {
+    if (search->Late() && !search->accepted.empty()) break;
+    ROCHOUND_TRY(const JournalEntry entry,
+                 Judged(search, space.source, flags_of(best[i].first), false));
+    if (entry.reason == "faster") break;  // the others were worse in the first launch
+  }
+  return {};
+}
+
+Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& best,
+                                           const std::vector<std::string>& program) {
+  ROCHOUND_TRY(const fs::path self, base::ExecutablePath());
+  std::error_code error;
+  fs::create_directories(CacheFile().parent_path(), error);
+  if (error) return base::ErrnoError("cannot create", CacheFile().parent_path(), error.value());
+  chmod(CacheFile().parent_path().c_str(), 0700);
+  ROCHOUND_CHECK(base::WriteFileAtomically(CacheFile(), best.object));
+  chmod(CacheFile().c_str(), 0600);
+  ROCHOUND_CHECK(
+      search->journal->Tell(fmt::format("candidate {} is in the kernel cache", best.id)));
+
+  const bool counted = !settings_.softgpu().empty();
+  const fs::path counters = folder() / "program.jsonl";
+  std::string outputs[2];
+  int codes[2] = {};
+  std::vector<double> costs[2], walls[2];
+  for (uint64_t round = 0; round < rounds_ * 2; ++round) {
+    // By turns, and the other one first each time.
+    const size_t after = (round % 2) ^ (round / 2 % 2);
+    const fs::path trace = folder() / (after == 1 ? "after.rpd" : "before.rpd");
+    std::vector<std::string> command = {self.string(), "run", "--quiet",
+                                        "--force",     "-o",  trace.string()};
+    if (after == 1)
+      command.insert(command.end(), {"--kernel-cache", CacheFile().parent_path().string()});
+    command.emplace_back("--");
+    if (counted)
+      command.insert(command.end(), {self.string(), "softgpu", "--gpu", settings_.softgpu(),
+                                     "--counters", counters.string(), "--"});
+    command.insert(command.end(), program.begin(), program.end());
+    ROCHOUND_TRY(const base::LimitedRun run, RunCommand(command));
+    walls[after].push_back(run.seconds);
+    if (counted) {
+      ROCHOUND_TRY(const double cycles, CyclesIn(counters));
+      costs[after].push_back(cycles);
+    } else {
+      costs[after].push_back(run.seconds);
+    }
+    if (costs[after].size() == 1) {
+      outputs[after] = run.out;
+      codes[after] = run.exit_code;
+    } else if (check_.empty() && (run.out != outputs[after] || run.exit_code != codes[after])) {
+      return std::string(
+          "the program does not print the same each time; compare its outputs with --check "
+          "COMMAND");
+    }
+  }
+  if (codes[0] != codes[1])
+    return fmt::format("the program ends with {} with the kernel, and with {} without it", codes[1],
+                       codes[0]);
+  if (!check_.empty()) {
+    const fs::path before = folder() / "before.out", after = folder() / "after.out";
+    ROCHOUND_CHECK(base::WriteFile(before, outputs[0]));
+    ROCHOUND_CHECK(base::WriteFile(after, outputs[1]));
+    ROCHOUND_TRY(
+        const base::LimitedRun run,
+        RunCommand({"/bin/sh", "-c",
+                    fmt::format("{} '{}' '{}'", check_, before.string(), after.string())}));
+    if (!run.ok()) return fmt::format("'{}' {}", check_, run.End());
+  } else if (outputs[0] != outputs[1]) {
+    return std::string("the program prints something else with the kernel");
+  }
+  ROCHOUND_TRY(
+      const base::LimitedRun swaps,
+      RunCommand({self.string(), "explain", "swaps", (folder() / "after.rpd").string(), "--json"}));
+  if (swaps.out.find("\"swapped\"") == std::string::npos)
+    return std::string("the program did not use the kernel: rochound explain swaps tells why");
+  const double before = MedianOf(costs[0]), after = MedianOf(costs[1]);
+  const std::string figures = counted
+                                  ? fmt::format(
+                                        "modelled cycles of all kernels {:.0f} before, {:.0f} "
+                                        "after ({:.2f} times); that is a model, no time of silicon",
+                                        before, after, after > 0 ? before / after : 0)
+                                  : fmt::format("{:.3f} s before, {:.3f} s after ({:.2f} times)",
+                                                before, after, after > 0 ? before / after : 0);
+  ROCHOUND_CHECK(search->journal->Tell("the program: " + figures));
+  fmt::print("the program prints the same, {} times by turns: {}\n", rounds_, figures);
+  if (after >= before) return "the program is not faster with it: " + figures;
+  return std::string();
+}
+
+Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
+  std::error_code error;
+  fs::create_directories(folder() / "bundles", error);
+  if (error) return base::ErrnoError("cannot create", folder(), error.value());
+  Search search;
+  if (!budget_.empty())
+    search.end = std::chrono::steady_clock::now() +
+                 std::chrono::nanoseconds(base::ParseTime(budget_).value());
+  ROCHOUND_TRY(search.journal, Journal::Open(folder() / "journal.sqlite"));
+  ROCHOUND_CHECK(search.journal->Tell(fmt::format("begun: {}", fmt::join(program, " "))));
+  ROCHOUND_CHECK(ChooseKernel(program));
+  ROCHOUND_TRY(const std::vector<fs::path> bundles, Capture(program));
+  ROCHOUND_TRY(const optimize::JudgeTools tools,
+               FindJudgeTools(bundles.front().string(), settings_.softgpu()));
+  const optimize::JudgeOptions options = settings_.options();
+  search.salt = fmt::format("{} {} {} {} {} {} {}", options.verify, options.as, options.validate,
+                            options.margin, options.on_gpu, fmt::join(options.flags, " "), kernel_);
+  ROCHOUND_TRY(search.all, optimize::Judge::Open(bundles, options, tools));
+  if (!tune_.empty()) {
+    ROCHOUND_TRY(search.first, optimize::Judge::Open({bundles.front()}, options, tools));
+  }
+  ROCHOUND_CHECK(tune_.empty() ? JudgeFolder(&search) : Tune(&search));
+  const auto best = std::min_element(
+      search.accepted.begin(), search.accepted.end(),
+      [](const JournalEntry& one, const JournalEntry& other) { return one.cost < other.cost; });
+  if (best == search.accepted.end()) {
+    fmt::print("no candidate is equal and faster; rochound optimize log -o {} has the reasons\n",
+               folder().string());
+    return kExitNothingBetter;
+  }
+  if (best->state == "applied" && fs::exists(CacheFile(), error)) {
+    fmt::print("candidate {} is applied already\n", best->id);
+    return kExitSuccess;
+  }
+  ROCHOUND_TRY(const std::string problem, Apply(&search, *best, program));
+  ROCHOUND_CHECK(search.journal->SetState(best->id, problem.empty() ? "applied" : "not applied"));
+  if (!problem.empty()) {
+    fs::remove(CacheFile(), error);
+    fmt::print("not applied: {}\n", base::Printable(problem));
+    return kExitNotApplied;
+  }
+  fmt::print(
+      "applied: candidate {} ({}), {:.2f} times faster in its launches\n  use it: rochound run "
+      "--kernel-cache {} -- {}\n",
+      best->id, base::Printable(best->flags.empty() ? best->name : best->name + " " + best->flags),
+      best->speedup, CacheFile().parent_path().string(), fmt::join(program, " "));
+  return kExitSuccess;
+}
+
+}  // namespace rochound::cli

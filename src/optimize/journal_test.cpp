@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "optimize/journal.h"
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace rochound::optimize {
+namespace {
+
+TEST(Journal, KeepsCandidatesAndTheirStates) {
+  const auto folder =
+      base::TempDir::Create(std::filesystem::temp_directory_path(), "journal-").value();
+  const std::filesystem::path file = folder.path() / "journal.sqlite";
+  Verdict verdict;
+  verdict.reason = Reason::kFaster;
+  verdict.candidate = "a.hsaco";
+  const std::string bytes(
+      "\x7f"
+      "ELF\0\xff",
+      6);
+  {
+    const auto journal = Journal::Open(file).value();
+    JournalEntry entry = EntryOf(verdict, bytes);
+    entry.key = "one";
+    ASSERT_TRUE(journal->Add(&entry).ok());
+    EXPECT_EQ(entry.id, 1);
+    JournalEntry again = entry;
+    EXPECT_FALSE(journal->Add(&again).ok());  // nothing is written twice
+    ASSERT_TRUE(journal->SetState(1, "applied").ok());
+  }
+  const auto journal = Journal::Open(file).value();
+  const auto found = journal->Find("one").value();
+  const JournalEntry entry = found.value_or(JournalEntry());
+  EXPECT_EQ(entry.object, bytes);
+  EXPECT_EQ(entry.reason, "faster");
+  EXPECT_EQ(entry.state, "applied");
+  EXPECT_FALSE(journal->Find("two").value().has_value());
+  EXPECT_TRUE(journal->Get(1).value().has_value());
+  EXPECT_EQ(journal->All().value().size(), 1u);
+  ASSERT_EQ(journal->Events().value().size(), 1u);
+}
+
+}  // namespace
+}  // namespace rochound::optimize

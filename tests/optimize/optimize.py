@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`rochound optimize` from a program to the kernel that it runs with.
+
+usage: optimize.py --rochound PATH --hipcc PATH --app PATH apply|tune|resume
+
+  apply   a folder of candidates: the best right one is applied, the program prints the same; rollback; a program that fails
+          with the kernel does not get it
+  tune    the best point of a space is found, judged on all launches and applied
+  resume  killed at random moments (3; 100 with ROCHOUND_FULL) and started again: the same result, nothing judged twice
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import judge
+
+GPU = judge.GPU
+FLAGS = " ".join(judge.FLAGS)
+KILLS = 100 if os.environ.get("ROCHOUND_FULL") else 3
+
+
+class Failed(Exception):
+    pass
+
+
+def check(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+class Optimizer:
+    def __init__(self, options, folder, kernel, generator):
+        self.options = options
+        self.output = folder / "work"
+        self.folder = folder
+        self.command = [options.rochound, "optimize", "--kernel", f"^{kernel}$", *generator, "-o", self.output, "--softgpu", GPU, "--flags", FLAGS,
+                        "--runs", "1"]
+        if kernel in judge.FLOATS:
+            self.command += ["--as", "float"]
+
+    def run(self, *more):
+        done = judge.run([*self.command, *more, "--", self.options.app], cwd=self.folder)
+        return done.returncode, done.stdout + done.stderr
+
+    def log(self):
+        done = judge.run([self.options.rochound, "optimize", "log", "-o", self.output, "--json"])
+        check(done.returncode == 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def cache(self):
+        return sorted(path.name for path in (self.output / "cache").glob("*"))
+
+
+def fill(options, folder, variants):
+    candidates = folder / "tried"
+    candidates.mkdir()
+    for variant in variants:
+        judge.compile_to(options.hipcc, variant, candidates / f"{variant}.hsaco")
+    return candidates
+
+
+def apply(options, folder):
+    candidates = fill(options, folder, ["faster", "faster_2", "wrong_last", "slower"])
+    optimizer = Optimizer(options, folder, "blur", ["--candidates", candidates])
+    code, said = optimizer.run()
+    check(code == 0 and "applied: candidate" in said, f"exit code {code}:\n{said}")
+    check("that is a model" in said, said)
+    reasons = {entry["name"]: (entry["reason"], entry["state"]) for entry in optimizer.log()["candidates"]}
+    # kernels.hip's variants that blur does not have are its original.
+    check(reasons == {"faster.hsaco": ("faster", "applied"), "faster_2.hsaco": ("faster", "accepted"),
+                      "wrong_last.hsaco": ("no-difference", "judged"), "slower.hsaco": ("no-difference", "judged")}, reasons)
+    check(optimizer.cache() == ["kernel.hsaco"], optimizer.cache())
+    bare = judge.run([options.rochound, "softgpu", "--gpu", GPU, "--", options.app])
+    swapped = judge.run([options.rochound, "run", "--quiet", "--kernel-cache", optimizer.output / "cache", "-o", folder / "t.rpd", "--softgpu", GPU, "--",
+                         options.app])
+    check(bare.stdout == swapped.stdout and swapped.returncode == 0, swapped.stderr)
+
+    back = judge.run([options.rochound, "optimize", "rollback", "-o", optimizer.output])
+    check(back.returncode == 0 and optimizer.cache() == [], back.stdout)
+    check("rolled back" in [entry["state"] for entry in optimizer.log()["candidates"]], "no state")
+
+    # A command that does not like the program's output with the kernel.
+    code, said = optimizer.run("--check", "false #")
+    check(code == 4 and "not applied" in said and optimizer.cache() == [], f"exit code {code}:\n{said}")
+    # Nothing is better.
+    shutil.rmtree(optimizer.output)
+    (candidates / "faster.hsaco").unlink()
+    (candidates / "faster_2.hsaco").unlink()
+    code, said = optimizer.run()
+    check(code == 3 and optimizer.cache() == [], f"exit code {code}:\n{said}")
+
+
+def tune(options, folder):
+    shutil.copy(judge.HERE / "tiles.hip", folder)
+    space = folder / "space.json"
+    parameters = {"TILES": [0, 1], "UNROLL": [1, 16], "SKIP": [0, 1]}
+    if judge.FULL:
+        parameters |= {"PAD": [0, 1], "UNROLL": [1, 4, 16]}
+    space.write_text(json.dumps({"source": "tiles.hip", "parameters": parameters}))
+    optimizer = Optimizer(options, folder, "gemm", ["--tune", space, "--most", "12"])
+    code, said = optimizer.run()
+    check(code == 0, f"exit code {code}:\n{said}")
+    entries = optimizer.log()["candidates"]
+    applied = [entry for entry in entries if entry["state"] == "applied"]
+    check(len(applied) == 1 and applied[0]["stage"] == "all", entries)
+    right = {entry["flags"]: entry["cost"] for entry in entries if entry["stage"] == "first" and entry["cost"] > 0}
+    check(len(right) <= 12, f"{len(right)} measured")
+    for flags, cost in sorted(right.items(), key=lambda item: item[1]):
+        print(f"  {cost:.0f} modelled cycles with {flags}")
+    check(right[applied[0]["flags"]] == min(right.values()), "another one was better")
+    check("-DSKIP=0" in applied[0]["flags"] and applied[0]["speedup"] >= 3, applied)
+    wrong = [entry for entry in entries if "-DSKIP=1" in entry["flags"]]
+    check(all(entry["reason"] in ("different", "other-inputs") for entry in wrong), wrong)
+    print(f"{len(entries)} judged, {applied[0]['speedup']:.1f} times with {applied[0]['flags']}")
+
+
+def resume(options, folder):
+    candidates = fill(options, folder, ["faster", "wrong_last", "faster_2", "original"])
+    whole = Optimizer(options, folder, "scale", ["--candidates", candidates])
+    code, said = whole.run()
+    check(code == 0, said)
+
+    def result(optimizer):
+        return [(entry["name"], entry["reason"], entry["state"], entry["cost"], entry["sha256"]) for entry in optimizer.log()["candidates"]]
+    expected = result(whole)
+    content = (whole.output / "cache" / "kernel.hsaco").read_bytes()
+    shutil.rmtree(whole.output)
+    chance = random.Random(7)
+    killed = 0
+    while killed < KILLS:
+        process = subprocess.Popen([str(word) for word in [*whole.command, "--", options.app]], cwd=folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        try:
+            process.wait(chance.uniform(0.1, 6))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            killed += 1
+            continue
+        # It came to its end: begin anew, but for what a whole run takes.
+        check(result(whole) == expected, f"after {killed} kills: {result(whole)}")
+        shutil.rmtree(whole.output)
+    code, said = whole.run()
+    check(code == 0, said)
+    check(result(whole) == expected, f"{result(whole)} instead of {expected}")
+    check((whole.output / "cache" / "kernel.hsaco").read_bytes() == content, "another kernel")
+    # A second time there is nothing to do.
+    code, said = whole.run()
+    check(code == 0 and "applied already" in said, said)
+    print(f"killed {killed} times")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("rochound", "hipcc", "app"):
+        parser.add_argument("--" + name, required=True, type=pathlib.Path)
+    parser.add_argument("what", choices=("apply", "tune", "resume"))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rochound-optimize-") as name:
+        try:
+            globals()[options.what](options, pathlib.Path(name))
+        except Failed as problem:
+            print(f"FAIL: {problem}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
