@@ -165,7 +165,7 @@ JudgeCommand::JudgeCommand(CLI::App& app)
       ->type_name("FILE")
       ->allow_extra_args(false);
   subcommand_
-      ->add_option("--source", source_, "What the candidate was built from: it must give its bytes")
+      ->add_option("--source", source_, "What the candidate was built from: it must give its code")
       ->type_name("FILE")
       ->allow_extra_args(false);
   settings_.AddTo(subcommand_);

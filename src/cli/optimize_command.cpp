@@ -476,9 +476,8 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   fs::create_directories(folder() / "bundles", error);
   if (error) return base::ErrnoError("cannot create", folder(), error.value());
   Search search;
-  if (!budget_.empty())
-    search.end = std::chrono::steady_clock::now() +
-                 std::chrono::nanoseconds(base::ParseTime(budget_).value());
+  if (const auto budget = base::ParseTime(budget_))
+    search.end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(*budget);
   ROCHOUND_TRY(search.journal, Journal::Open(folder() / "journal.sqlite"));
   ROCHOUND_CHECK(search.journal->Tell(fmt::format("begun: {}", fmt::join(program, " "))));
   ROCHOUND_CHECK(ChooseKernel(program));

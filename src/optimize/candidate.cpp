@@ -129,6 +129,23 @@ Resources ResourcesOf(const KernelFile& file, uint64_t workgroup_size, uint64_t 
   return resources;
 }
 
+bool SameCode(const KernelFile& one, const KernelFile& other) {
+  const auto code = [](const KernelFile& file) {
+    std::string bytes;
+    for (const codeobj::Segment& segment : file.object().segments())
+      if (segment.executable && segment.offset <= file.object_bytes().size())
+        bytes += file.object_bytes().substr(segment.offset, segment.file_size);
+    return bytes;
+  };
+  const codeobj::Kernel &a = one.kernel(), &b = other.kernel();
+  return code(one) == code(other) && a.vgpr_count == b.vgpr_count && a.sgpr_count == b.sgpr_count &&
+         a.agpr_count == b.agpr_count && a.group_segment_fixed_size == b.group_segment_fixed_size &&
+         a.private_segment_fixed_size == b.private_segment_fixed_size &&
+         a.kernarg_segment_size == b.kernarg_segment_size &&
+         a.descriptor.rsrc1 == b.descriptor.rsrc1 && a.descriptor.rsrc2 == b.descriptor.rsrc2 &&
+         a.descriptor.properties == b.descriptor.properties;
+}
+
 uint64_t MostLds(const codeobj::Target& gpu) {
   return (gpu.processor.starts_with("gfx95") ? uint64_t{160} : uint64_t{64}) << 10;
 }

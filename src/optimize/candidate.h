@@ -56,6 +56,10 @@ class KernelFile {
 
 Resources ResourcesOf(const KernelFile& file, uint64_t workgroup_size, uint64_t lds);
 
+// Whether both have the same instructions and ask for the same resources. Names of compilations,
+// which hipcc makes of paths, may differ.
+bool SameCode(const KernelFile& one, const KernelFile& other);
+
 // LDS that a workgroup may have on this GPU.
 uint64_t MostLds(const codeobj::Target& gpu);
 

@@ -519,10 +519,9 @@ Result<Verdict> Judge::JudgeFile(const fs::path& candidate, const fs::path& sour
     if (!is_source) {
       const auto theirs = KernelFile::Find(object_, kernel_, gpu_);
       const auto ours = KernelFile::Find(built.object, kernel_, gpu_);
-      if (!theirs.ok() || !ours.ok() ||
-          theirs.value()->object_bytes() != ours.value()->object_bytes())
+      if (!theirs.ok() || !ours.ok() || !SameCode(*theirs.value(), *ours.value()))
         return finish({Reason::kNotItsSource,
-                       fmt::format("'{}' with {} does not give these bytes",
+                       fmt::format("'{}' with {} does not give this code",
                                    source.filename().string(), fmt::join(request.flags, " "))});
     }
   }
