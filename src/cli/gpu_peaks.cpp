@@ -22,6 +22,7 @@ profile::Device DeviceOf(const GpuModel& gpu) {
   device.compute_units = static_cast<double>(gpu.cu_count);
   device.simds_per_unit = static_cast<double>(gpu.simd_per_cu);
   device.waves_per_simd = static_cast<double>(gpu.max_waves_per_simd);
+  device.dies = static_cast<double>(gpu.num_xcc == 0 ? 1 : gpu.num_xcc);
   device.clock_mhz = static_cast<double>(gpu.engine_clock_mhz);
   device.clock_source = "the device file of " + gpu.name;
   device.memory_clock_mhz = static_cast<double>(gpu.memory_clock_mhz);

@@ -26,6 +26,11 @@ base::Result<Architecture> LoadArchitecture(const std::filesystem::path& folder,
     architecture.operations_source = object.at("operations_source").get<std::string>();
     architecture.operations_per_clock =
         object.at("operations_per_clock").get<std::map<std::string, double>>();
+    if (object.contains("cache_bytes_per_clock")) {
+      architecture.cache_bytes_per_clock =
+          object.at("cache_bytes_per_clock").get<std::map<std::string, double>>();
+      architecture.cache_source = object.at("cache_source").get<std::string>();
+    }
     architecture.counters_at_once =
         object.at("counters_at_once").get<std::map<std::string, size_t>>();
     for (const json& metric : object.at("metrics")) {
@@ -53,6 +58,14 @@ Peaks PeaksOf(const Device& device, const Architecture& architecture) {
         fmt::format("{} per clock and compute unit ({}) x {} compute units x {} MHz ({})",
                     per_clock, architecture.operations_source, device.compute_units,
                     device.clock_mhz, device.clock_source)};
+  }
+  for (const auto& [level, per_clock] : architecture.cache_bytes_per_clock) {
+    if (device.clock_mhz == 0) continue;
+    const double dies = level == "l2" ? device.dies : 1;
+    peaks.cache_bytes[level] = {
+        per_clock * dies * device.clock_mhz * 1e6,
+        fmt::format("{} bytes per clock ({}) x {} x {} MHz ({})", per_clock,
+                    architecture.cache_source, dies, device.clock_mhz, device.clock_source)};
   }
   if (device.memory_clock_mhz != 0 && device.memory_width_bits != 0 &&
       architecture.transfers_per_memory_clock != 0) {

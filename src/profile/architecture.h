@@ -29,6 +29,10 @@ struct Architecture {
   std::string operations_source;
   std::map<std::string, double> operations_per_clock;  // of a compute unit; "matrix.f16"
   std::vector<Metric> metrics;
+  // Of caches between compute units and memory: "l2" of a die, "mall" of the GPU. What is not known
+  // is not there.
+  std::map<std::string, double> cache_bytes_per_clock;
+  std::string cache_source;
   std::map<std::string, size_t> counters_at_once;  // that a block can count: "SQ" 8
 };
 
@@ -47,6 +51,7 @@ struct Device {
   std::string memory_source;  // of the memory's clock and width
   double simds_per_unit = 0;
   double waves_per_simd = 0;  // at most
+  double dies = 1;            // each with an L2 of its own
 };
 
 struct Peak {
@@ -57,6 +62,7 @@ struct Peak {
 struct Peaks {
   std::map<std::string, Peak> operations;  // "matrix.f16"
   std::optional<Peak> memory_bytes;
+  std::map<std::string, Peak> cache_bytes;  // "l2", "mall"
 };
 
 // Nothing for what the device or the architecture does not say.

@@ -95,24 +95,28 @@ std::string RooflineJson(const CounterSet& set, const Device& device, const Peak
   auto operations = ordered_json::object();
   for (const auto& [type, peak] : peaks.operations)
     operations[type] = {{"per_second", peak.per_second}, {"source", peak.source}};
+  auto caches = ordered_json::object();
+  for (const auto& [level, peak] : peaks.cache_bytes)
+    caches[level] = {{"bytes_per_second", peak.per_second}, {"source", peak.source}};
   ordered_json memory = nullptr;
   if (peaks.memory_bytes) {
     memory = {{"bytes_per_second", peaks.memory_bytes->per_second},
               {"source", peaks.memory_bytes->source}};
   }
-  ordered_json file = {{"format", "rochound roofline"},
-                       {"version", 1},
-                       {"source", set.source},
-                       {"warnings", set.warnings},
-                       {"device",
-                        {{"name", device.name},
-                         {"target", device.target},
-                         {"compute_units", device.compute_units},
-                         {"clock_mhz", device.clock_mhz},
-                         {"memory_clock_mhz", device.memory_clock_mhz},
-                         {"memory_width_bits", device.memory_width_bits}}},
-                       {"peaks", {{"operations", operations}, {"memory", memory}}},
-                       {"kernels", ordered_json::array()}};
+  ordered_json file = {
+      {"format", "rochound roofline"},
+      {"version", 1},
+      {"source", set.source},
+      {"warnings", set.warnings},
+      {"device",
+       {{"name", device.name},
+        {"target", device.target},
+        {"compute_units", device.compute_units},
+        {"clock_mhz", device.clock_mhz},
+        {"memory_clock_mhz", device.memory_clock_mhz},
+        {"memory_width_bits", device.memory_width_bits}}},
+      {"peaks", {{"operations", operations}, {"memory", memory}, {"caches", caches}}},
+      {"kernels", ordered_json::array()}};
   for (const KernelRoofline& kernel : kernels) {
     ordered_json bytes = nullptr;
     ordered_json intensity = nullptr;

@@ -55,9 +55,9 @@ TEST(RooflineTest, VerdictsFollowFromTheBounds) {
   EXPECT_EQ(Only(Counted(25500, 10, 20), SmallPeaks()).verdict, Verdict::kDependsOnCaches);
   EXPECT_EQ(Only(Counted(25600, 10, 20), SmallPeaks()).verdict, Verdict::kCompute);
   const KernelRoofline kernel = Only(Counted(3000, 10, 20), SmallPeaks());
-  EXPECT_DOUBLE_EQ(*kernel.compute_seconds, 3.0);
-  EXPECT_DOUBLE_EQ(*kernel.memory_seconds_least, 3.2);
-  EXPECT_DOUBLE_EQ(*kernel.memory_seconds_most, 25.6);
+  EXPECT_DOUBLE_EQ(kernel.compute_seconds.value_or(0), 3.0);
+  EXPECT_DOUBLE_EQ(kernel.memory_seconds_least.value_or(0), 3.2);
+  EXPECT_DOUBLE_EQ(kernel.memory_seconds_most.value_or(0), 25.6);
   EXPECT_DOUBLE_EQ(kernel.LeastSeconds(), 3.2);
   EXPECT_EQ(kernel.other_integers, 1000);
   EXPECT_EQ(kernel.operations.size(), 1u) << "kinds are not counted again beside their sum";
@@ -86,7 +86,7 @@ TEST(RooflineTest, LaunchesOfOneShapeAreAddedUp) {
   EXPECT_EQ(kernels[0].grid[0], 128u) << "the longest is the first";
   EXPECT_EQ(kernels[1].launches, 2u);
   EXPECT_EQ(kernels[1].Operations(), 300);
-  EXPECT_EQ(kernels[1].bytes->compulsory, 96);
+  EXPECT_EQ(kernels[1].bytes.value_or(Bytes{}).compulsory, 96);
 }
 
 struct Product {
@@ -130,7 +130,8 @@ TEST(RooflineTest, PeaksAreThoseOfTheProductPages) {
       EXPECT_NEAR(peaks.operations.at(type).per_second, expected * 1e12, expected * 2e9)
           << product.device.name << " " << type;
     }
-    EXPECT_NEAR(peaks.memory_bytes->per_second, product.memory * 1e9, product.memory * 1e6);
+    EXPECT_NEAR(peaks.memory_bytes.value_or(Peak{}).per_second, product.memory * 1e9,
+                product.memory * 1e6);
     EXPECT_TRUE(PeaksOf(Device{}, architecture.value()).operations.empty());
     EXPECT_FALSE(PeaksOf(Device{}, architecture.value()).memory_bytes.has_value());
   }
@@ -158,6 +159,21 @@ TEST(RooflineTest, FilesSayWhatIsMissing) {
   EXPECT_NE(page.value().find("missing: TCC_EA0_WRREQ_64B_sum, TCC_EA0_WRREQ_sum"),
             std::string::npos)
       << page.value();
+}
+
+TEST(RooflineTest, CachesHaveRoofsWhereOneIsPublished) {
+  const auto architecture = LoadArchitecture(ROCHOUND_ARCHITECTURES, "gfx942");
+  ASSERT_TRUE(architecture.ok());
+  Device device;
+  device.clock_mhz = 2100;
+  device.dies = 8;
+  const Peaks peaks = PeaksOf(device, architecture.value());
+  // 17.2 TB/s of the Infinity Cache on AMD's page.
+  EXPECT_NEAR(peaks.cache_bytes.at("mall").per_second, 17.2e12, 0.01e12);
+  EXPECT_NEAR(peaks.cache_bytes.at("l2").per_second, 34.4e12, 0.01e12);
+  const auto rdna = LoadArchitecture(ROCHOUND_ARCHITECTURES, "gfx1100");
+  ASSERT_TRUE(rdna.ok());
+  EXPECT_TRUE(PeaksOf(device, rdna.value()).cache_bytes.empty());
 }
 
 }  // namespace

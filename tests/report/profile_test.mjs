@@ -32,7 +32,8 @@ kernels[0].modelled_bytes = {to_l2: 8e9, beyond_l2: 4e9, memory: 2e9, memory_sec
 const device = {name: 'a card', target: 'gfx942'};
 const roofline = {
   format: 'rochound roofline', version: 1, source: 'the software GPU\'s counters', warnings: [`${EVIL} is doubtful`], device, kernels,
-  peaks: {operations: {'vector.f32': {per_second: PEAK, source: 'a document'}}, memory: {bytes_per_second: MEMORY, source: 'a document'}},
+  peaks: {operations: {'vector.f32': {per_second: PEAK, source: 'a document'}}, memory: {bytes_per_second: MEMORY, source: 'a document'},
+    caches: {l2: {bytes_per_second: 10 * MEMORY, source: 'a document'}}},
 };
 const analysis = {
   format: 'rochound analysis', version: 1, source: '', warnings: [], device,
@@ -98,11 +99,13 @@ async function theRoofline({page}) {
   assert.ok(rise > 30 && Math.abs(large[1] - dense[1] - 2 * rise) < 1, 'operations per second are not logarithmic');
   assert.ok(large[2] > dense[2] && dense[2] > evil[2], 'circles do not grow with time');
   const roofs = await page.evaluate(() => Object.fromEntries([...document.querySelectorAll('.roofline .roof')].map((one) =>
-      [one.classList.contains('memory') ? 'memory' : 'peak', one.getAttribute('d').match(/[\d.]+/g).map(Number)])));
+      [['memory', 'cache'].find((kind) => one.classList.contains(kind)) ?? 'peak', one.getAttribute('d').match(/[\d.]+/g).map(Number)])));
   assert.ok(Math.abs(roofs.peak[1] - dense[1]) < 1, 'a kernel that computes is not at its roof');
   const [x0, y0, x1, y1] = roofs.memory;
   for (const [x, y] of [large, evil]) assert.ok(Math.abs(y0 + (x - x0) * (y1 - y0) / (x1 - x0) - y) < 1, 'a kernel of memory is not at its roof');
 
+  // Ten times as fast: a decade higher everywhere.
+  assert.ok(Math.abs(y0 + (roofs.cache[2] - x0) * (y1 - y0) / (x1 - x0) - rise - roofs.cache[3]) < 1, 'the roof of L2 is not where it belongs');
   const circle = page.locator('.roofline .kernel', {has: page.locator('circle')}).nth(0);
   await circle.locator('circle').hover();
   const tip = page.getByRole('tooltip');

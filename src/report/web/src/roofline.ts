@@ -35,7 +35,7 @@ export interface Roofline {
   source: string;
   warnings: string[];
   device: {name: string; target: string};
-  peaks: {operations: Record<string, {per_second: number; source: string}>; memory: Roof | null};
+  peaks: {operations: Record<string, {per_second: number; source: string}>; memory: Roof | null; caches?: Record<string, Roof>};
   kernels: RooflineKernel[];
 }
 
@@ -52,6 +52,7 @@ export interface Analysis {
   kernels: KernelAnalysis[];
 }
 
+const LEVELS: Record<string, string> = {l2: 'L2', mall: 'MALL'};
 const WIDTH = 1000, HEIGHT = 520;
 const LEFT = 70, RIGHT = 985, TOP = 26, BOTTOM = 470;
 const MOST_DRAWN = 400;  // kernels; all are in the table
@@ -125,7 +126,8 @@ export class RooflinePage {
     const missing = roofline.kernels.length - Math.min(points.length, MOST_DRAWN);
     this.element.appendChild(h('section', {class: 'card', 'aria-label': 'Roofline'},
         h('div', {class: 'title'}, h('h2', {text: 'Operations per second, at best'}),
-            h('span', {class: 'note', text: 'larger: takes longer · dashes lead to where it would be without caches'})),
+            h('span', {class: 'note', text: 'larger: takes longer · dashes lead to where it would be without caches' +
+                (roofline.kernels.some((kernel) => kernel.modelled_bytes) ? ' · a bar stands where the modelled caches put it' : '')})),
         points.length > 0 ? this.picture(points.slice(0, MOST_DRAWN)) : h('p', {class: 'empty', text: 'No kernel can be drawn; the table says what is known.'}),
         missing > 0 && h('p', {class: 'notes', text: `Not drawn: ${count(missing)} ${missing === 1 ? 'kernel' : 'kernels'} without floating-point ` +
             'operations, with types whose peak is not known, or too short to be seen.'})));
@@ -209,6 +211,19 @@ export class RooflinePage {
       const slope = Math.atan2(y1 - y0, x1 - x0) * 180 / Math.PI;
       names.push(svg('text', {class: 'roof-name memory', transform: `translate(${(x0 + 14).toFixed(1)} ${(y0 - 18).toFixed(1)}) rotate(${slope.toFixed(1)})`},
           `memory ${show(bandwidth, 'bytes_per_second')}`));
+    }
+    // Roofs of caches, above that of memory.
+    for (const [level, cache] of Object.entries(peaks.caches ?? {})) {
+      const speed = cache.bytes_per_second;
+      if (!(speed > bandwidth)) continue;
+      const from = Math.max(10 ** x.from, 10 ** y.from / speed);
+      const to = Math.min(10 ** x.to, fastest / speed);
+      if (!(to > from)) continue;
+      const title = `${LEVELS[level] ?? level}: ${show(speed, 'bytes_per_second')}`;
+      const [x0, y0, x1, y1] = [x.at(from), y.at(from * speed), x.at(to), y.at(to * speed)];
+      roof(`M${x0.toFixed(1)} ${y0.toFixed(1)}L${x1.toFixed(1)} ${y1.toFixed(1)}`, 'roof cache', title, [cache.source]);
+      const slope = Math.atan2(y1 - y0, x1 - x0) * 180 / Math.PI;
+      names.push(svg('text', {class: 'roof-name memory', transform: `translate(${(x0 + 150).toFixed(1)} ${(y0 + 150 * (y1 - y0) / (x1 - x0) - 6).toFixed(1)}) rotate(${slope.toFixed(1)})`}, title));
     }
     const byPeak = new Map<number, string[]>();
     for (const type of types) {
