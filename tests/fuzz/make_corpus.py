@@ -116,8 +116,38 @@ def write_probes():
           message(16, [base, base, 0x4000, 0], b"1.hsaco") + message(1, wave) + accesses + message(18, [1, 0, 0, 0]))
 
 
+def write_counters():
+    """A file of each kind that rocprofv3 and the software GPU write about kernels; the first byte says which."""
+    csv = ("Correlation_Id,Dispatch_Id,Agent_Id,Queue_Id,Process_Id,Thread_Id,Grid_Size,Kernel_Id,Kernel_Name,Workgroup_Size,LDS_Block_Size,Scratch_Size,"
+           "VGPR_Count,Accum_VGPR_Count,SGPR_Count,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp\n"
+           '1,1,"Agent 1",1,7,7,256,9,"f(int, ""a"")",64,0,0,8,4,32,"SQ_WAVES",4.0,1000,3500\n')
+    size = {"x": 64, "y": 1, "z": 1}
+    results = {"rocprofiler-sdk-tool": [{
+        "metadata": {"pid": 7}, "agents": [{"id": {"handle": 3}, "name": "gfx942"}], "counters": [{"id": {"handle": 5}, "name": "SQ_WAVES"}],
+        "code_objects": [{"code_object_id": 2, "uri": "memory://7#offset=0x10&size=64"}],
+        "kernel_symbols": [{"kernel_id": 9, "kernel_name": "f.kd", "code_object_id": 2}],
+        "callback_records": {"counter_collection": [{"dispatch_data": {"dispatch_info": {
+            "agent_id": {"handle": 3}, "kernel_id": 9, "dispatch_id": 1, "workgroup_size": size, "grid_size": size},
+            "start_timestamp": 10, "end_timestamp": 20}, "records": [{"counter_id": {"handle": 5}, "value": 4.0}]}]}}]}
+    header = "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle"
+    code = {"code": [["; f", 0, 0, "f()", 1, 64, 0, 0, 0, 0], ["s_nop 0", 0, 1, "/a.h:3 -> /b.hip:4", 1, 64, 2, 8, 4, 1]], "header": header,
+            "rochound": {"modelled": True, "waves": 1, "cycles": 10, "simds": 4}}
+    record = {"process": 7, "order": 1, "gpu": "mi300x", "gpu_id": 5, "target": "gfx942", "queue": 1, "kernel": "f.kd", "completed": True, "grid": [64, 1, 1],
+              "workgroup": [64, 1, 1], "waves": 1, "model": {"cycles": 9, "simds_used": 4}, "code": [[-4, "s_nop 0", 1, 4, 0, 0], [0, "s_endpgm", 1, 4, 0, 0]]}
+    wave = {"name": "SE0", "wave": {"begin": 1, "end": 9, "cu": 0, "simd": 0, "instructions": [[1, 6, 0, 4, 1]]}}
+    with tempfile.TemporaryDirectory() as temporary:
+        database = pathlib.Path(temporary, "rocpd.db")
+        inputs.rocpd(database)
+        kinds = [csv.encode(), json.dumps(results).encode(), small(database), json.dumps(record).encode() + b"\n", json.dumps(code).encode(),
+                 b'CodeObj,Vaddr,Instruction,Hitcount,Latency,Stall,Idle,Source\n1,64,"s_nop 0",2,8,4,1,/a.h:3\n',
+                 b'{"0":[[1,0,0,0,1,1],[9,0,0,0,0,1]],"dispatches":{"1":"f"}}', json.dumps(wave).encode()]
+    for number, content in enumerate(kinds):
+        write("counters", f"kind-{number}", bytes([number]) + content)
+
+
 def main(rochound):
     write_probes()
+    write_counters()
     write_faults()
     write_control()
     write_symbols()
