@@ -447,7 +447,8 @@ int ProbeCommand::ReadHere(const fs::path& folder) const {
     return kExitSetup;
   }
   base::LogInfo(fmt::format(
-      "{} accesses by {} waves in {} dispatches{}{}", all.accesses, all.waves, all.dispatches,
+      "{} accesses by {} waves in {} dispatches{}{}{}", all.accesses, all.waves, all.dispatches,
+      all.values != 0 ? fmt::format(", {} messages with values", all.values) : "",
       all.blocks != 0 ? fmt::format(", {} basic blocks", all.blocks) : "",
       all.barriers != 0 ? fmt::format(", {} arrivals at barriers", all.barriers) : ""));
   return kExitSuccess;

@@ -57,6 +57,34 @@ void MessageWriter::OnBlock(const BlockMessage& message) {
   WriteIfMuch();
 }
 
+void MessageWriter::OnValue(const ValueMessage& message) {
+  const Dispatch& dispatch = *message.dispatch;
+  auto out = std::back_inserter(line_);
+  if (csv_)  // its name is where others say how they are addressed
+    fmt::format_to(out, "{},{},{},{},{},{},{},{},{},value,,{},{},{:x},{},", dispatch.process,
+                   dispatch.number, base::CsvText(dispatch.kernel),
+                   base::CsvText(*message.function), message.group[0], message.group[1],
+                   message.group[2], message.group_number, message.wave,
+                   base::CsvText(message.site->name), message.site->bytes, message.mask,
+                   Described(*message.site));
+  else
+    fmt::format_to(out,
+                   R"({{"process":{},"dispatch":{},"kernel":{},"function":{},"group":[{},{},{}],)"
+                   R"("group_number":{},"wave":{},"action":"value","name":{},"bytes":{},)"
+                   R"("mask":"{:x}","at":[{}],"values":[)",
+                   dispatch.process, dispatch.number, Quoted(dispatch.kernel),
+                   Quoted(*message.function), message.group[0], message.group[1], message.group[2],
+                   message.group_number, message.wave, Quoted(message.site->name),
+                   message.site->bytes, message.mask, Described(*message.site));
+  const char* between = "";
+  for (const uint64_t value : *message.values) {
+    fmt::format_to(out, "{0}{1}{2:x}{1}", between, csv_ ? "" : "\"", value);
+    between = csv_ ? " " : ",";
+  }
+  line_ += csv_ ? "\n" : "]}\n";
+  WriteIfMuch();
+}
+
 std::string MessageWriter::Answer(const StreamSummary&) { return std::exchange(line_, {}); }
 
 const std::string& MessageWriter::Described(const Site& site) {

@@ -16,6 +16,7 @@ class MessageWriter final : public Analyzer {
   void OnAccess(const AccessMessage& message) override;
   void OnBlock(const BlockMessage& message) override;  // not in CSV, whose columns are an access's
   std::string Answer(const StreamSummary& summary) override;
+  void OnValue(const ValueMessage& message) override;
 
  private:
   void WriteJson(const AccessMessage& message);

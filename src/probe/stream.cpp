@@ -134,10 +134,11 @@ class Module {
     place->function = StringOf(json, "function");
     const std::string is = StringOf(json, "is");
     place->has_block_probes = StringOf(json, "probes") == "blocks";
-    if (is != "access" && is != "barrier" && is != "block") return place;
+    if (is != "access" && is != "barrier" && is != "block" && is != "value") return place;
     Site site;
     site.action = is == "access" ? StringOf(json, "action") : is;
     site.block = NumberOf(json, "number");
+    site.name = StringOf(json, "name");
     if (json.contains("branch")) {
       site.branches = true;
       site.branch = Locations(json["branch"]);
@@ -421,6 +422,13 @@ class StreamReader {
     if (site.action == "barrier") {
       ++summary_.barriers;
       receiver_.OnBarrier({wave.dispatch, wave.group_number, wave.wave, &site});
+      return;
+    }
+    if (site.action == "value") {
+      ++summary_.values;
+      addresses_.assign(words.begin() + kRochoundProbeAccessWords, words.end());
+      receiver_.OnValue({wave.dispatch, wave.function, wave.group, wave.group_number, wave.wave,
+                         &site, words[1], &addresses_});
       return;
     }
     ++summary_.accesses;

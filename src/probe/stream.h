@@ -26,7 +26,7 @@ struct Location {
 };
 
 struct Site {
-  std::string action;    // load, store, atomic; or barrier, or block
+  std::string action;    // load, store, atomic; or barrier, block, value
   std::string pointer;   // how it is addressed: flat, global, lds, constant
   uint64_t bytes = 0;    // of each lane
   int argument = -1;     // of the kernel, that the pointer was made of; -1: not known
@@ -35,6 +35,7 @@ struct Site {
   bool is_atomic = false;    // also loads and stores that are
   std::vector<Location> at;  // innermost first, then where that was inlined; may be empty
   uint64_t block = 0;        // a basic block's number in its function
+  std::string name;          // of a value
   bool branches = false;     // at the end of the block, to several others
   std::vector<Location> branch;
 };
@@ -92,6 +93,18 @@ struct BlockMessage {
   uint64_t way;  // lanes that take one of the ways at its end: the rest takes others
 };
 
+// Something that the source asked to be told.
+struct ValueMessage {
+  const Dispatch* dispatch;
+  const std::string* function;
+  std::array<uint32_t, 3> group;
+  uint64_t group_number;
+  uint64_t wave;
+  const Site* site;
+  uint64_t mask;
+  const std::vector<uint64_t>* values;  // one per lane
+};
+
 // Memory that GPUs may see came, or went.
 struct MemoryMessage {
   uint64_t process;
@@ -119,6 +132,7 @@ class Receiver {
   virtual void OnAccess(const AccessMessage&) {}
   virtual void OnBarrier(const BarrierMessage&) {}
   virtual void OnBlock(const BlockMessage&) {}
+  virtual void OnValue(const ValueMessage&) {}
   virtual void OnMemory(const MemoryMessage&) {}
   virtual void OnWritten(const WrittenMessage&) {}
 };
@@ -137,6 +151,7 @@ struct StreamSummary {
   uint64_t waves = 0;
   uint64_t accesses = 0;
   uint64_t blocks = 0;
+  uint64_t values = 0;          // messages with them
   uint64_t block_waves = 0;     // of the waves, those that tell blocks, not accesses
   uint64_t barriers = 0;        // arrivals of waves
   uint64_t dropped = 0;         // messages that found no room

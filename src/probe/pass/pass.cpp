@@ -112,7 +112,19 @@ std::optional<std::pair<const char*, unsigned>> RawBufferOf(const IntrinsicInst&
   return std::nullopt;
 }
 
-// What an instruction accesses; a copy has two. A barrier counts as one.
+// __builtin_annotation(x, "rochound: name"): the name. An annotation is no instruction in the end,
+// so that a program without probes is as it would be without it.
+std::optional<std::string> ValueName(const IntrinsicInst& call) {
+  StringRef text;
+  if (call.getIntrinsicID() != Intrinsic::annotation || !call.getType()->isIntegerTy() ||
+      call.getType()->getIntegerBitWidth() > 64 ||
+      !getConstantStringInfo(call.getArgOperand(1), text) || !text.consume_front("rochound:"))
+    return std::nullopt;
+  return text.trim().str();
+}
+
+// What an instruction accesses; a copy has two. A barrier counts as one, and so does a value that
+// the source wants to be told.
 SmallVector<Access, 2> AccessesOf(Instruction& instruction, const DataLayout& layout) {
   SmallVector<Access, 2> found;
   const auto add = [&](const char* action, Value* pointer, uint64_t bytes) {
@@ -143,6 +155,9 @@ SmallVector<Access, 2> AccessesOf(Instruction& instruction, const DataLayout& la
       found.push_back({"barrier", kGlobal, 0,
                        ConstantPointerNull::get(PointerType::get(call->getContext(), kGlobal)),
                        nullptr, nullptr, nullptr});
+    if (const auto name = ValueName(*call))
+      found.push_back({"value", kGlobal, size(call->getType()), nullptr, nullptr, nullptr, nullptr,
+                       call->getArgOperand(0), *name});
     if (const auto raw = RawBufferOf(*call)) {
       const auto [action, at] = *raw;
       Type* const type = at == 0 ? call->getType() : call->getArgOperand(0)->getType();
@@ -395,14 +410,18 @@ class Instrumenter {
       return value != nullptr && found != copies.end() ? static_cast<Value*>(found->second) : value;
     };
     auto* const instruction = cast<Instruction>(copy_of(original));
-    for (Value** const value :
-         {&access.pointer, &access.descriptor, &access.lane_offset, &access.wave_offset})
+    for (Value** const value : {&access.pointer, &access.descriptor, &access.lane_offset,
+                                &access.wave_offset, &access.value})
       *value = copy_of(*value);
     if (access.descriptor != nullptr) {
       ProbeBuffer(instruction, access, site, probe);
       return;
     }
     IRBuilder<> before(instruction);
+    if (access.value != nullptr) {
+      Call(before, probe, before.CreateZExt(access.value, before.getInt64Ty()), site);
+      return;
+    }
     Value* const address = before.CreatePtrToInt(
         access.pointer,
         before.getIntNTy(module_.getDataLayout().getPointerSizeInBits(access.address_space)));

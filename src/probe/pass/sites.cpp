@@ -132,6 +132,12 @@ uint32_t Sites::AddAccess(const llvm::Instruction& instruction, const Access& ac
   if (action == "barrier")
     return Append(json::Object{{"is", "barrier"}, {"at", Locations(instruction.getDebugLoc())}},
                   &text_);
+  if (action == "value")
+    return Append(json::Object{{"is", "value"},
+                               {"name", Text(access.name)},
+                               {"bytes", access.bytes},
+                               {"at", Locations(instruction.getDebugLoc())}},
+                  &text_);
   json::Object object{{"is", "access"},
                       {"action", access.action},
                       {"space", SpaceName(access.address_space)},

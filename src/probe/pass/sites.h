@@ -17,7 +17,7 @@
 namespace rochound::probe {
 
 struct Access {
-  const char* action = "";  // load, store, atomic, barrier
+  const char* action = "";  // load, store, atomic, barrier, value
   unsigned address_space = 0;
   uint64_t bytes = 0;
   llvm::Value* pointer = nullptr;
@@ -25,6 +25,9 @@ struct Access {
   llvm::Value* descriptor = nullptr;
   llvm::Value* lane_offset = nullptr;
   llvm::Value* wave_offset = nullptr;
+  // What the source asks to be told, and its name there.
+  llvm::Value* value = nullptr;
+  std::string name{};
 };
 
 class Sites {
