@@ -62,6 +62,9 @@ rochound itself: 2 wrong usage, 125 there are no messages although the program e
 with 0, 126 program cannot be started, 127 program not found.
 )";
 
+// However busy the machine is, a library is loaded within that.
+constexpr uint64_t kLoadLimitNs = 60'000'000'000;
+
 constexpr const char* kPlugin = "../lib/librochound_probe_pass.so";
 constexpr const char* kBlockPlugin = "../lib/librochound_probe_blocks.so";
 
@@ -351,16 +354,17 @@ probe::AnswerFormat ProbeCommand::Format() const {
   return probe::AnswerFormat::kTable;
 }
 
-int ProbeCommand::Apart(const std::function<int()>& work) const {
-  const auto code =
-      WorkApart(work, std::chrono::nanoseconds(base::ParseTime(analyzer_limit_).value_or(0)));
+int ProbeCommand::Apart(const std::function<int()>& work, uint64_t limit_ns) const {
+  const auto code = WorkApart(work, std::chrono::nanoseconds(limit_ns));
   if (code.ok()) return code.value();
   base::LogError(fmt::format("the analyzer '{}' {}", analyzers_[0], code.error().message));
   return kExitSetup;
 }
 
 int ProbeCommand::Read(const fs::path& folder) const {
-  return IsPlugin() ? Apart([&] { return ReadHere(folder); }) : ReadHere(folder);
+  return IsPlugin()
+             ? Apart([&] { return ReadHere(folder); }, base::ParseTime(analyzer_limit_).value_or(0))
+             : ReadHere(folder);
 }
 
 int ProbeCommand::ReadHere(const fs::path& folder) const {
@@ -568,10 +572,12 @@ int ProbeCommand::Run(const std::vector<std::string>& program) {
   if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
   // A library that cannot be used is told before a program runs for it.
   if (IsPlugin()) {
-    const int code = Apart([&] {
-      const auto checked = probe::CheckPlugin(analyzers_[0]);
-      return checked.ok() ? kExitSuccess : Usage("-a: " + checked.error().message);
-    });
+    const int code = Apart(
+        [&] {
+          const auto checked = probe::CheckPlugin(analyzers_[0]);
+          return checked.ok() ? kExitSuccess : Usage("-a: " + checked.error().message);
+        },
+        kLoadLimitNs);
     if (code != kExitSuccess) return code;
   }
   if (action_ == "read") {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -32,7 +33,7 @@ class ProbeCommand final : public Command {
   // Without probes: what rochound run does.
   int RunUnprobed(const std::vector<std::string>& program) const;
   // What plugins do is done in a process of its own.
-  int Apart(const std::function<int()>& work) const;
+  int Apart(const std::function<int()>& work, uint64_t limit_ns) const;
   int Read(const std::filesystem::path& folder) const;
   int ReadHere(const std::filesystem::path& folder) const;
   bool IsPlugin() const;

@@ -20,6 +20,7 @@ def main():
     library = sys.argv[at + 1]
     del sys.argv[at:at + 2]
     test = analyzer.Test("races")
+    os.chdir(test.folder.name)  # where nobody else leaves anything
 
     lanes = collections.Counter()
     for text in test.run("read", str(test.kept)).splitlines():
