@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/optimize_command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -475,6 +477,14 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   std::error_code error;
   fs::create_directories(folder() / "bundles", error);
   if (error) return base::ErrnoError("cannot create", folder(), error.value());
+  // One at a time: what a killed run left is removed below.
+  const int lock = open((folder() / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0)
+    return Error{fmt::format("another rochound optimize is at work in '{}'", folder().string())};
+  const fs::path temporary = fs::absolute(folder()) / "tmp";
+  fs::remove_all(temporary, error);
+  fs::create_directory(temporary, error);
+  if (error) return base::ErrnoError("cannot create", temporary, error.value());
   Search search;
   if (const auto budget = base::ParseTime(budget_))
     search.end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(*budget);
@@ -482,8 +492,9 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   ROCHOUND_CHECK(search.journal->Tell(fmt::format("begun: {}", fmt::join(program, " "))));
   ROCHOUND_CHECK(ChooseKernel(program));
   ROCHOUND_TRY(const std::vector<fs::path> bundles, Capture(program));
-  ROCHOUND_TRY(const optimize::JudgeTools tools,
+  ROCHOUND_TRY(optimize::JudgeTools tools,
                FindJudgeTools(bundles.front().string(), settings_.softgpu()));
+  tools.temporary = temporary;
   const optimize::JudgeOptions options = settings_.options();
   search.salt = fmt::format("{} {} {} {} {} {} {}", options.verify, options.as, options.validate,
                             options.margin, options.on_gpu, fmt::join(options.flags, " "), kernel_);

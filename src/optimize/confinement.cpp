@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <system_error>
 #include <utility>
@@ -154,6 +155,8 @@ int Confinement::Apply() const {
   if (setrlimit(RLIMIT_CORE, &no_core) != 0 || setrlimit(RLIMIT_DATA, &memory) != 0 ||
       setrlimit(RLIMIT_CPU, &time) != 0)
     return errno;
+  // Nothing goes on without the one who waits for it.
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
   if (ruleset_ >= 0 && syscall(kRestrictSelf, ruleset_, 0) != 0) return errno;
   if (kArchitecture != 0) {

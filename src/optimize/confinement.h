@@ -8,6 +8,7 @@
 //            nothing is read but below `readable`, if that names anything (Landlock)
 //   network  no sockets but those between processes of this machine (seccomp)
 //   others   no signals to, and no tracing of, processes outside (Landlock, seccomp)
+//   end      it is killed when the process that started it dies
 //   sizes    memory, processor time, core files (rlimits)
 //
 // What a kernel of the machine's own cannot do is told by `gaps`, and the rest is still done.

@@ -144,7 +144,8 @@ std::string Describe(const Stray& stray) {
 Result<std::unique_ptr<Judge>> Judge::Open(const std::vector<fs::path>& bundles,
                                            const JudgeOptions& options, const JudgeTools& tools) {
   std::error_code error;
-  const fs::path temporary = fs::temp_directory_path(error);
+  fs::path temporary = tools.temporary;
+  if (temporary.empty()) temporary = fs::temp_directory_path(error);
   ROCHOUND_TRY(base::TempDir folder,
                base::TempDir::Create(error ? "/tmp" : temporary, "rochound-judge-"));
   std::unique_ptr<Judge> judge(new Judge(options, tools, std::move(folder)));

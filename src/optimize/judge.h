@@ -46,6 +46,7 @@ struct JudgeOptions {
 struct JudgeTools {
   std::filesystem::path rochound;
   std::filesystem::path hipcc;
+  std::filesystem::path temporary;      // for folders of its own; empty: the system's place
   std::string softgpu;                  // the software GPU that stands for the captured one
   std::optional<profile::Peaks> peaks;  // of that GPU
 };

@@ -7,7 +7,7 @@ usage: optimize.py --rochound PATH --hipcc PATH --app PATH apply|tune|resume
   apply   a folder of candidates: the best right one is applied, the program prints the same; rollback; a program that fails
           with the kernel does not get it
   tune    the best point of a space is found, judged on all launches and applied
-  resume  killed at random moments (3; 100 with ROCHOUND_FULL) and started again: the same result, nothing judged twice
+  resume  killed at random moments (2; 100 with ROCHOUND_FULL) and started again: the same result, nothing judged twice
 """
 
 import argparse
@@ -25,7 +25,7 @@ import judge
 
 GPU = judge.GPU
 FLAGS = " ".join(judge.FLAGS)
-KILLS = 100 if os.environ.get("ROCHOUND_FULL") else 3
+KILLS = 100 if os.environ.get("ROCHOUND_FULL") else 2
 
 
 class Failed(Exception):
@@ -153,6 +153,8 @@ def resume(options, folder):
     check(code == 0, said)
     check(result(whole) == expected, f"{result(whole)} instead of {expected}")
     check((whole.output / "cache" / "kernel.hsaco").read_bytes() == content, "another kernel")
+    left = sorted(path.name for path in (whole.output / "tmp").iterdir())
+    check(not left, f"left behind: {left}")
     # A second time there is nothing to do.
     code, said = whole.run()
     check(code == 0 and "applied already" in said, said)
