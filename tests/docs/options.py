@@ -17,7 +17,7 @@ import sys
 
 # rochound, a command, and what follows in that code span, line or string.
 MENTION = re.compile(r"(?<![\w/.'-])rochound ((?:[a-z]+)(?:[^`\n\"\\]*))")
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 NESTED = {"doctor": ("ab", "apply", "undo")}
 
 

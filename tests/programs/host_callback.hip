@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Host functions in stream order: hipLaunchHostFunc and hipStreamAddCallback run after the work
-// before them and before the work behind them.
+// before them and before the work behind them. HIP 5.2 has only the second.
 
 #include <atomic>
 
@@ -30,6 +30,13 @@ void LookBack(hipStream_t, hipError_t status, void* data) {
   step->calls += 1;
 }
 
+#if HIP_VERSION_MAJOR >= 6
+#define ADD_LOOK(stream, step) HIP_CALL(hipLaunchHostFunc(stream, Look, step))
+#else
+void LookOf(hipStream_t, hipError_t, void* data) { Look(data); }
+#define ADD_LOOK(stream, step) HIP_CALL(hipStreamAddCallback(stream, LookOf, step, 0))
+#endif
+
 }  // namespace
 
 int main() {
@@ -42,11 +49,11 @@ int main() {
   Step first, second, third;
   first.value = second.value = third.value = value;
   LAUNCH(Next, 1, 1, 0, stream, value);
-  HIP_CALL(hipLaunchHostFunc(stream, Look, &first));
+  ADD_LOOK(stream, &first);
   LAUNCH(Next, 1, 1, 0, stream, value);
   HIP_CALL(hipStreamAddCallback(stream, LookBack, &second, 0));
   LAUNCH(Next, 1, 1, 0, stream, value);
-  HIP_CALL(hipLaunchHostFunc(stream, Look, &third));
+  ADD_LOOK(stream, &third);
   HIP_CALL(hipStreamSynchronize(stream));
   CHECK(first.calls == 1 && second.calls == 1 && third.calls == 1, "called %d, %d and %d times",
         first.calls.load(), second.calls.load(), third.calls.load());

@@ -30,13 +30,19 @@ def differences(what, counted, recorded):
             for name in sorted(set(counted) | set(recorded)) if counted[name] != recorded[name]]
 
 
-def compare(text, trace, early=collections.Counter()):
+# HIP 5.2 hangs in hipStreamAddCallback if anybody traces its calls, so nobody does.
+UNTRACED = "HIP calls are not recorded: this HIP hangs in hipStreamAddCallback"
+
+
+def compare(text, trace, early=collections.Counter(), unreported=(), untraced=False):
     totals, calls, kernels, processes = parse_counts(text)
     if processes == 0:
         return ["the program printed no counts"]
     hip_calls = trace.hip_calls()
     for name in NOT_COUNTED:
         hip_calls.pop(name, None)
+    for name in calls if untraced else unreported:
+        calls[name] = 0
     recorded = trace.kernels()
     if set(kernels) == {"Thrust"}:  # the program cannot know the names of a library's kernels
         recorded = collections.Counter(Thrust=sum(recorded.values()))
@@ -61,6 +67,7 @@ def main():
     parser.add_argument("--rochound", default="rochound")
     parser.add_argument("--gpu", required=True)
     parser.add_argument("--says", help="what somebody must say on stderr, a regular expression")
+    parser.add_argument("--unreported", action="append", default=[], help="a function that this HIP does not report calls of")
     parser.add_argument("--processes", type=int, help="so many processes the trace must have")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
@@ -78,7 +85,7 @@ def main():
                 print(f"FAIL {options.name}, run {run} of {options.runs}: {outcome}\n{outcome.tail()}")
                 return 1
             trace = Trace(path)
-            found = compare(outcome.out, trace, taken_early(faults))
+            found = compare(outcome.out, trace, taken_early(faults), options.unreported, UNTRACED in outcome.err)
             if options.processes and trace.one("select count(*) from rochound_process") != options.processes:
                 found.append(f"{trace.rows('select pid, ppid, command from rochound_process')} instead of {options.processes} processes")
             if options.says and not re.search(options.says, outcome.err):

@@ -26,6 +26,7 @@
 #include "agent/calls/hip_tables.h"
 #include "agent/calls/hsa_calls.h"
 #include "agent/calls/hsa_tables.h"
+#include "agent/calls/libraries.h"
 #include "agent/calls/ranges.h"
 #include "agent/calls/roctx.h"
 #include "agent/calls/wrapper.h"
@@ -215,6 +216,11 @@ TEST_F(CallsTest, HsaCallsAreRecordedAtAnyDepthAndWorkBelongsToTheOutermost) {
   EXPECT_EQ(seen.Of(kInner).size(), 3u);
   EXPECT_EQ(correlation_in_inner, seen.Of(kOuter)[0].correlation);
   EXPECT_EQ(CurrentThread()->correlation, 0u);
+}
+
+TEST(LibrariesTest, ImportsAreSeen) {
+  EXPECT_TRUE(AnybodyImports("dl_iterate_phdr"));  // by the recorder's own parts
+  EXPECT_FALSE(AnybodyImports("a_function_that_nobody_calls"));
 }
 
 TEST_F(CallsTest, NothingIsRecordedWhileSwitchedOff) {

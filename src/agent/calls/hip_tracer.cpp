@@ -11,6 +11,7 @@
 #include "agent/calls/functions.h"
 #include "agent/calls/hip_override.h"
 #include "agent/calls/hip_traced_functions.h"
+#include "agent/calls/libraries.h"
 #include "agent/calls/tracer_slot.h"
 
 namespace rochound::agent {
@@ -261,7 +262,16 @@ TracerKind AttachHipTracer(void* handle, bool quietly, bool roctracer) {
       return TracerKind::kNone;
     return same ? TracerKind::kFull : TracerKind::kBeginsOnly;
   }
-  return same && !roctracer && AttachOldTracer(handle) ? TracerKind::kFull : TracerKind::kNone;
+  if (!same || roctracer) return TracerKind::kNone;
+  // HIP 5.2 that has a tracer never calls the function of a hipStreamAddCallback, and the stream
+  // waits for it for ever, whatever the tracer does.
+  if (AnybodyImports("hipStreamAddCallback")) {
+    SayOnStderr(
+        "rochound: HIP calls are not recorded: this HIP hangs in hipStreamAddCallback, which the "
+        "program may call, if anybody traces its calls. Kernels and copies are recorded.\n");
+    return TracerKind::kNone;
+  }
+  return AttachOldTracer(handle) ? TracerKind::kFull : TracerKind::kNone;
 }
 
 void DetachHipTracers() {

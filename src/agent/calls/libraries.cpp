@@ -35,6 +35,45 @@ Library Describe(const dl_phdr_info& info) {
   return library;
 }
 
+// What a library's dynamic section says of its relocations.
+struct Relocations {
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  const ElfW(Rela) * first[2] = {};  // of data, of calls
+  size_t bytes[2] = {};
+
+  explicit Relocations(const dl_phdr_info& info) {
+    const ElfW(Dyn)* entry = nullptr;
+    for (int i = 0; i < info.dlpi_phnum; ++i)
+      if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
+        entry = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+    // The kernel's own library is not relocated.
+    const auto at = [&](const ElfW(Dyn) & one) {
+      return one.d_un.d_ptr < info.dlpi_addr ? one.d_un.d_ptr + info.dlpi_addr : one.d_un.d_ptr;
+    };
+    for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(at(*entry));
+      if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(at(*entry));
+      if (entry->d_tag == DT_RELA) first[0] = reinterpret_cast<const ElfW(Rela)*>(at(*entry));
+      if (entry->d_tag == DT_JMPREL) first[1] = reinterpret_cast<const ElfW(Rela)*>(at(*entry));
+      if (entry->d_tag == DT_RELASZ) bytes[0] = entry->d_un.d_val;
+      if (entry->d_tag == DT_PLTRELSZ) bytes[1] = entry->d_un.d_val;
+    }
+  }
+
+  bool Name(const char* function) const {
+    if (symbols == nullptr || names == nullptr) return false;
+    for (int kind = 0; kind < 2; ++kind) {
+      for (size_t i = 0; first[kind] != nullptr && i < bytes[kind] / sizeof(ElfW(Rela)); ++i) {
+        const ElfW(Sym) & symbol = symbols[ELF64_R_SYM(first[kind][i].r_info)];
+        if (symbol.st_shndx == SHN_UNDEF && std::strcmp(names + symbol.st_name, function) == 0)
+          return true;
+      }
+    }
+    return false;
+  }
+};
+
 }  // namespace
 
 bool Library::IsFile(const char* start) const {
@@ -112,6 +151,21 @@ std::vector<ExportedFunction> ExportedFunctions(void* handle) {
     }
   }
   return all;
+}
+
+bool AnybodyImports(const char* function) {
+  struct Question {
+    const char* function;
+    bool answer;
+  } question{function, false};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* asked) {
+        auto* const question = static_cast<Question*>(asked);
+        question->answer = Relocations(*info).Name(question->function);
+        return question->answer ? 1 : 0;
+      },
+      &question);
+  return question.answer;
 }
 
 }  // namespace rochound::agent

@@ -45,4 +45,8 @@ struct ExportedFunction {
 // The functions that a library exports, by its own symbol table. `handle`: the library's.
 std::vector<ExportedFunction> ExportedFunctions(void* handle);
 
+// Whether anything that is loaded calls this function of another library, by its relocations. What
+// is looked up with dlsym is not seen.
+bool AnybodyImports(const char* function);
+
 }  // namespace rochound::agent
