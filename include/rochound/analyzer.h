@@ -49,7 +49,7 @@ typedef struct rochound_probe_location {
 /* A place in a kernel that sends messages. One address per place: pointers may be compared. Lives,
  * like dispatches, until `answer` has returned; everything else until the call returns. */
 typedef struct rochound_probe_site {
-  const char* action;  /* load, store, atomic, barrier, block */
+  const char* action;  /* load, store, atomic, barrier, block, value */
   const char* pointer; /* how it is addressed: flat, global, lds, constant, buffer */
   uint64_t bytes;      /* of each lane */
   int32_t argument;    /* of the kernel, that the pointer was made of; -1: not known */
@@ -109,6 +109,16 @@ typedef struct rochound_probe_block {
   uint64_t cycles;
 } rochound_probe_block;
 
+/* What the source asked to be told: __builtin_annotation(x, "rochound: name"). */
+typedef struct rochound_probe_value {
+  rochound_probe_wave wave;
+  const rochound_probe_site* site; /* action is value, bytes those of x */
+  const char* name;
+  uint64_t mask;
+  const uint64_t* values; /* one per lane, lowest first */
+  size_t value_count;
+} rochound_probe_value;
+
 /* Memory that GPUs may see came, or went. */
 typedef struct rochound_probe_memory {
   uint64_t process, base;
@@ -138,6 +148,7 @@ typedef struct rochound_analyzer_functions {
   /* After the last message. 0: all is well; otherwise rochound probe ends with 125. */
   int (*answer)(void* self, const rochound_probe_summary* summary);
   void (*destroy)(void* self);
+  void (*on_value)(void* self, const rochound_probe_value* value);
 } rochound_analyzer_functions;
 
 /* What the library exports. Called once, before anything else. */

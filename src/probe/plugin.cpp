@@ -57,6 +57,7 @@ class PluginAnalyzer final : public Plugin {
   void OnAccess(const AccessMessage& message) override;
   void OnBarrier(const BarrierMessage& message) override;
   void OnBlock(const BlockMessage& message) override;
+  void OnValue(const ValueMessage& message) override;
   void OnMemory(const MemoryMessage& message) override;
   // Empty: it writes by itself.
   std::string Answer(const StreamSummary& summary) override;
@@ -175,6 +176,15 @@ void PluginAnalyzer::OnBlock(const BlockMessage& message) {
                                       message.mask,    message.way,         message.clock,
                                       message.cycles};
   functions_.on_block(self_, &block);
+}
+
+void PluginAnalyzer::OnValue(const ValueMessage& message) {
+  if (functions_.on_value == nullptr) return;
+  const rochound_probe_site* const site = Known(message.site);
+  const rochound_probe_value value = {
+      WaveOf(message),       site, message.site->name.c_str(), message.mask, message.values->data(),
+      message.values->size()};
+  functions_.on_value(self_, &value);
 }
 
 void PluginAnalyzer::OnMemory(const MemoryMessage& message) {

@@ -13,7 +13,7 @@
 enum { kLines = 1000 };
 struct counting {
   const rochound_analyzer_host* host;
-  uint64_t lanes[kLines], barriers, blocks, allocations;
+  uint64_t lanes[kLines], barriers, blocks, allocations, values;
   const rochound_probe_dispatch* last;
 };
 
@@ -57,6 +57,12 @@ static void on_memory(void* data, const rochound_probe_memory* memory) {
   ((struct counting*)data)->allocations += memory->size != 0;
 }
 
+static void on_value(void* data, const rochound_probe_value* value) {
+  struct counting* const self = data;
+  if (strcmp(value->name, "square") == 0 && value->site->bytes == 4)
+    for (size_t i = 0; i < value->value_count; ++i) self->values += value->values[i];
+}
+
 static int answer(void* data, const rochound_probe_summary* summary) {
   struct counting* const self = data;
   char text[256];
@@ -74,6 +80,7 @@ static int answer(void* data, const rochound_probe_summary* summary) {
           (unsigned long long)summary->barriers, (unsigned long long)self->blocks,
           self->last != NULL ? self->last->kernel : "",
           self->last != NULL ? self->last->target : "");
+  fprintf(stderr, "squares %llu\n", (unsigned long long)self->values);
   return is("fails");
 }
 
@@ -86,7 +93,8 @@ const rochound_analyzer_functions* rochound_analyzer(void) {
                                                   on_block,
                                                   on_memory,
                                                   answer,
-                                                  free};
+                                                  free,
+                                                  on_value};
   if (is("newer")) functions.version = ROCHOUND_ANALYZER_VERSION + 1;
   if (is("crash-early")) abort();
   return &functions;

@@ -6,6 +6,7 @@ usage: values.py --rochound PATH --gpu GPU SOURCE PROGRAM
 """
 
 import json
+import pathlib
 import sys
 
 import analyzer
@@ -44,6 +45,9 @@ def main():
     rows = [row.split(",") for row in test.run("read", str(test.kept), "-t", "csv").splitlines()[1:]]
     test.require(sum(row[9] == "value" and row[11] == "sum" for row in rows) ==
                  sum(name == "sum" for told in wanted.values() for name, *_ in told), f"{rows}")
+    counted = test.start("read", str(test.kept), "-a", str(pathlib.Path(test.program).parent / "counting_analyzer.so"))
+    squares = sum(value for told in wanted.values() for name, _, lanes in told if name == "square" for value in lanes.values())
+    test.require(f"squares {squares}\n" in counted.stderr, f"{counted} has not {squares}")
     return test.result()
 
 
