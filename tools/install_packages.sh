@@ -8,6 +8,7 @@
 #   install_packages.sh 7|6|5 [--libraries]             install everything for that ROCm release
 #   install_packages.sh --suite 7|6|5                   print the Debian suite that has the release
 #   install_packages.sh --recipe 7|6|5 [--libraries]    print what decides the result; a root is updated when it changes
+#   install_packages.sh --preferences 7|6|5             print apt's preferences for the release
 #   install_packages.sh --packages 7|6|5 [--libraries]  print the list's packages by their Debian names
 #
 # --libraries adds the rows of the list that are marked so. Exit code 75: the archive did not deliver.
@@ -57,6 +58,7 @@ END
 
 case ${1:-} in
   --suite) suite_of "$2"; exit ;;
+  --preferences) preferences_of "$2"; exit ;;
   --recipe) suite_of "$2"; packages_of "$2" "${3:-}"; preferences_of "$2"; exit ;;
   --packages) packages_of "$2" "${3:-}" | sed "s/@LLVM@/$(llvm_version)/"; exit ;;
 esac
