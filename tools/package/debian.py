@@ -19,7 +19,8 @@ PREFIX = "usr/lib/rochound"
 MAINTAINER = "rochound <rochound@localhost>"
 PYTHON = "usr/lib/python3/dist-packages"
 
-# What a package is, what it needs beside the libraries that its files are linked to, and what it is good for.
+# What a package is, what it needs beside the libraries that its files are linked to, and what it is good for. {version} is
+# that of all packages.
 PACKAGES = {
     "rochound": {
         "component": "rochound",
@@ -35,6 +36,7 @@ PACKAGES = {
     "rochound-softgpu": {
         "component": "softgpu",
         "section": "devel",
+        "Depends": "rochound (= {version})",
         "description": "software GPU for ROCm programs",
         "long": ["Runs the unmodified ROCm runtime and its programs on machines without an AMD GPU, for tools",
                  "and tests. `rochound softgpu` uses it."],
@@ -42,7 +44,7 @@ PACKAGES = {
     "rochound-selftest": {
         "component": "selftest",
         "section": "devel",
-        "Depends": "rochound",
+        "Depends": "rochound (= {version})",
         "description": "programs that rochound tests a GPU with",
         "long": ["Small HIP programs, compiled for the GPUs that rochound knows. `rochound selftest` runs, records,",
                  "captures and replays them on this machine's GPU or on a software GPU."],
@@ -110,7 +112,7 @@ def fill(name, package, build, stage):
 def licence():
     lines = (SOURCE / "LICENSE").read_text().splitlines()
     holder = next(line for line in lines if line.startswith("Copyright"))
-    body = "\n".join(" " + (line or ".") for line in lines[lines.index(holder) + 1:]).replace("\n .\n", "\n .\n").strip("\n")
+    body = "\n".join(" " + (line or ".") for line in lines[lines.index(holder) + 1:]).strip("\n")
     body = re.sub(r"^( \.\n)+", "", body)
     return f"{holder.replace('Copyright (c)', 'Copyright:')}\nLicense: Expat\n{body}\n"
 
@@ -133,9 +135,7 @@ def make(name, package, build, output, number):
     stage.mkdir(parents=True)
     fill(name, package, build, stage)
     architecture = "all" if package.get("all") else "amd64"
-    depends = ", ".join(one for one in (package.get("Depends", ""), needed(stage, folder)) if one)
-    if name in ("rochound-softgpu", "rochound-selftest"):
-        depends = f"rochound (= {number})" + ", " + depends.removeprefix("rochound, ")
+    depends = ", ".join(one for one in (package.get("Depends", "").format(version=number), needed(stage, folder)) if one)
     size = sum(path.lstat().st_size for path in stage.rglob("*") if not path.is_dir()) // 1024
     fields = {"Package": name, "Version": number, "Architecture": architecture, "Maintainer": MAINTAINER, "Installed-Size": size,
               "Depends": depends, "Recommends": package.get("Recommends"), "Suggests": package.get("Suggests"),
