@@ -2,7 +2,7 @@
 //
 // Finds out when memory was given back. Threads' chunks come one after the other, so a release may
 // be seen before its allocation, and the next allocation at an address before the last one's
-// release: times decide. Used by ProcessConverter, one thread. Memory: what is allocated at one
+// release: times decide. Used by the joiner, one thread. Memory: what is allocated at one
 // time.
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A whole run's flight log -> trace.rpd, JSON lines and duration lines, in one pass. Called by
-// `rochound run` and `rochound log recover` on one thread; the run may have ended in any way.
+// A whole run's flight log -> trace.rpd or tables of DuckDB, JSON lines and duration lines, in one
+// pass. Called by `rochound run`, by `rochound log recover` and by whatever asks about a flight
+// log, on one thread; the run may have ended in any way.
 // Errors are of the output (a full disk) or of a folder that is no log; what is wrong inside the
 // log is told by the summary, and the rest is converted.
 #pragma once
@@ -18,6 +19,7 @@
 #include "store/summary.h"
 #include "store/swap_comparison.h"
 #include "store/text_output.h"
+#include "store/trace_writer.h"
 #include "trace/reader.h"
 
 namespace rochound::store {
@@ -30,6 +32,7 @@ struct MissingProcess {
 
 struct ConversionOptions {
   std::filesystem::path rpd{};      // empty: none
+  TraceWriter* tables = nullptr;    // instead of an .rpd; null: none
   TextOutput* jsonl = nullptr;      // null: none
   TextOutput* durations = nullptr;  // null: none
   const Filter* filter = nullptr;   // null: everything

@@ -7,6 +7,7 @@
 
 #include "store/database.h"
 #include "store/rpd_file.h"
+#include "store/rpd_schema.h"
 #include "store/trace_tables.h"
 
 namespace rochound::store {
@@ -48,7 +49,7 @@ base::Result<void> WriteBig(duck::Connection& connection, const TraceTable& tabl
       if (rows.IsNull(i) || (i == 0 && !target.index)) {  // a rowid stands beside the record
         record.Null();
       } else if (kinds[i] == Kind::kText) {
-        record.Text(RpdFile::Cut(rows.Text(i)));
+        record.Text(CutText(rows.Text(i)));
       } else if (kinds[i] == Kind::kReal) {
         record.Real(rows.Real(i));
       } else {

@@ -14,8 +14,6 @@
 namespace rochound::store {
 namespace {
 
-constexpr size_t kTextBytes = 4096;
-
 // Nobody else has the file, and a half written one is thrown away: no journal, no waiting for
 // disks.
 constexpr const char* kFastAndAlone =
@@ -31,13 +29,6 @@ constexpr std::string_view kCounted[] = {"rocpd_api", "rocpd_ustring", "rocpd_op
                                          "rocpd_stackframe"};
 
 }  // namespace
-
-std::string_view RpdFile::Cut(std::string_view text) {
-  if (text.size() <= kTextBytes) return text;
-  size_t end = kTextBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
-}
 
 base::Result<std::unique_ptr<RpdFile>> RpdFile::Create(const std::filesystem::path& path) {
   std::unique_ptr<RpdFile> file(new RpdFile);
@@ -70,7 +61,7 @@ base::Result<void> RpdFile::MakeSchema() {
     ROCHOUND_TRY(Database database, Database::Open(partial_, Database::Mode::kCreate));
     ROCHOUND_CHECK(database.Run("PRAGMA page_size = 16384; PRAGMA auto_vacuum = 0;"));
     ROCHOUND_CHECK(database.Run(kFastAndAlone));
-    for (const char* sql : {"BEGIN;", kRpdTables, kRochoundTables, kRpdViews, "COMMIT;"})
+    for (const char* sql : {"BEGIN;", kRpdTables, RochoundTables().c_str(), kRpdViews, "COMMIT;"})
       ROCHOUND_CHECK(database.Run(sql));
     ROCHOUND_TRY(
         Statement root,

@@ -44,9 +44,6 @@ class RpdFile {
   // Null: the table is a small one.
   BigTable* Find(std::string_view name);
 
-  // At most what RPD declares for strings, and no character cut in two.
-  static std::string_view Cut(std::string_view text);
-
   // Ends the big tables, has the small ones filled inside one transaction, adds the indexes.
   base::Result<void> Finish(const std::function<base::Result<void>(Database&)>& fill);
 

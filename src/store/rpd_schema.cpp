@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "store/rpd_schema.h"
 
+#include <optional>
+#include <type_traits>
+
+#include "store/trace_schema.h"
+
 // Columns that name a row of another table, as RPD declares them.
 #define ROW_ID "\"id\" integer NOT NULL PRIMARY KEY AUTOINCREMENT"
 #define REFERS(column, table) \
@@ -37,52 +42,7 @@ const char* const kRpdTables =
     TABLE("rocpd_counter") ROW_ID ", \"value\" real NOT NULL, " REFERS("op_id", "rocpd_op") ", "
         STRING_ID("name_id") ");"
     TABLE("rocpd_stackframe") ROW_ID ", " REFERS("api_ptr_id", "rocpd_api") ", " INT("depth") ", "
-        STRING_ID("name_id") ");"
-    "INSERT INTO rocpd_metadata(tag, value) VALUES"
-    " ('gpu_stride', '1000'), ('pid_stride', '10000000'), ('schema_version', '3'),"
-    // RPD's clean-up of unused strings asks here which other tables use them.
-    " ('references::rocpd_string.id', '(\"rochound_kernel\", \"name_id\")'),"
-    " ('references::rocpd_string.id', '(\"rochound_kernel\", \"mangledName_id\")');";
-
-const char* const kRochoundTables =
-    // A process of the run; the ids of its rows are `session` * 2^32 and what follows.
-    TABLE("rochound_process") "session INTEGER PRIMARY KEY, pid INTEGER, ppid INTEGER, "
-        "executable TEXT, command TEXT, host TEXT, start INTEGER, end INTEGER, calls INTEGER, "
-        "dispatches INTEGER, copies INTEGER, note TEXT);"
-    TABLE("rochound_agent") "session INTEGER, agent INTEGER, node INTEGER, type TEXT, name TEXT, "
-        "product TEXT, uuid TEXT, gpuId INTEGER, PRIMARY KEY (session, agent));"
-    TABLE("rochound_queue") "session INTEGER, queueId INTEGER, agent INTEGER, hsaId INTEGER, "
-        "packets INTEGER, created INTEGER, PRIMARY KEY (session, queueId));"
-    TABLE("rochound_kernel") "id INTEGER PRIMARY KEY, name_id INTEGER, mangledName_id INTEGER, "
-        "kernelObject INTEGER, codeObject INTEGER, kernargBytes INTEGER, agent INTEGER);"
-    // Every dispatch, those of graphs and of the runtime itself included. timed = 0: the GPU's times
-    // are not known, and the operation stands in rocpd_op with the time it was submitted at.
-    TABLE("rochound_dispatch") "op_id INTEGER PRIMARY KEY, api_id INTEGER, kernel_id INTEGER, "
-        "gridX INTEGER, gridY INTEGER, gridZ INTEGER, "
-        "workgroupX INTEGER, workgroupY INTEGER, workgroupZ INTEGER, "
-        "groupSegmentSize INTEGER, privateSegmentSize INTEGER, queueId INTEGER, agent INTEGER, "
-        "submit INTEGER, timed INTEGER);"
-    TABLE("rochound_copy") "op_id INTEGER PRIMARY KEY, api_id INTEGER, size INTEGER, "
-        "sourceAgent INTEGER, destinationAgent INTEGER, source INTEGER, destination INTEGER, "
-        "width INTEGER, height INTEGER, submit INTEGER, timed INTEGER);"
-    // end is NULL while the memory was never given back.
-    TABLE("rochound_allocation") "id INTEGER PRIMARY KEY, pid INTEGER, agent INTEGER, "
-        "address INTEGER, size INTEGER, flags INTEGER, start INTEGER, end INTEGER);"
-    // Calls of HIP and HSA that gave an error back. NULL: what a call of HIP gave is not known.
-    TABLE("rochound_failure") "api_id INTEGER PRIMARY KEY, result INTEGER);"
-    // What a process said of itself at its end: the libraries it had loaded, its CPU time.
-    TABLE("rochound_fact") "session INTEGER, name TEXT, value TEXT, "
-        "PRIMARY KEY (session, name, value));"
-    // What is not in this file although it happened. An empty table means that nothing is missing.
-    TABLE("rochound_lost") "id INTEGER PRIMARY KEY, pid INTEGER, what TEXT, count INTEGER, note TEXT);"
-    // Times of a process's life in which nothing of it was recorded.
-    TABLE("rochound_unrecorded") "id INTEGER PRIMARY KEY, pid INTEGER, start INTEGER, "
-        "end INTEGER, why TEXT);"
-    // What became of kernels of the kernel cache. candidate_id is NULL for one that was not loaded.
-    TABLE("rochound_swap") "id INTEGER PRIMARY KEY, kernel_id INTEGER, candidate_id INTEGER, "
-        "start INTEGER, decision TEXT, file TEXT, reason TEXT);"
-    // What had not ended when its process did, or when the recording paused: it is shown up to there.
-    TABLE("rochound_unfinished") "what TEXT, id INTEGER, PRIMARY KEY (what, id));";
+        STRING_ID("name_id") ");";
 
 const char* const kRpdViews =
     "CREATE VIEW api AS"
@@ -157,5 +117,56 @@ const char* const kRpdViews =
 const char* const kRpdIndexes =
     "CREATE INDEX \"rocpd_strin_string_c7b9cd_idx\" ON \"rocpd_string\" (\"string\");";
 // clang-format on
+
+namespace {
+
+constexpr size_t kTextBytes = 4096;
+
+template <typename Value>
+constexpr const char* TypeOf() {
+  static_assert(!std::is_floating_point_v<Value>, "none of our tables has real numbers");
+  constexpr bool kIsText =
+      std::is_same_v<Value, std::string> || std::is_same_v<Value, std::string_view>;
+  return kIsText ? "TEXT" : "INTEGER";
+}
+
+template <typename Row>
+std::string CreateTable() {
+  constexpr const TableHead& kTable = Row::kTable;
+  std::string columns;
+  const auto add = [&](const char* name, const char* type) {
+    if (!columns.empty()) columns += ", ";
+    columns.append("\"").append(name).append("\" ").append(type);
+  };
+  bool is_key = false;
+  if constexpr (kTable.key != nullptr) {
+    add(kTable.key, "INTEGER");
+    is_key = std::string_view(kTable.key) == kTable.order;
+  }
+  if (is_key) columns += " PRIMARY KEY";
+  std::apply(
+      [&]<typename... Values>(const Column<Row, Values>&... column) {
+        (add(column.name, TypeOf<Values>()), ...);
+      },
+      Row::kColumns);
+  if (!is_key) columns += std::string(", PRIMARY KEY (") + kTable.order + ")";
+  return std::string("CREATE TABLE \"") + kTable.name + "\" (" + columns + ");";
+}
+
+}  // namespace
+
+const std::string& RochoundTables() {
+#define ROCHOUND_CREATE(Row) CreateTable<Row>() +
+  static const std::string tables = ROCHOUND_OWN_ROWS(ROCHOUND_CREATE) std::string();
+#undef ROCHOUND_CREATE
+  return tables;
+}
+
+std::string_view CutText(std::string_view text) {
+  if (text.size() <= kTextBytes) return text;
+  size_t end = kTextBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
 
 }  // namespace rochound::store

@@ -25,8 +25,8 @@ class Rpd : public testing::Test {
                             .end = end,
                             .name = writer_->String(name),
                             .category = writer_->String(""),
-                            .domain = writer_->String("hip"),
-                            .args = args});
+                            .domain = writer_->String("hip")},
+                           args);
   }
 
   int64_t Op(std::string_view description, std::string_view type, int64_t start, int64_t end) {
@@ -135,62 +135,66 @@ TEST_F(Rpd, HasRpdsViews) {
 
 TEST_F(Rpd, AnswersThroughTheViews) {
   writer_->BeginSession();
-  const int64_t kernel = writer_->AddKernel({.name = "add(int*)",
-                                             .mangled_name = "_Z3addPi",
+  const int64_t kernel = writer_->AddKernel({.name = writer_->String("add(int*)"),
+                                             .mangled_name = writer_->String("_Z3addPi"),
                                              .kernel_object = 4096,
                                              .code_object = 1,
                                              .kernarg_bytes = 8,
                                              .agent = 1});
   const int64_t launch = Call("hipLaunchKernel", 100, 200, "f=0x1|stream=0x0");
-  writer_->AddKernelApi({.api = launch,
-                         .stream = "0x0",
-                         .grid = {64, 2, 1},
-                         .workgroup = {32, 1, 1},
-                         .group_bytes = 16,
-                         .private_bytes = 0,
-                         .kernel_name = writer_->String("add(int*)")});
+  writer_->AddKernelApi(launch, {.stream = "0x0",
+                                 .grid_x = 64,
+                                 .grid_y = 2,
+                                 .grid_z = 1,
+                                 .workgroup_x = 32,
+                                 .workgroup_y = 1,
+                                 .workgroup_z = 1,
+                                 .group_bytes = 16,
+                                 .private_bytes = 0,
+                                 .kernel_name = writer_->String("add(int*)")});
   for (int i = 0; i < 2; ++i) {  // alike in everything but their id
     const int64_t op = Op("add(int*)", "KernelExecution", 300, 1300);
     writer_->AddApiOp(launch, op);
-    writer_->AddDispatch({.op = op,
-                          .api = launch,
-                          .kernel = kernel,
-                          .grid = {64, 2, 1},
-                          .workgroup = {32, 1, 1},
-                          .group_bytes = 16,
-                          .private_bytes = 0,
-                          .queue = 1,
-                          .agent = 1,
-                          .submit = 150,
-                          .timed = true});
+    writer_->AddDispatch(op, {.api = launch,
+                              .kernel = kernel,
+                              .grid_x = 64,
+                              .grid_y = 2,
+                              .grid_z = 1,
+                              .workgroup_x = 32,
+                              .workgroup_y = 1,
+                              .workgroup_z = 1,
+                              .group_bytes = 16,
+                              .private_bytes = 0,
+                              .queue = 1,
+                              .agent = 1,
+                              .submit = 150,
+                              .timed = true});
   }
   const int64_t copy = Call("hipMemcpy", 2000, 5000);
-  writer_->AddCopyApi({.api = copy,
-                       .stream = "",
-                       .size = 5000000000,
-                       .width = 0,
-                       .height = 0,
-                       .kind = 2,
-                       .destination = "0x20",
-                       .source = "0x10",
-                       .destination_device = 0,
-                       .source_device = 1,
-                       .sync = true,
-                       .pinned = false});
+  writer_->AddCopyApi(copy, {.stream = "",
+                             .size = 5000000000,
+                             .width = 0,
+                             .height = 0,
+                             .kind = 2,
+                             .destination = "0x20",
+                             .source = "0x10",
+                             .destination_device = 0,
+                             .source_device = 1,
+                             .sync = true,
+                             .pinned = false});
   const int64_t copied = Op("", "CopyDeviceToHost", 2300, 4300);
   writer_->AddApiOp(copy, copied);
-  writer_->AddCopy({.op = copied,
-                    .api = 0,
-                    .size = 5000000000,
-                    .source_agent = 1,
-                    .destination_agent = 0,
-                    .source = 16,
-                    .destination = 32,
-                    .width = 0,
-                    .height = 0,
-                    .submit = 2100,
-                    .timed = true});
-  writer_->AddStackFrame(copy, 0, writer_->String("main"));
+  writer_->AddCopy(copied, {.api = std::nullopt,
+                            .size = 5000000000,
+                            .source_agent = 1,
+                            .destination_agent = 0,
+                            .source = 16,
+                            .destination = 32,
+                            .width = 0,
+                            .height = 0,
+                            .submit = 2100,
+                            .timed = true});
+  writer_->AddStackFrame({copy, 0, writer_->String("main")});
   writer_->AddProcess({.pid = 10,
                        .ppid = 1,
                        .executable = "/bin/x",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What a conversion found, added up on the way so that nobody has to read the trace again for a
-// summary. Filled by ProcessConverter, process after process; plain data.
+// summary. Filled by SummarySink, process after process; plain data.
 #pragma once
 
 #include <algorithm>

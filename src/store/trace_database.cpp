@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "store/conversion.h"
+#include "store/duck_writer.h"
 #include "store/rpd_schema.h"
 #include "store/source_kineto.h"
 #include "store/source_rocpd.h"
@@ -55,15 +56,10 @@ std::string Moved(const TraceColumn& column, const Placement& place) {
 
 // What is true of the whole, not of one source.
 std::string MetadataView(const std::vector<SourceFacts>& facts, int64_t sessions) {
-  std::vector<std::pair<std::string, std::string>> rows = {
-      {"gpu_stride", std::to_string(kGpuStride)},
-      {"pid_stride", std::to_string(kPidStride)},
-      {"schema_version", std::to_string(kRpdSchemaVersion)},
-      {"references::rocpd_string.id", "(\"rochound_kernel\", \"name_id\")"},
-      {"references::rocpd_string.id", "(\"rochound_kernel\", \"mangledName_id\")"},
-      {"rochound_sources", std::to_string(facts.size())},
-      {"session_count", std::to_string(sessions)},
-  };
+  std::vector<std::pair<std::string, std::string>> rows(std::begin(kRpdMetadata),
+                                                        std::end(kRpdMetadata));
+  rows.emplace_back("rochound_sources", std::to_string(facts.size()));
+  rows.emplace_back("session_count", std::to_string(sessions));
   if (const auto offset = facts[0].realtime_offset_ns; offset.has_value())
     rows.emplace_back("rochound_realtime_offset_ns", std::to_string(offset.value()));
   std::string values;
@@ -104,24 +100,18 @@ base::Result<SourceFacts> TraceDatabase::Attach(const std::filesystem::path& pat
       return AttachParquet(connection_, path, schema);
     case SourceFormat::kFlightLog: {
       ROCHOUND_TRY(const trace::RunLog run, trace::RunLog::Open(path));
-      const char* temporary = getenv("TMPDIR");
-      ROCHOUND_TRY(base::TempDir scratch,
-                   base::TempDir::Create(temporary != nullptr ? temporary : "/tmp", "rochound-"));
+      ROCHOUND_TRY(const std::unique_ptr<DuckWriter> tables,
+                   DuckWriter::Create(connection_, schema));
       ConversionOptions conversion;
-      conversion.rpd = scratch.path() / "trace.rpd";
+      conversion.tables = tables.get();
       if (options.progress) {
         conversion.progress = [&](uint64_t done, uint64_t records) {
           return options.progress(
               what, records == 0 ? 0 : static_cast<double>(done) / static_cast<double>(records));
         };
       }
-      ROCHOUND_CHECK([&]() -> base::Result<void> {
-        const auto summary = ConvertRun(run, conversion);
-        return summary.ok() ? base::Result<void>() : summary.error();
-      }());
-      const std::filesystem::path rpd = conversion.rpd;
-      scratch_.push_back(std::move(scratch));
-      return AttachRpd(connection_, rpd, schema);
+      if (auto summary = ConvertRun(run, conversion); !summary.ok()) return summary.error();
+      return FactsOf(connection_, schema);
     }
     case SourceFormat::kRocpd:
       return AttachRocpd(connection_, path, schema, progress);

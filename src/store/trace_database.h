@@ -19,7 +19,6 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
 #include "base/result.h"
 #include "store/duck.h"
 #include "store/source.h"
@@ -64,7 +63,6 @@ class TraceDatabase {
   base::Result<void> Load();
   base::Result<void> Create(const std::string& sql);
 
-  std::vector<base::TempDir> scratch_;  // what was made of flight logs; outlives the connection
   duck::Connection connection_;
   std::vector<std::filesystem::path> sources_;
   std::vector<SourceFormat> formats_;

@@ -48,8 +48,8 @@ class TraceDatabaseTest : public testing::Test {
                                          .end = process.start + 10,
                                          .name = writer.String("hipLaunchKernel"),
                                          .category = writer.String("launch"),
-                                         .domain = writer.String("hip"),
-                                         .args = "stream=0x0"});
+                                         .domain = writer.String("hip")},
+                                        "stream=0x0");
       const int64_t op = writer.AddOp({.gpu = 0,
                                        .queue = 1,
                                        .sequence = 0,
@@ -58,11 +58,11 @@ class TraceDatabaseTest : public testing::Test {
                                        .description = writer.String(process.kernel),
                                        .type = writer.String("KernelExecution")});
       writer.AddApiOp(api, op);
-      const int64_t kernel = writer.AddKernel({process.kernel, process.kernel, 0, 0, 0, 1});
-      writer.AddKernelApi(
-          {api, "0x0", {64, 1, 1}, {64, 1, 1}, 0, 0, writer.String(process.kernel)});
-      writer.AddDispatch(
-          {op, api, kernel, {64, 1, 1}, {64, 1, 1}, 0, 0, 1, 1, process.start + 5, true});
+      const int64_t name = writer.String(process.kernel);
+      const int64_t kernel = writer.AddKernel({name, name, 0, 0, 0, 1});
+      writer.AddKernelApi(api, {"0x0", 64, 1, 1, 64, 1, 1, 0, 0, name});
+      writer.AddDispatch(op,
+                         {api, kernel, 64, 1, 1, 64, 1, 1, 0, 0, 1, 1, process.start + 5, true});
       writer.AddProcess({process.pid + i, 1, "/bin/program", "program", process.host, process.start,
                          process.start + 50, 1, 1, 0, ""});
     }

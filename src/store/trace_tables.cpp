@@ -1,180 +1,55 @@
 // SPDX-License-Identifier: MIT
 #include "store/trace_tables.h"
 
+#include <array>
+#include <tuple>
+#include <type_traits>
+
 #include "store/duck.h"
 
 namespace rochound::store {
 namespace {
 
-constexpr const char* kInt = "BIGINT";
-constexpr const char* kText = "VARCHAR";
-constexpr const char* kReal = "DOUBLE";
+template <typename Value>
+constexpr const char* TypeOf() {
+  if constexpr (std::is_same_v<Value, std::string> || std::is_same_v<Value, std::string_view>)
+    return "VARCHAR";
+  else if constexpr (std::is_same_v<Value, double>)
+    return "DOUBLE";
+  else
+    return "BIGINT";
+}
 
-constexpr TraceColumn kMetadata[] = {{"id", kInt}, {"tag", kText}, {"value", kText}};
-constexpr TraceColumn kString[] = {{"id", kInt, Role::kId}, {"string", kText}};
-constexpr TraceColumn kApi[] = {{"id", kInt, Role::kId},          {"pid", kInt, Role::kPid},
-                                {"tid", kInt, Role::kPid},        {"start", kInt, Role::kTime},
-                                {"end", kInt, Role::kTime},       {"apiName_id", kInt, Role::kId},
-                                {"category_id", kInt, Role::kId}, {"domain_id", kInt, Role::kId},
-                                {"args_id", kInt, Role::kId}};
-constexpr TraceColumn kCopyApi[] = {{"api_ptr_id", kInt, Role::kId},
-                                    {"stream", kText},
-                                    {"size", kInt},
-                                    {"width", kInt},
-                                    {"height", kInt},
-                                    {"kind", kInt},
-                                    {"dst", kText},
-                                    {"src", kText},
-                                    {"dstDevice", kInt},
-                                    {"srcDevice", kInt},
-                                    {"sync", kInt},
-                                    {"pinned", kInt}};
-constexpr TraceColumn kKernelApi[] = {{"api_ptr_id", kInt, Role::kId},
-                                      {"stream", kText},
-                                      {"gridX", kInt},
-                                      {"gridY", kInt},
-                                      {"gridZ", kInt},
-                                      {"workgroupX", kInt},
-                                      {"workgroupY", kInt},
-                                      {"workgroupZ", kInt},
-                                      {"groupSegmentSize", kInt},
-                                      {"privateSegmentSize", kInt},
-                                      {"kernelName_id", kInt, Role::kId}};
-constexpr TraceColumn kOp[] = {{"id", kInt, Role::kId},
-                               {"gpuId", kInt, Role::kGpu},
-                               {"queueId", kInt},
-                               {"sequenceId", kInt},
-                               {"start", kInt, Role::kTime},
-                               {"end", kInt, Role::kTime},
-                               {"description_id", kInt, Role::kId},
-                               {"opType_id", kInt, Role::kId}};
-constexpr TraceColumn kApiOps[] = {
-    {"id", kInt, Role::kId}, {"api_id", kInt, Role::kId}, {"op_id", kInt, Role::kId}};
-constexpr TraceColumn kMonitor[] = {
-    {"id", kInt, Role::kId}, {"deviceType", kText},        {"deviceId", kInt},
-    {"monitorType", kText},  {"start", kInt, Role::kTime}, {"end", kInt, Role::kTime},
-    {"value", kText}};
-constexpr TraceColumn kCounter[] = {{"id", kInt, Role::kId},
-                                    {"value", kReal},
-                                    {"op_id", kInt, Role::kId},
-                                    {"name_id", kInt, Role::kId}};
-constexpr TraceColumn kStackFrame[] = {{"id", kInt, Role::kId},
-                                       {"api_ptr_id", kInt, Role::kId},
-                                       {"depth", kInt},
-                                       {"name_id", kInt, Role::kId}};
-constexpr TraceColumn kProcess[] = {{"session", kInt, Role::kSession},
-                                    {"pid", kInt, Role::kPid},
-                                    {"ppid", kInt, Role::kPid},
-                                    {"executable", kText},
-                                    {"command", kText},
-                                    {"host", kText},
-                                    {"start", kInt, Role::kTime},
-                                    {"end", kInt, Role::kTime},
-                                    {"calls", kInt},
-                                    {"dispatches", kInt},
-                                    {"copies", kInt},
-                                    {"note", kText}};
-constexpr TraceColumn kAgent[] = {{"session", kInt, Role::kSession},
-                                  {"agent", kInt},
-                                  {"node", kInt},
-                                  {"type", kText},
-                                  {"name", kText},
-                                  {"product", kText},
-                                  {"uuid", kText},
-                                  {"gpuId", kInt, Role::kGpu}};
-constexpr TraceColumn kQueue[] = {{"session", kInt, Role::kSession},
-                                  {"queueId", kInt},
-                                  {"agent", kInt},
-                                  {"hsaId", kInt},
-                                  {"packets", kInt},
-                                  {"created", kInt, Role::kTime}};
-constexpr TraceColumn kKernel[] = {
-    {"id", kInt, Role::kId}, {"name_id", kInt, Role::kId}, {"mangledName_id", kInt, Role::kId},
-    {"kernelObject", kInt},  {"codeObject", kInt},         {"kernargBytes", kInt},
-    {"agent", kInt}};
-constexpr TraceColumn kDispatch[] = {{"op_id", kInt, Role::kId},
-                                     {"api_id", kInt, Role::kId},
-                                     {"kernel_id", kInt, Role::kId},
-                                     {"gridX", kInt},
-                                     {"gridY", kInt},
-                                     {"gridZ", kInt},
-                                     {"workgroupX", kInt},
-                                     {"workgroupY", kInt},
-                                     {"workgroupZ", kInt},
-                                     {"groupSegmentSize", kInt},
-                                     {"privateSegmentSize", kInt},
-                                     {"queueId", kInt},
-                                     {"agent", kInt},
-                                     {"submit", kInt, Role::kTime},
-                                     {"timed", kInt}};
-constexpr TraceColumn kCopy[] = {{"op_id", kInt, Role::kId},
-                                 {"api_id", kInt, Role::kId},
-                                 {"size", kInt},
-                                 {"sourceAgent", kInt},
-                                 {"destinationAgent", kInt},
-                                 {"source", kInt},
-                                 {"destination", kInt},
-                                 {"width", kInt},
-                                 {"height", kInt},
-                                 {"submit", kInt, Role::kTime},
-                                 {"timed", kInt}};
-constexpr TraceColumn kAllocation[] = {{"id", kInt, Role::kId},
-                                       {"pid", kInt, Role::kPid},
-                                       {"agent", kInt},
-                                       {"address", kInt},
-                                       {"size", kInt},
-                                       {"flags", kInt},
-                                       {"start", kInt, Role::kTime},
-                                       {"end", kInt, Role::kTime}};
-constexpr TraceColumn kFailure[] = {{"api_id", kInt, Role::kId}, {"result", kInt}};
-constexpr TraceColumn kFact[] = {
-    {"session", kInt, Role::kSession}, {"name", kText}, {"value", kText}};
-constexpr TraceColumn kLost[] = {{"id", kInt, Role::kId},
-                                 {"pid", kInt, Role::kPid},
-                                 {"what", kText},
-                                 {"count", kInt},
-                                 {"note", kText}};
-constexpr TraceColumn kUnrecorded[] = {{"id", kInt, Role::kId},
-                                       {"pid", kInt, Role::kPid},
-                                       {"start", kInt, Role::kTime},
-                                       {"end", kInt, Role::kTime},
-                                       {"why", kText}};
-constexpr TraceColumn kUnfinished[] = {{"what", kText}, {"id", kInt, Role::kId}};
+template <typename Row, typename Value>
+constexpr TraceColumn Describe(const Column<Row, Value>& column) {
+  return {column.name, TypeOf<Value>(), column.role};
+}
 
-constexpr TraceColumn kSwap[] = {{"id", kInt, Role::kId},
-                                 {"kernel_id", kInt, Role::kId},
-                                 {"candidate_id", kInt, Role::kId},
-                                 {"start", kInt, Role::kTime},
-                                 {"decision", kText},
-                                 {"file", kText},
-                                 {"reason", kText}};
+template <typename Row>
+constexpr auto MakeColumns() {
+  return std::apply(
+      [](const auto&... column) {
+        if constexpr (Row::kTable.key != nullptr)
+          return std::array{TraceColumn{Row::kTable.key, TypeOf<int64_t>(), Row::kTable.key_role},
+                            Describe(column)...};
+        else
+          return std::array{Describe(column)...};
+      },
+      Row::kColumns);
+}
 
-constexpr TraceTable kTables[] = {
-    {"rocpd_metadata", kMetadata, "id", nullptr},
-    {"rocpd_string", kString, "id", nullptr},
-    {"rocpd_ustring", kString, "id", "id"},
-    {"rocpd_api", kApi, "id", "id"},
-    {"rocpd_copyapi", kCopyApi, "api_ptr_id", "api_ptr_id"},
-    {"rocpd_kernelapi", kKernelApi, "api_ptr_id", "api_ptr_id"},
-    {"rocpd_op", kOp, "id", "id"},
-    {"rocpd_api_ops", kApiOps, "id", "id"},
-    {"rocpd_monitor", kMonitor, "id", nullptr},
-    {"rocpd_counter", kCounter, "id", nullptr},
-    {"rocpd_stackframe", kStackFrame, "id", "id"},
-    {"rochound_process", kProcess, "session", nullptr},
-    {"rochound_agent", kAgent, "session, agent", nullptr},
-    {"rochound_queue", kQueue, "session, \"queueId\"", nullptr},
-    {"rochound_kernel", kKernel, "id", nullptr},
-    {"rochound_dispatch", kDispatch, "op_id", "op_id"},
-    {"rochound_copy", kCopy, "op_id", "op_id"},
-    {"rochound_allocation", kAllocation, "id", "id"},
-    {"rochound_failure", kFailure, "api_id", "api_id"},
-    {"rochound_fact", kFact, "session, name, value", nullptr},
-    {"rochound_lost", kLost, "id", nullptr},
-    {"rochound_unrecorded", kUnrecorded, "id", nullptr},
-    {"rochound_swap", kSwap, "id", nullptr},
-    {"rochound_unfinished", kUnfinished, "what, id", nullptr},
-};
+template <typename Row>
+constexpr auto kColumnsOf = MakeColumns<Row>();
+
+template <typename Row>
+constexpr TraceTable Describe() {
+  constexpr const TableHead& kTable = Row::kTable;
+  return {kTable.name, kColumnsOf<Row>, kTable.order, kTable.of_process ? kTable.key : nullptr};
+}
+
+#define DESCRIBE(Row) Describe<Row>(),
+constexpr TraceTable kTables[] = {ROCHOUND_TRACE_ROWS(DESCRIBE)};
+#undef DESCRIBE
 
 }  // namespace
 

@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     rochound::fuzz::Write("trace.rpd", input);
   } else {
     static const std::string foreign = WithoutRules(rochound::store::kRpdTables);
-    static const std::string ours = foreign + WithoutRules(rochound::store::kRochoundTables);
+    static const std::string ours = foreign + WithoutRules(rochound::store::RochoundTables());
     rochound::fuzz::SqliteRows rows(path, choice == 1   ? ours.c_str()
                                           : choice == 2 ? foreign.c_str()
                                                         : kVersion2);

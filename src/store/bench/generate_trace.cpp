@@ -2,6 +2,7 @@
 #include "store/bench/generate_trace.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -53,7 +54,7 @@ class Generator {
                      .name = i == 0 ? "CPU" : "gfx942",
                      .product = "generated",
                      .uuid = std::to_string(i),
-                     .gpu = static_cast<int64_t>(i) - 1});
+                     .gpu = i == 0 ? std::nullopt : std::optional<int64_t>(i - 1)});
     }
     int64_t last = kStart;
     while (events_ < options_.events) {
@@ -102,8 +103,8 @@ class Generator {
 
   void Kernel(const std::string& name) {
     kernel_names_.push_back(rpd_.String(name));
-    kernel_ids_.push_back(rpd_.AddKernel({.name = name,
-                                          .mangled_name = name,
+    kernel_ids_.push_back(rpd_.AddKernel({.name = kernel_names_.back(),
+                                          .mangled_name = kernel_names_.back(),
                                           .kernel_object = 4096,
                                           .code_object = 1,
                                           .kernarg_bytes = 64,
@@ -124,8 +125,8 @@ class Generator {
                         .end = thread.now,
                         .name = name,
                         .category = category,
-                        .domain = domain,
-                        .args = args});
+                        .domain = domain},
+                       args);
   }
 
   int64_t Operation(Thread& thread, int64_t submit, int64_t duration, int64_t description,
@@ -158,25 +159,30 @@ class Generator {
     const int64_t duration = (1500 + static_cast<int64_t>(kernel) * 400) * Between(90, 130) / 100;
     const int64_t op =
         Operation(thread, submit, duration, kernel_names_[kernel], kernel_execution_, api);
-    const uint32_t grid[3] = {blocks * 256, 1, 1}, workgroup[3] = {256, 1, 1};
-    rpd_.AddKernelApi({.api = api,
-                       .stream = thread.stream,
-                       .grid = {grid[0], 1, 1},
-                       .workgroup = {workgroup[0], 1, 1},
-                       .group_bytes = 0,
-                       .private_bytes = 0,
-                       .kernel_name = kernel_names_[kernel]});
-    rpd_.AddDispatch({.op = op,
-                      .api = api,
-                      .kernel = kernel_ids_[kernel],
-                      .grid = {grid[0], 1, 1},
-                      .workgroup = {workgroup[0], 1, 1},
-                      .group_bytes = 0,
-                      .private_bytes = 0,
-                      .queue = thread.queue,
-                      .agent = thread.gpu + 1,
-                      .submit = submit,
-                      .timed = true});
+    rpd_.AddKernelApi(api, {.stream = thread.stream,
+                            .grid_x = blocks * 256,
+                            .grid_y = 1,
+                            .grid_z = 1,
+                            .workgroup_x = 256,
+                            .workgroup_y = 1,
+                            .workgroup_z = 1,
+                            .group_bytes = 0,
+                            .private_bytes = 0,
+                            .kernel_name = kernel_names_[kernel]});
+    rpd_.AddDispatch(op, {.api = api,
+                          .kernel = kernel_ids_[kernel],
+                          .grid_x = blocks * 256,
+                          .grid_y = 1,
+                          .grid_z = 1,
+                          .workgroup_x = 256,
+                          .workgroup_y = 1,
+                          .workgroup_z = 1,
+                          .group_bytes = 0,
+                          .private_bytes = 0,
+                          .queue = thread.queue,
+                          .agent = thread.gpu + 1,
+                          .submit = submit,
+                          .timed = true});
     ++dispatches_;
   }
 
@@ -190,29 +196,27 @@ class Generator {
              "dst=0x7f0000000000|src=0x7f1000000000|sizeBytes=" + std::to_string(size) +
                  "|kind=1|stream=" + thread.stream);
     const int64_t op = Operation(thread, submit, 1000 + size / 20, empty_, host_to_device_, api);
-    rpd_.AddCopyApi({.api = api,
-                     .stream = thread.stream,
-                     .size = size,
-                     .width = 0,
-                     .height = 0,
-                     .kind = 1,
-                     .destination = "0x7f0000000000",
-                     .source = "0x7f1000000000",
-                     .destination_device = thread.gpu,
-                     .source_device = -1,
-                     .sync = false,
-                     .pinned = true});
-    rpd_.AddCopy({.op = op,
-                  .api = api,
-                  .size = size,
-                  .source_agent = 0,
-                  .destination_agent = thread.gpu + 1,
-                  .source = 0x7f1000000000,
-                  .destination = 0x7f0000000000,
-                  .width = 0,
-                  .height = 0,
-                  .submit = submit,
-                  .timed = true});
+    rpd_.AddCopyApi(api, {.stream = thread.stream,
+                          .size = size,
+                          .width = 0,
+                          .height = 0,
+                          .kind = 1,
+                          .destination = "0x7f0000000000",
+                          .source = "0x7f1000000000",
+                          .destination_device = thread.gpu,
+                          .source_device = -1,
+                          .sync = false,
+                          .pinned = true});
+    rpd_.AddCopy(op, {.api = api,
+                      .size = size,
+                      .source_agent = 0,
+                      .destination_agent = thread.gpu + 1,
+                      .source = 0x7f1000000000,
+                      .destination = 0x7f0000000000,
+                      .width = 0,
+                      .height = 0,
+                      .submit = submit,
+                      .timed = true});
     ++copies_;
   }
 
