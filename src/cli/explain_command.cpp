@@ -32,8 +32,8 @@ Examples:
   rochound explain diff old*.rpd --against new*.rpd several runs of each side, so that chance can be told
   rochound explain top chrome-trace.json.gz         PyTorch's, rocprofv3's .db, our Parquet
 
-callstack, graphs and autograd also leave RPD's tables and views in an .rpd: ext_callstack, callStack_inclusive_name,
-graphLaunch, graphKernel, autogradKernel and others, for sqlite3 and for scripts written for RPD.
+With --write, callstack, graphs and autograd leave RPD's tables and views in the .rpd: ext_callstack,
+callStack_inclusive_name, graphLaunch, graphKernel, autogradKernel and others, for sqlite3 and for scripts written for RPD.
 
 Exit codes: 0 answered, 2 wrong command line, 125 the trace cannot be read.
 )";
@@ -61,8 +61,8 @@ ExplainCommand::ExplainCommand(CLI::App& app)
                    "diff: runs after the change; the others are runs before it")
       ->type_name("TRACE...");
   subcommand_->add_flag(
-      "--no-write", no_write_,
-      "Leave the .rpd as it is (callstack, graphs and autograd add RPD's tables)");
+      "--write", write_,
+      "callstack, graphs, autograd: also add RPD's tables of the answer to the .rpd");
   examples_ = "\nQuestions:\n";
   for (const analysis::Question& question : analysis::Questions())
     examples_ += fmt::format("  {:<14} {}\n", question.name, question.summary);
@@ -94,6 +94,11 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
     base::LogError("--against is for the question diff");
     return kExitUsage;
   }
+  const auto extending = analysis::ExtendingQuestions();
+  if (write_ && std::find(extending.begin(), extending.end(), question_) == extending.end()) {
+    base::LogError("--write is for the questions callstack, graphs and autograd");
+    return kExitUsage;
+  }
   if (!against_.empty()) ask_.before_count = trace_.traces().size();
   if ((json_ || csv_) && subcommand_->count("--limit") == 0) ask_.limit = 0;
   std::optional<analysis::Findings> findings;
@@ -101,7 +106,9 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   base::Result<analysis::Answer> answer = [&]() -> base::Result<analysis::Answer> {
     ROCHOUND_TRY(store::TraceDatabase trace,
                  question_ == kFindings ? trace_.OpenForMany() : trace_.OpenWith(against_));
-    if (trace.formats() == std::vector{store::SourceFormat::kRpd}) rpd = trace_.traces()[0];
+    if (write_ && trace.formats() != std::vector{store::SourceFormat::kRpd})
+      return base::Error{"--write needs one .rpd"};
+    rpd = trace_.traces()[0];
     if (question_ != kFindings) return analysis::Ask(trace, *question, ask_);
     ROCHOUND_TRY(findings, analysis::FindFindings(trace, ask_));
     analysis::Answer made = analysis::FindingsAnswer(*findings);
@@ -120,24 +127,11 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   } else {
     fmt::print("{}", report::AnswerText(answer.value(), TerminalStyle()));
   }
-  const auto written = analysis::ExtendingQuestions();
-  if (!rpd.empty() && !no_write_ &&
-      std::find(written.begin(), written.end(), question_) != written.end())
-    WriteInto(rpd);
-  return kExitSuccess;
-}
-
-void ExplainCommand::WriteInto(const std::string& rpd) const {
-  if (access(rpd.c_str(), W_OK) != 0) {
-    base::LogInfo(
-        fmt::format("'{}' cannot be written; RPD's tables of this question were not added", rpd));
-    return;
-  }
+  if (!write_) return kExitSuccess;
   const auto done = analysis::Extend(rpd, question_);
-  if (!done.ok()) {
-    base::LogWarning(
-        fmt::format("the answer was not added to '{}': {}", rpd, done.error().message));
-  }
+  if (done.ok()) return kExitSuccess;
+  base::LogError(fmt::format("the answer was not added to '{}': {}", rpd, done.error().message));
+  return kExitSetup;
 }
 
 }  // namespace rochound::cli

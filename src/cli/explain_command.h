@@ -22,7 +22,6 @@ class ExplainCommand final : public Command {
 
  private:
   // Leaves what was found in an .rpd, as RPD's own tools do.
-  void WriteInto(const std::string& rpd) const;
 
   std::string question_;
   TraceOptions trace_;
@@ -31,7 +30,7 @@ class ExplainCommand final : public Command {
   std::string examples_;
   bool json_ = false;
   bool csv_ = false;
-  bool no_write_ = false;
+  bool write_ = false;
 };
 
 }  // namespace rochound::cli

@@ -112,16 +112,6 @@ std::optional<std::string> DurationsPlace(bool asked, const char* location) {
   return place;
 }
 
-bool IsLogFolder(const std::filesystem::path& folder) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (name.rfind("process-", 0) == 0 || name == "segment-000000") return true;
-  }
-  return false;
-}
-
 namespace {
 
 // What `rochound run` wrote beside the log; an empty object: nothing that can be read.

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "store/summary.h"
+#include "trace/reader.h"
 
 namespace rochound::cli {
 
@@ -27,8 +28,7 @@ struct TraceOutput {
 // without it, the console if they were asked for. Nothing: not wanted.
 std::optional<std::string> DurationsPlace(bool asked, const char* location);
 
-// Whether this is a run's folder with the log of some process in it, or one process's.
-bool IsLogFolder(const std::filesystem::path& folder);
+using trace::IsLogFolder;
 
 // The command line of the run that left this log; empty: not known.
 std::string CommandOf(const std::filesystem::path& log_directory);

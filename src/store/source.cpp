@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "store/database.h"
 #include "store/trace_tables.h"
+#include "trace/reader.h"
 
 namespace rochound::store {
 namespace {
@@ -28,10 +29,8 @@ base::Error NotATrace(const fs::path& path, const std::string& why) {
 base::Result<SourceFormat> DetectFolder(const fs::path& path) {
   std::error_code error;
   if (fs::exists(path / "rocpd_op", error)) return SourceFormat::kParquet;
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind("process-", 0) == 0 || name == "segment-000000") return SourceFormat::kFlightLog;
-  }
+  if (trace::IsLogFolder(path)) return SourceFormat::kFlightLog;
+  fs::directory_iterator(path, error);
   if (error) return NotATrace(path, error.message());
   return NotATrace(path, "the folder holds neither a flight log nor Parquet tables");
 }

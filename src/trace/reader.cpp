@@ -45,6 +45,8 @@ std::string_view Cut(std::string_view* text, char separator) {
   return part;
 }
 
+constexpr const char* kFirstSegment = "segment-000000";
+
 bool IsProcessFolder(const fs::path& path) {
   return path.filename().string().starts_with("process-");
 }
@@ -451,6 +453,13 @@ uint64_t ProcessLog::unknown_reasons_dropped() const {
   return sum;
 }
 
+bool IsLogFolder(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (IsProcessFolder(it->path()) || it->path().filename() == kFirstSegment) return true;
+  return false;
+}
+
 Result<RunLog> RunLog::Open(const fs::path& folder) {
   RunLog run;
   run.folder_ = folder;
@@ -459,7 +468,7 @@ Result<RunLog> RunLog::Open(const fs::path& folder) {
   bool is_process = false;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (IsProcessFolder(it->path())) folders.push_back(it->path());
-    is_process |= it->path().filename() == "segment-000000";
+    is_process |= it->path().filename() == kFirstSegment;
   }
   if (error) return base::ErrnoError("cannot open the log", folder, error.value());
   if (is_process && folders.empty()) folders.push_back(fs::absolute(folder).lexically_normal());

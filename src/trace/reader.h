@@ -232,6 +232,10 @@ class ProcessLog {
   std::vector<std::string> problems_;
 };
 
+// Whether this is a run's folder with the log of some process in it, or one process's. A folder
+// that cannot be read is none.
+bool IsLogFolder(const std::filesystem::path& folder);
+
 // A run: one folder with a folder for each process.
 class RunLog {
  public:

@@ -67,10 +67,19 @@ def lanes_of_streams(case):
     case.expect(f"threads: {threads}", any(re.fullmatch(r"loader \(\d+\)", title) for title in threads))
 
 
+def tables_of_stacks(run):
+    return run.rows("select count(*) from sqlite_master where name = 'ext_callstack'")[0][0]
+
+
 def flame_of_stacks(case):
     run = case.record("lanes", run=["--stacks"])
     launches = int(run.truth["launches"]) * int(run.truth["streams"])
+    before = run.path.read_bytes()
     callstack = run.ask("callstack", "--limit", "0")
+    case.expect("an answer leaves the trace as it is", run.path.read_bytes() == before)
+    case.equal("a trace without --write has RPD's table of call stacks", 0, tables_of_stacks(run))
+    run.text("explain", "callstack", run.path, "--write")
+    case.equal("a trace with --write has it", 1, tables_of_stacks(run))
     functions = {row["function"]: row for row in callstack["functions"]}
     forward = f"Forward(ihipStream_t*) (lanes.hip:{int(run.truth['line'])})"
     case.expect(f"no {forward} in {sorted(functions)}", forward in functions)
