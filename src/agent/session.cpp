@@ -150,6 +150,7 @@ struct Drain {
 uint64_t DrainTurn(Drain* drain) {
   const Turn mine;
   const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
+  if (trace::Writer* log = Log()) log->WatchRoom();
   size_t under_way = 0;
   DrainOnce(&under_way);
   if (now_ns - drain->watched_ns >= kWatchEveryNs) {

@@ -71,6 +71,10 @@ void Writer::NoteAlive() {
 void Writer::Finish() {
   if (!alive()) return;
   const std::lock_guard lock(maintain_mutex_);
+  End();
+}
+
+void Writer::End() {
   if (finished_) return;
   next_anchor_ns_ = 0;
   WriteAnchor(NowNs());
@@ -84,6 +88,34 @@ void Writer::Finish() {
   }
   NoteAlive();
   std::atomic_ref<uint64_t>(header_->finished_tsc).store(ReadTsc(), std::memory_order_release);
+}
+
+void Writer::WatchRoom() {
+  if (!needs_room_to_write_ || !alive()) return;
+  const std::lock_guard lock(maintain_mutex_);
+  if (!finished_ && !HasRoom()) LeaveFiles();
+}
+
+bool Writer::HasRoom() {
+  if (!CanWrite(reinterpret_cast<char*>(header_), kSegmentHeaderBytes) || !strings_.HasRoom())
+    return false;
+  for (uint32_t id = 1; id <= descriptors_; ++id) {
+    const Chunk& chunk = chunks_[id];
+    if (chunk.memory == nullptr) continue;
+    const auto state = std::atomic_ref<ChunkState>(HeaderOf(chunk)->state).load();
+    if (state != ChunkState::kClosed && !CanWrite(chunk.memory, chunk.bytes)) return false;
+  }
+  return true;
+}
+
+// Threads may hold chunks and write to them at any time: their memory stays, but is no longer the
+// file's. What is written from now on is lost, and the log looks like that of a killed process.
+void Writer::LeaveFiles() {
+  for (uint32_t id = 1; id <= descriptors_; ++id)
+    if (chunks_[id].memory != nullptr) MakePrivate(chunks_[id].memory, chunks_[id].bytes);
+  MakePrivate(reinterpret_cast<char*>(header_), kSegmentHeaderBytes);
+  strings_.LeaveFile();
+  End();
 }
 
 void Writer::CollectClosed(uint64_t now) {
@@ -284,6 +316,7 @@ uint32_t Writer::NewDescriptor() {
 }
 
 void Writer::FreeDescriptor(uint32_t id) {
+  chunks_[id].memory = nullptr;
   chunks_[id].next.store(free_descriptors_, std::memory_order_relaxed);
   free_descriptors_ = id;
   ++spare_descriptors_;

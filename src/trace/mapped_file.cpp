@@ -7,9 +7,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -125,6 +127,32 @@ bool PunchHole(const char* path, uint64_t offset, size_t bytes) {
                               static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
   CloseKeepingErrno(fd);
   return done;
+}
+
+bool CopiesOnWrite(const char* folder) {
+  constexpr uint32_t kBtrfs = 0x9123683e;
+  constexpr uint32_t kZfs = 0x2fc12fc1;
+  constexpr uint32_t kBcachefs = 0xca451a4e;
+  struct statfs status{};
+  if (statfs(folder, &status) != 0) return false;
+  const auto type = static_cast<uint32_t>(status.f_type);
+  return type == kBtrfs || type == kZfs || type == kBcachefs;
+}
+
+bool CanWrite(char* memory, size_t bytes) {
+  const int error = errno;
+  const bool can = madvise(memory, bytes, kPopulateWrite) == 0 || errno != EFAULT;
+  errno = error;
+  return can;
+}
+
+bool MakePrivate(char* memory, size_t bytes) {
+  void* copy = MapMemory(bytes);
+  if (copy == nullptr) return false;
+  memcpy(copy, memory, bytes);
+  if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory) != MAP_FAILED) return true;
+  munmap(copy, bytes);
+  return false;
 }
 
 void Prefault(char* memory, size_t bytes) {

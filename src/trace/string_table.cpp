@@ -125,6 +125,18 @@ uint32_t StringTable::Append(std::string_view text) {
   return id;
 }
 
+bool StringTable::HasRoom() {
+  const std::lock_guard lock(mutex_);
+  const uint64_t last = allocated_ / kPieceBytes;
+  return last == 0 || CanWrite(pieces_[last - 1], kPieceBytes);
+}
+
+void StringTable::LeaveFile() {
+  const std::lock_guard lock(mutex_);
+  max_bytes_ = allocated_;
+  for (uint64_t i = 0; i < allocated_ / kPieceBytes; ++i) MakePrivate(pieces_[i], kPieceBytes);
+}
+
 bool StringTable::NextPiece() {
   if (allocated_ + kPieceBytes > max_bytes_) return false;
   char* piece = ExtendAndMap(path_, allocated_, kPieceBytes);

@@ -26,6 +26,11 @@ class StringTable {
 
   uint32_t Intern(std::string_view text);
 
+  // Whether the file system has room for what is added next (CanWrite).
+  bool HasRoom();
+  // What is added from now on stays in memory.
+  void LeaveFile();
+
  private:
   struct Index {
     Index* before;  // smaller tables, still being read by somebody perhaps

@@ -143,6 +143,7 @@ bool Writer::Start(const Options& options, const char** failed) {
     return false;
   }
   if (!MakeDirectory(options.directory)) return false;
+  needs_room_to_write_ = CopiesOnWrite(directory_);
   *failed = "strings file";
   snprintf(strings_path_, sizeof strings_path_, "%s/strings", directory_);
   if (!strings_.Open(strings_path_, kMaxStringBytes)) return false;

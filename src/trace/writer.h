@@ -5,7 +5,8 @@
 // exceptions, no allocator, no locks and no system calls on the hot path (ThreadLog), everything
 // else on the agent's drain thread or at set-up. The memory is MAP_SHARED and its blocks are
 // allocated before they are handed out, so a killed process loses nothing that was committed and a
-// full disk cannot raise SIGBUS; without a prepared chunk a record is dropped and counted.
+// full disk cannot raise SIGBUS; without a prepared chunk a record is dropped and counted. On a
+// file system that copies on write the log ends when the disk is full (WatchRoom).
 //
 //   DIR/process-<pid>-<start>/  info (text)  functions (text)  strings  segment-000000 ...
 //   segment = SegmentHeader (4096 bytes) + chunks;  chunk = ChunkHeader (64 bytes) + records
@@ -137,6 +138,11 @@ class Writer {
   void Maintain();
   bool hurry() const { return hurry_.load(std::memory_order_relaxed); }
 
+  // Takes room for what threads may write next, and ends the log where there is none, on a file
+  // system where a write to a full disk would raise SIGBUS. Call it before anything is written in a
+  // turn of the drain thread.
+  void WatchRoom();
+
   // Text files of the process folder, replaced at once. False: not written, errno tells why.
   bool WriteText(const char* name, std::string_view content);
 
@@ -187,6 +193,9 @@ class Writer {
   void Ready(uint32_t id);
   void Close(uint32_t id);
 
+  void End();
+  bool HasRoom();
+  void LeaveFiles();
   void CollectClosed(uint64_t now);
   void AdaptTarget(uint64_t now);
   void Prepare(uint64_t now);
@@ -258,6 +267,7 @@ class Writer {
   uint64_t anchor_step_ns_ = 0;
   uint64_t reported_[kDropReasons] = {};
   bool finished_ = false;
+  bool needs_room_to_write_ = false;  // also to what is allocated: the file system copies on write
   bool made_run_directory_ = false;
 
   char directory_[PATH_MAX - 32] = "";

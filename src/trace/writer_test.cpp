@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "trace/mapped_file.h"
 #include "trace/tsc.h"
 
 namespace rochound::trace {
@@ -555,6 +557,21 @@ TEST_F(WriterTest, AForkedChildWritesNothingIntoItsParentsLog) {
 
 // In a child, so that a signal shows as its end: a file size limit is met like a full disk, plus
 // SIGXFSZ, which ends a process that does not know it.
+TEST_F(WriterTest, MemoryMadePrivateKeepsItsContentsAndLeavesTheFile) {
+  fs::create_directory(Run());
+  const fs::path path = Run() / "file";
+  char* memory = ExtendAndMap(path.c_str(), 0, 8192);
+  ASSERT_NE(memory, nullptr);
+  memcpy(memory + 4096, "before", 6);
+  ASSERT_TRUE(MakePrivate(memory, 8192));
+  EXPECT_EQ(std::string_view(memory + 4096, 6), "before");
+  memcpy(memory + 4096, "after.", 6);
+  std::ifstream file(path, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(content.substr(4096, 6), "before");
+  munmap(memory, 8192);
+}
+
 TEST_F(WriterTest, AFullDiskDropsRecordsAndRaisesNoSignal) {
   const std::string run = Run().string();
   const pid_t child = fork();
