@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "profile/counter_source.h"
 #include "profile/csv.h"
+#include "profile/find_files.h"
 #include "profile/rocpd_counters.h"
 
 namespace rochound::profile {
@@ -151,42 +152,34 @@ Result<CounterSet> ReadJson(const fs::path& file) {
   return set;
 }
 
-// pass_2 of out/pass_2/host/1234_counter_collection.csv; "" if there is none.
+// pass_2, as rocprofv3 calls the folder of a pass; pmc_2 of ROCm 6.2.
+bool IsPassName(std::string_view name) {
+  const size_t end = name.find('_');
+  if (end == std::string_view::npos) return false;
+  const std::string_view word = name.substr(0, end);
+  return (word == "pass" || word == "pmc") && NumberIn<uint64_t>(name.substr(end + 1)).has_value();
+}
+
+// out/pass_2 of out/pass_2/host/1234_counter_collection.csv; "" if there is none.
 std::string PassOf(const fs::path& file) {
   fs::path folder;
   for (const fs::path& part : file.parent_path()) {
     folder /= part;
-    if (part.string().starts_with("pass_")) return folder.string();
+    if (IsPassName(part.string())) return folder.string();
   }
   return {};
 }
 
-Result<std::vector<fs::path>> FindFiles(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};
-  std::vector<fs::path> tables;
-  std::vector<fs::path> documents;
-  std::vector<fs::path> databases;
-  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.ends_with("counter_collection.csv")) tables.push_back(entry->path());
-    if (name.ends_with("_results.json")) documents.push_back(entry->path());
-    if (name.ends_with("_results.db")) databases.push_back(entry->path());
-  }
-  if (error) return base::ErrnoError("cannot read", path, error.value());
-  // All say the same; csv knows sizes only as products.
-  std::vector<fs::path>& files = !documents.empty()   ? documents
-                                 : !databases.empty() ? databases
-                                                      : tables;
-  if (files.empty()) {
-    return Error{
-        fmt::format("{} holds no *counter_collection.csv, *_results.json or *_results.db; "
-                    "rocprofv3 --pmc writes them",
-                    path.string())};
-  }
-  std::sort(files.begin(), files.end());
-  return files;
+// All say the same; csv knows sizes only as products.
+Result<std::vector<fs::path>> FindCounterFiles(const fs::path& path) {
+  const auto ends_with = [](const char* end) {
+    return [end](std::string_view name) { return name.ends_with(end); };
+  };
+  return FindFiles(
+      path,
+      {ends_with("_results.json"), ends_with("_results.db"), ends_with("counter_collection.csv")},
+      "*counter_collection.csv, *_results.json or *_results.db; rocprofv3 --pmc "
+      "writes them");
 }
 
 class RocprofSource final : public CounterSource {
@@ -197,7 +190,7 @@ class RocprofSource final : public CounterSource {
     std::vector<CounterSet> passes;
     std::map<std::string, size_t> places;
     for (const fs::path& path : paths_) {
-      ROCHOUND_TRY(const std::vector<fs::path> files, FindFiles(path));
+      ROCHOUND_TRY(const std::vector<fs::path> files, FindCounterFiles(path));
       for (const fs::path& file : files) {
         ROCHOUND_TRY(CounterSet set, file.extension() == ".json" ? ReadJson(file)
                                      : file.extension() == ".db" ? ReadRocpdCounters(file)

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "profile/csv.h"
+#include "profile/find_files.h"
 #include "profile/thread_trace.h"
 
 namespace rochound::profile {
@@ -313,29 +314,15 @@ Result<void> ReadOne(const fs::path& file, ThreadTraces* traces) {
   return {};
 }
 
-Result<std::vector<fs::path>> FindFiles(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};
-  std::vector<fs::path> codes;
-  std::vector<fs::path> tables;
-  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name == "code.json") codes.push_back(entry->path());
-    if (name.starts_with("stats_ui_output_agent_") && name.ends_with(".csv"))
-      tables.push_back(entry->path());
-  }
-  if (error) return base::ErrnoError("cannot read", path, error.value());
-  // Both say the same; json has the companions.
-  std::vector<fs::path>& files = codes.empty() ? tables : codes;
-  if (files.empty()) {
-    return Error{
-        fmt::format("{} holds no decoded thread trace (code.json, or stats_ui_output_agent_*.csv); "
-                    "rocprofv3 --att writes them where rocprof-trace-decoder is installed",
-                    path.string())};
-  }
-  std::sort(files.begin(), files.end());
-  return files;
+// Both say the same; json has the companions.
+Result<std::vector<fs::path>> FindTraceFiles(const fs::path& path) {
+  return FindFiles(path,
+                   {[](std::string_view name) { return name == "code.json"; },
+                    [](std::string_view name) {
+                      return name.starts_with("stats_ui_output_agent_") && name.ends_with(".csv");
+                    }},
+                   "decoded thread trace (code.json, or stats_ui_output_agent_*.csv); rocprofv3 "
+                   "--att writes them where rocprof-trace-decoder is installed");
 }
 
 }  // namespace
@@ -343,7 +330,7 @@ Result<std::vector<fs::path>> FindFiles(const fs::path& path) {
 Result<ThreadTraces> ReadThreadTraces(const std::vector<fs::path>& paths) {
   ThreadTraces traces;
   for (const fs::path& path : paths) {
-    ROCHOUND_TRY(const std::vector<fs::path> files, FindFiles(path));
+    ROCHOUND_TRY(const std::vector<fs::path> files, FindTraceFiles(path));
     for (const fs::path& file : files) ROCHOUND_CHECK(ReadOne(file, &traces));
   }
   // Launches of one folder in the order of their dispatch, not of their name.
