@@ -29,10 +29,10 @@ TEST(GpuModel, KnowsItsDevices) {
     uint64_t cu_count;
     uint64_t version;
   };
-  const Known known[] = {{"mi250x", "gfx90a", 110, 90010},    {"mi300x", "gfx942", 304, 90402},
-                         {"mi300x-cpx", "gfx942", 38, 90402}, {"mi355x", "gfx950", 256, 90500},
-                         {"rx6800xt", "gfx1030", 72, 100300}, {"rx7900xtx", "gfx1100", 96, 110000},
-                         {"rx9070xt", "gfx1201", 64, 120001}};
+  const Known known[] = {{"mi250x", "gfx90a", 110, 90010},     {"mi300x", "gfx942", 304, 90402},
+                         {"mi300x-cpx", "gfx942", 38, 90402},  {"mi325x", "gfx942", 304, 90402},
+                         {"mi355x", "gfx950", 256, 90500},     {"rx6800xt", "gfx1030", 72, 100300},
+                         {"rx7900xtx", "gfx1100", 96, 110000}, {"rx9070xt", "gfx1201", 64, 120001}};
   const auto models = LoadGpuModels(kDevices).value();
   ASSERT_EQ(models.size(), std::size(known));
   for (size_t i = 0; i < models.size(); ++i) {
@@ -116,8 +116,8 @@ TEST(GpuModel, PicksByNameOrPath) {
   EXPECT_EQ(PickGpuModel("rx6800xt", known).value().target, "gfx1030");
   EXPECT_EQ(PickGpuModel((fs::path(kDevices) / "mi300x.json").string(), {}).value().name, "mi300x");
   EXPECT_EQ(PickGpuModel("h100", known).error().message,
-            "no GPU is called 'h100'; there are mi250x, mi300x, mi300x-cpx, mi355x, rx6800xt, "
-            "rx7900xtx, rx9070xt, "
+            "no GPU is called 'h100'; there are mi250x, mi300x, mi300x-cpx, mi325x, mi355x, "
+            "rx6800xt, rx7900xtx, rx9070xt, "
             "or give the path of a .json file");
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "No such file",
                       PickGpuModel("no.json", known).error().message);

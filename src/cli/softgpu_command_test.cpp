@@ -238,9 +238,9 @@ TEST_F(SoftgpuCommand, AnUnknownGpuListsWhatThereIs) {
   const Outcome outcome = RunShell("echo ran", {"--gpu", "h100"});
   EXPECT_EQ(outcome.code(), 2);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_PRED_FORMAT2(IsSubstring,
-                      "no GPU is called 'h100'; there are mi250x, mi300x, mi300x-cpx, mi355x",
-                      outcome.err);
+  EXPECT_PRED_FORMAT2(
+      IsSubstring, "no GPU is called 'h100'; there are mi250x, mi300x, mi300x-cpx, mi325x, mi355x",
+      outcome.err);
 }
 
 TEST_F(SoftgpuCommand, SixteenGpusAreTheMost) {

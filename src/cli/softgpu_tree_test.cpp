@@ -62,8 +62,8 @@ TEST_P(Golden, TreeIsAsKept) {
 }
 
 INSTANTIATE_TEST_SUITE_P(SoftgpuTree, Golden,
-                         testing::Values("mi250x", "mi300x", "mi300x-cpx", "mi355x", "rx6800xt",
-                                         "rx7900xtx", "rx9070xt"),
+                         testing::Values("mi250x", "mi300x", "mi300x-cpx", "mi325x", "mi355x",
+                                         "rx6800xt", "rx7900xtx", "rx9070xt"),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::replace(name.begin(), name.end(), '-', '_');
