@@ -94,6 +94,21 @@ Result<json> ReadJsonObject(const fs::path& file) {
   return value;
 }
 
+// Throws as json does.
+void ReadModelledOccupancy(const json& occupancy, ThreadTrace* trace) {
+  if (occupancy.is_null()) return;
+  const uint64_t step = Count(occupancy.at("step"));
+  const uint64_t cycles = Count(occupancy.at("cycles"));
+  uint64_t begin = 0;
+  for (const json& filled : occupancy.at("wave_cycles")) {
+    const uint64_t part = begin < cycles ? std::min(step, cycles - begin) : 0;
+    if (part == 0) break;
+    trace->occupancy.emplace_back(begin,
+                                  static_cast<double>(Count(filled)) / static_cast<double>(part));
+    begin += part;
+  }
+}
+
 Result<void> ReadCode(const fs::path& file, ThreadTrace* trace,
                       std::vector<std::string>* warnings) {
   ROCHOUND_TRY(const json object, ReadJsonObject(file));
@@ -118,6 +133,7 @@ Result<void> ReadCode(const fs::path& file, ThreadTrace* trace,
       trace->modelled = ours->at("modelled").get<bool>();
       trace->waves = Count(ours->at("waves"));
       trace->span = TracedSpan{Count(ours->at("cycles")), Count(ours->at("simds"))};
+      ReadModelledOccupancy(ours->value("occupancy", json()), trace);
     }
   } catch (const json::exception& problem) {
     return NotAsWritten(file, problem.what());

@@ -38,6 +38,7 @@ struct Record {
   std::string kernel, target;
   uint64_t waves = 0, cycles = 0, simds = 0;
   std::map<int64_t, Cost> code;  // by offset from the kernel's first instruction
+  json occupancy;                // as the software GPU has it; null: it has none
 };
 
 // Without code: the dispatch was counted without it.
@@ -55,6 +56,7 @@ Result<Record> ParseRecord(const std::string& line) {
     record.waves = object.at("waves").get<uint64_t>();
     record.cycles = object.at("model").at("cycles").get<uint64_t>();
     record.simds = object.at("model").at("simds_used").get<uint64_t>();
+    record.occupancy = object.value("occupancy", json());
     for (const json& row : object.at("code")) {
       record.code[row.at(0).get<int64_t>()] = {
           row.at(1).get<std::string>(), row.at(2).get<uint64_t>(), row.at(3).get<uint64_t>(),
@@ -214,7 +216,8 @@ Result<fs::path> WriteOne(const Record& record, const std::optional<Listing>& li
         {"target", record.target},
         {"waves", record.waves},
         {"cycles", record.cycles},
-        {"simds", record.simds}}}};
+        {"simds", record.simds},
+        {"occupancy", record.occupancy}}}};
   const fs::path path = folder / "code.json";
   ROCHOUND_CHECK(base::WriteFileAtomically(
       path, file.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n"));

@@ -36,10 +36,17 @@ class JsonText {
     Key(key);
     Quote(value);
   }
-  void Numbers(std::string_view key, const unsigned (&values)[3]) {
+  template <typename List>
+  void Numbers(std::string_view key, const List& values) {
     Key(key);
-    text_ += '[' + std::to_string(values[0]) + ',' + std::to_string(values[1]) + ',' +
-             std::to_string(values[2]) + ']';
+    text_ += '[';
+    first_ = true;
+    for (const uint64_t value : values) {
+      Key({});
+      text_ += std::to_string(value);
+    }
+    text_ += ']';
+    first_ = false;
   }
   // Rows of [offset from the entry, text, hits, latency, stall, idle], by address.
   void Code(std::string_view key, const std::unordered_map<uint64_t, CodeSums>& code,
@@ -371,7 +378,19 @@ std::string ToJson(const DispatchRecord& record) {
   json.Close();
   if (record.caches) AddCaches(*record.caches, &json);
   json.Close();
-  if (sums.by_address) json.Code("code", sums.code, identity.entry);
+  if (sums.by_address) {
+    json.Code("code", sums.code, identity.entry);
+    if (sums.lengths.size() <= Sums::kMostLengths) {
+      const WaveSchedule schedule =
+          ScheduleWaves(sums.lengths, modelled.compute_units_used,
+                        uint64_t{identity.simds_per_compute_unit} * modelled.waves_per_simd);
+      json.Open("occupancy");
+      json.Number("step", schedule.step);
+      json.Number("cycles", schedule.cycles);
+      json.Numbers("wave_cycles", schedule.wave_cycles);
+      json.Close();
+    }
+  }
   json.Close();
   return json.Take();
 }

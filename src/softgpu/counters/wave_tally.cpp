@@ -61,6 +61,11 @@ void Sums::Add(const Sums& other) {
   busy.memory += other.busy.memory;
   wave_cycles += other.wave_cycles;
   longest_wave = std::max(longest_wave, other.longest_wave);
+  // One more than the most means that there are more: nothing of that is shown.
+  if (lengths.size() + other.lengths.size() <= kMostLengths)
+    lengths.insert(lengths.end(), other.lengths.begin(), other.lengths.end());
+  else
+    lengths.resize(kMostLengths + 1);
   for (const auto& [address, cost] : other.code) {
     CodeSums& sum = code[address];
     if (sum.text.empty()) sum.text = cost.text;
@@ -100,6 +105,8 @@ void WaveTally::Reset(const TargetRules& rules, Sums* sums, AccessWriter* access
 void WaveTally::End() {
   sums_->wave_cycles += clock_;
   sums_->longest_wave = std::max(sums_->longest_wave, clock_);
+  if (sums_->by_address && sums_->lengths.size() <= Sums::kMostLengths) [[unlikely]]
+    sums_->lengths.push_back({group_, clock_});
 }
 
 void WaveTally::Look(const Wave& wave, const Op* op, const OpFacts& facts) {

@@ -14,6 +14,7 @@
 #include "softgpu/counters/footprint.h"
 #include "softgpu/counters/instruction_class.h"
 #include "softgpu/counters/target_rules.h"
+#include "softgpu/counters/wave_schedule.h"
 #include "softgpu/isa/wave.h"
 
 namespace rochound::softgpu {
@@ -74,8 +75,11 @@ struct Sums {
 
   CacheModel* caches = nullptr;  // of the dispatch; nullptr: not modelled
 
-  bool by_address = false;  // fill the next one
+  bool by_address = false;  // fill the next two
   std::unordered_map<uint64_t, CodeSums> code;
+  std::vector<WaveLength> lengths;  // more than kMostLengths: not all of them
+
+  static constexpr size_t kMostLengths = size_t{1} << 20;
 
   void Add(const Sums& other);
 };
