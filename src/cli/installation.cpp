@@ -2,13 +2,19 @@
 #include "cli/installation.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <system_error>
 
 #include "base/files.h"
 
 namespace rochound::cli {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 template <typename T>
@@ -28,6 +34,29 @@ base::Result<std::filesystem::path> FindBesideExecutable(const char* place,
   if (std::filesystem::exists(path, error)) return path;
   return base::Error{"cannot find " + what + " '" + path.string() +
                      "'; build or install all of rochound"};
+}
+
+fs::path FindProgram(const std::string& name) {
+  const char* path = getenv("PATH");
+  if (name.find('/') != std::string::npos || path == nullptr) return name;
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code error;
+    const fs::path file = fs::path(folder.empty() ? "." : folder) / name;
+    if (fs::is_regular_file(file, error)) return fs::absolute(file);
+  }
+  return name;
+}
+
+base::Result<fs::path> FindRocmProgram(const std::string& name) {
+  const char* rocm = getenv("ROCM_PATH");
+  const fs::path folder = rocm != nullptr && *rocm != '\0' ? rocm : "/opt/rocm";
+  for (const fs::path& place : {FindProgram(name), folder / "bin" / name}) {
+    std::error_code error;
+    if (place.is_absolute() && fs::is_regular_file(place, error)) return place;
+  }
+  return base::Error{
+      fmt::format("{} is neither on the PATH nor in ROCm's folder (ROCM_PATH)", name)};
 }
 
 bool ExportsSymbol(const std::filesystem::path& library, const std::string& symbol) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/files.h"
@@ -12,6 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/gpu_model.h"
 #include "cli/gpu_peaks.h"
+#include "cli/installation.h"
 #include "cli/usage_formatter.h"
 
 namespace rochound::cli {
@@ -48,20 +48,6 @@ Exit codes: 0 accepted, 1 rejected as wrong, 2 wrong usage, 3 right, but not fas
 4 not known (not verified, or it could not be judged), 125 the judge did not work.
 )";
 
-Result<fs::path> FindHipcc() {
-  const char* const path = getenv("PATH");
-  std::string folders = path == nullptr ? "" : path;
-  folders += ":/opt/rocm/bin:/usr/bin";
-  for (size_t at = 0; at < folders.size();) {
-    const size_t end = std::min(folders.find(':', at), folders.size());
-    const fs::path file = fs::path(folders.substr(at, end - at)) / "hipcc";
-    std::error_code error;
-    if (fs::exists(file, error)) return file;
-    at = end + 1;
-  }
-  return base::Error{"hipcc is not found; a candidate that is a code object needs none"};
-}
-
 // Split at blanks; quotes keep what is between them.
 std::vector<std::string> Words(const std::string& text) {
   std::vector<std::string> words;
@@ -91,7 +77,7 @@ Result<optimize::JudgeTools> FindJudgeTools(const std::string& first_bundle,
                                             const std::string& softgpu) {
   optimize::JudgeTools tools;
   ROCHOUND_TRY(tools.rochound, base::ExecutablePath());
-  if (auto hipcc = FindHipcc(); hipcc.ok()) tools.hipcc = std::move(hipcc).value();
+  if (auto hipcc = FindRocmProgram("hipcc"); hipcc.ok()) tools.hipcc = std::move(hipcc).value();
   ROCHOUND_TRY(const std::vector<GpuModel> known, LoadKnownGpuModels());
   tools.softgpu = softgpu;
   if (softgpu.empty()) {

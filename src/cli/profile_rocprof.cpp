@@ -2,13 +2,15 @@
 #include "cli/profile_rocprof.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <sstream>
+#include <chrono>
 
+#include "base/files.h"
+#include "base/limited_run.h"
 #include "base/log.h"
 #include "cli/child_process.h"
+#include "cli/installation.h"
 #include "cli/run_environment.h"
 
 namespace rochound::cli {
@@ -19,37 +21,58 @@ using base::Error;
 using base::Result;
 
 Result<fs::path> FindRocprof() {
-  std::vector<fs::path> places = {FindProgram("rocprofv3")};
-  const char* rocm = getenv("ROCM_PATH");
-  places.push_back(fs::path(rocm != nullptr && *rocm != '\0' ? rocm : "/opt/rocm") /
-                   "bin/rocprofv3");
-  for (const fs::path& place : places) {
-    std::error_code error;
-    if (place.is_absolute() && fs::is_regular_file(place, error)) return place;
+  auto place = FindRocmProgram("rocprofv3");
+  if (place.ok()) return place;
+  return Error{place.error().message +
+               "; it is part of rocprofiler-sdk. Without it a software GPU can count: leave "
+               "--rocprofv3 out"};
+}
+
+// How this rocprofv3 is told which counters and kernels are wanted.
+enum class RocprofOptions {
+  kFile,  // ROCm 6.2: a file with a line of counters (-i), and all kernels
+  kPmc,   // since ROCm 6.3: --pmc and --kernel-include-regex
+};
+
+Result<RocprofOptions> OptionsOf(const fs::path& rocprof) {
+  ROCHOUND_TRY(const base::LimitedRun help,
+               base::RunLimited({rocprof.string(), "--help"}, Lines(CurrentEnvironment()),
+                                std::chrono::seconds(60)));
+  if (help.out.find("--pmc") != std::string::npos) return RocprofOptions::kPmc;
+  if (help.out.find("--input") != std::string::npos) return RocprofOptions::kFile;
+  return Error{fmt::format("{} --help names neither --pmc nor --input: it {}", rocprof.string(),
+                           help.End())};
+}
+
+// The command of one pass, up to the program.
+Result<std::vector<std::string>> PassCommand(const fs::path& rocprof, RocprofOptions options,
+                                             const std::vector<std::string>& counters,
+                                             const std::string& kernel, const fs::path& output) {
+  std::vector<std::string> command = {rocprof.string()};
+  if (options == RocprofOptions::kPmc) {
+    command.emplace_back("--pmc");
+    command.insert(command.end(), counters.begin(), counters.end());
+  } else {
+    const fs::path file = output / "counters.txt";
+    ROCHOUND_CHECK(
+        base::WriteFileAtomically(file, fmt::format("pmc: {}\n", fmt::join(counters, " "))));
+    command.insert(command.end(), {"-i", file.string()});
   }
-  return Error{
-      "rocprofv3 is neither on the PATH nor in ROCm's folder (ROCM_PATH); it is part of "
-      "rocprofiler-sdk. Without it a software GPU can count: leave --rocprofv3 out"};
+  // ROCm 7 writes a database unless it is told.
+  command.insert(command.end(), {"--output-format", "csv", "json", "-d", output.string()});
+  if (!kernel.empty() && options == RocprofOptions::kPmc)
+    command.insert(command.end(), {"--kernel-include-regex", kernel});
+  command.emplace_back("--");
+  return command;
 }
 
 }  // namespace
-
-fs::path FindProgram(const std::string& name) {
-  const char* path = getenv("PATH");
-  if (name.find('/') != std::string::npos || path == nullptr) return name;
-  std::istringstream folders(path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::error_code error;
-    const fs::path file = fs::path(folder.empty() ? "." : folder) / name;
-    if (fs::is_regular_file(file, error)) return fs::absolute(file);
-  }
-  return name;
-}
 
 Result<RocprofRun> RunRocprof(const std::vector<std::vector<std::string>>& passes,
                               const std::string& kernel, const fs::path& folder,
                               const std::vector<std::string>& program) {
   ROCHOUND_TRY(const fs::path rocprof, FindRocprof());
+  ROCHOUND_TRY(const RocprofOptions options, OptionsOf(rocprof));
   RocprofRun run;
   for (size_t i = 0; i < passes.size(); ++i) {
     const fs::path output = folder / fmt::format("pass_{}", i + 1);
@@ -61,12 +84,8 @@ Result<RocprofRun> RunRocprof(const std::vector<std::vector<std::string>>& passe
     }
     fs::create_directories(output, error);
     if (error) return Error{fmt::format("cannot create {}: {}", output.string(), error.message())};
-    // ROCm 6 and 7 both know these names; ROCm 7 writes a database unless it is told.
-    std::vector<std::string> command = {rocprof.string(), "--pmc"};
-    command.insert(command.end(), passes[i].begin(), passes[i].end());
-    command.insert(command.end(), {"--output-format", "csv", "json", "-d", output.string()});
-    if (!kernel.empty()) command.insert(command.end(), {"--kernel-include-regex", kernel});
-    command.emplace_back("--");
+    ROCHOUND_TRY(std::vector<std::string> command,
+                 PassCommand(rocprof, options, passes[i], kernel, output));
     command.insert(command.end(), program.begin(), program.end());
     base::LogInfo(
         fmt::format("pass {} of {}: {} counters", i + 1, passes.size(), passes[i].size()));

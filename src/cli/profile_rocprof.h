@@ -12,9 +12,6 @@
 
 namespace rochound::cli {
 
-// Where a shell would find the program; the name itself if it would not.
-std::filesystem::path FindProgram(const std::string& name);
-
 struct RocprofRun {
   std::vector<std::filesystem::path> folders;  // one for each pass
   int status = 0;                              // of the last run, as waitpid says it
