@@ -8,6 +8,17 @@
 
 namespace rochound::cli {
 
+namespace {
+
+void UseBoostClock(const doctor::KnownGpu* known, profile::Device* device) {
+  if (known == nullptr || known->boost_mhz == 0 || device->target != known->target) return;
+  device->clock_mhz = known->boost_mhz;
+  device->clock_source =
+      fmt::format("boost clock of the {} in the table of known hardware", known->product);
+}
+
+}  // namespace
+
 base::Result<profile::Architecture> FindArchitecture(const std::string& target) {
   ROCHOUND_TRY(
       const std::filesystem::path folder,
@@ -28,12 +39,24 @@ profile::Device DeviceOf(const GpuModel& gpu) {
   device.memory_clock_mhz = static_cast<double>(gpu.memory_clock_mhz);
   device.memory_width_bits = static_cast<double>(gpu.vram_width_bits);
   device.memory_source = "the device file of " + gpu.name;
-  const doctor::KnownGpu* known = doctor::FindKnownGpu(gpu.device_id, gpu.revision_id);
-  if (known != nullptr && known->boost_mhz != 0 && gpu.target == known->target) {
-    device.clock_mhz = known->boost_mhz;
-    device.clock_source =
-        fmt::format("boost clock of the {} in the table of known hardware", known->product);
-  }
+  UseBoostClock(doctor::FindKnownGpu(gpu.device_id, gpu.revision_id), &device);
+  return device;
+}
+
+profile::Device DeviceOf(const doctor::RuntimeGpu& gpu) {
+  profile::Device device;
+  device.name = gpu.name;
+  device.target = gpu.processor();
+  device.compute_units = static_cast<double>(gpu.compute_units.value_or(0));
+  device.clock_mhz = static_cast<double>(gpu.clock_mhz.value_or(0));
+  device.clock_source = "the runtime";
+  device.memory_clock_mhz = static_cast<double>(gpu.memory_clock_mhz.value_or(0));
+  device.memory_width_bits = static_cast<double>(gpu.memory_width.value_or(0));
+  device.memory_source = "the runtime";
+  // The runtime does not tell the revision; where it matters, no clock is taken.
+  const doctor::KnownGpu* known = gpu.device_id ? doctor::FindKnownGpu(*gpu.device_id, 0) : nullptr;
+  UseBoostClock(known, &device);
+  if (known != nullptr) device.dies = known->xccs;
   return device;
 }
 

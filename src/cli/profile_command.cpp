@@ -15,6 +15,7 @@
 #include "cli/gpu_model.h"
 #include "cli/gpu_peaks.h"
 #include "cli/installation.h"
+#include "cli/profile_peaks.h"
 #include "cli/profile_rocprof.h"
 #include "cli/profile_trace.h"
 #include "cli/recorded_program.h"
@@ -22,6 +23,7 @@
 #include "cli/usage_formatter.h"
 #include "codeobj/demangle.h"
 #include "profile/counter_plan.h"
+#include "profile/measured_peaks.h"
 #include "profile/profile_files.h"
 #include "profile/roofline_svg.h"
 #include "profile/thread_trace.h"
@@ -42,6 +44,8 @@ Examples:
   rochound profile --att att_output
   rochound profile --rocprofv3 --target gfx942 -o out -- ./program
   rochound profile --read out/pass_1 out/pass_2 --target gfx942
+  rochound profile --measure-peaks -o here
+  rochound profile --read out --target gfx942 --peaks here/peaks.json
 
 The program runs on a software GPU, which counts what every kernel does, exactly;
 no card is needed. The page says what each kernel is limited by on that GPU, with
@@ -57,9 +61,13 @@ captured ones. The exit code is that of rochound replay.
 With --trace, dag.json is made of a trace that is there, recorded on any GPU.
 With --read, counters come from files that rocprofv3 --pmc has written on a GPU,
 and profile.json holds them with the metrics that follow from them; analysis.json
-says what limits each kernel by them, with the peaks of the card that --gpu names.
+says what limits each kernel by them, and roofline.json on which side of the roofline
+it is, with the peaks of the card that --gpu names.
 With --rocprofv3, which has to be installed, the program runs on this machine's GPU
 under it, once for each pass of counters, and they are read like that.
+With --measure-peaks, small kernels measure what this machine's GPU can do at most, for
+each level of memory and each type (peaks.json); hipcc has to be installed. --peaks
+compares with these instead of the table's.
 With --thread-trace, thread_trace.json says what each instruction and each line of
 the source costs, by the software GPU's model; with --att it is made of a thread
 trace that rocprofv3 --att has decoded.
@@ -120,10 +128,34 @@ Result<std::string> ReportInstructions(const fs::path& counters, const std::stri
   return profile::ThreadTracePage(traces);
 }
 
+// Where the results of a profile go.
+struct Outputs {
+  fs::path folder;
+  std::string svg;    // "": no picture
+  std::string peaks;  // measured ones to compare with; "": the table's
+};
+
+Result<void> UsePeaks(const Outputs& outputs, const profile::Device& device, profile::Peaks* peaks,
+                      std::vector<std::string>* warnings) {
+  if (outputs.peaks.empty()) return {};
+  ROCHOUND_TRY(const profile::MeasuredPeaks measured, profile::LoadMeasuredPeaks(outputs.peaks));
+  return profile::UseMeasuredPeaks(measured, device, peaks, warnings);
+}
+
+Result<void> WriteRooflines(const profile::CounterSet& set, const profile::Device& device,
+                            const profile::Peaks& peaks,
+                            const std::vector<profile::KernelRoofline>& kernels,
+                            const Outputs& outputs) {
+  ROCHOUND_CHECK(WriteOutput(outputs.folder, "roofline.json",
+                             profile::RooflineJson(set, device, peaks, kernels)));
+  if (outputs.svg.empty()) return {};
+  return base::WriteFileAtomically(outputs.svg, profile::RooflineSvg(device, peaks, kernels));
+}
+
 // The page, after the files are written.
 Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const std::string& kernel,
-                           const fs::path& output, const profile::Worths& worths,
-                           bool is_one_launch, const std::string& svg) {
+                           const profile::Worths& worths, bool is_one_launch,
+                           const Outputs& outputs) {
   ROCHOUND_TRY(profile::CounterSet set, profile::SoftgpuCounters(counters)->Read());
   Keep(kernel, &set);
   if (is_one_launch) WarnOfDifferences(&set);
@@ -136,19 +168,16 @@ Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const 
     set.warnings.push_back(fmt::format(
         "no peaks are known for {} yet: there are counts, but no verdicts", gpu.target));
   }
+  ROCHOUND_CHECK(UsePeaks(outputs, device, &peaks, &set.warnings));
   const auto kernels = profile::MakeRooflines(set, peaks);
   ROCHOUND_TRY(const std::string all, profile::ProfileJson(set, nullptr));
-  ROCHOUND_CHECK(WriteOutput(output, "profile.json", all));
-  ROCHOUND_CHECK(
-      WriteOutput(output, "roofline.json", profile::RooflineJson(set, device, peaks, kernels)));
-  if (!svg.empty()) {
-    ROCHOUND_CHECK(base::WriteFileAtomically(svg, profile::RooflineSvg(device, peaks, kernels)));
-  }
+  ROCHOUND_CHECK(WriteOutput(outputs.folder, "profile.json", all));
+  ROCHOUND_CHECK(WriteRooflines(set, device, peaks, kernels, outputs));
   ROCHOUND_TRY(const fs::path rules_file,
                FindBesideExecutable("../share/rochound/bottleneck.json", "the rules"));
   ROCHOUND_TRY(const profile::BottleneckRules rules, profile::LoadBottleneckRules(rules_file));
   ROCHOUND_TRY(const auto bottlenecks, profile::FindBottlenecks(set, device, peaks, {}, rules));
-  ROCHOUND_CHECK(WriteOutput(output, "analysis.json",
+  ROCHOUND_CHECK(WriteOutput(outputs.folder, "analysis.json",
                              profile::AnalysisJson(set, device, bottlenecks, kernels, worths)));
   return profile::AnalysisPage(
              bottlenecks, "rules over exact counts and the software GPU's model; no measurement") +
@@ -165,12 +194,16 @@ Result<GpuModel> CardOf(const std::string& name, const std::string& target) {
   return base::Error{fmt::format("no card with the target {} is known: see --gpu", target)};
 }
 
-// What limits kernels by counters of a GPU: the page, after analysis.json is written.
-Result<std::string> ReportLimits(const profile::CounterSet& set,
-                                 const profile::Architecture& architecture, const GpuModel& gpu,
-                                 const fs::path& output) {
+// What limits kernels by counters of a GPU, and their roofline: the page, after analysis.json and
+// roofline.json are written.
+Result<std::string> ReportLimits(profile::CounterSet set, const profile::Architecture& architecture,
+                                 const GpuModel& gpu, const Outputs& outputs) {
   const profile::Device device = DeviceOf(gpu);
-  const profile::Peaks peaks = profile::PeaksOf(device, architecture);
+  profile::Peaks peaks = profile::PeaksOf(device, architecture);
+  ROCHOUND_CHECK(UsePeaks(outputs, device, &peaks, &set.warnings));
+  ROCHOUND_TRY(const auto rooflines,
+               profile::MakeMeasuredRooflines(set, peaks, architecture.metrics));
+  ROCHOUND_CHECK(WriteRooflines(set, device, peaks, rooflines, outputs));
   ROCHOUND_TRY(const fs::path file,
                FindBesideExecutable("../share/rochound/bottleneck-counters.json", "the rules"));
   ROCHOUND_TRY(const profile::BottleneckRules rules, profile::LoadBottleneckRules(file));
@@ -181,10 +214,12 @@ Result<std::string> ReportLimits(const profile::CounterSet& set,
     if (launch.nanoseconds)
       worths[codeobj::Demangle(launch.kernel)].time_ms += *launch.nanoseconds * 1e-6;
   }
-  ROCHOUND_CHECK(WriteOutput(output, "analysis.json",
-                             profile::AnalysisJson(set, device, kernels, {}, worths)));
+  ROCHOUND_CHECK(WriteOutput(outputs.folder, "analysis.json",
+                             profile::AnalysisJson(set, device, kernels, rooflines, worths)));
   return profile::AnalysisPage(
-      kernels, fmt::format("rules over hardware counters, with the peaks of {}", gpu.name).c_str());
+             kernels,
+             fmt::format("rules over hardware counters, with the peaks of {}", gpu.name).c_str()) +
+         profile::RooflinePage(set, device, peaks, rooflines) + "\n";
 }
 
 }  // namespace
@@ -212,6 +247,11 @@ ProfileCommand::ProfileCommand(CLI::App& app)
                    "Folder for the files that are written (default: this one)")
       ->type_name("DIR");
   subcommand_->add_option("--svg", svg_, "Draw the roofline into this file")->type_name("FILE");
+  subcommand_->add_flag("--measure-peaks", measure_peaks_,
+                        "Measure what this machine's GPU can do at most: peaks.json");
+  subcommand_
+      ->add_option("--peaks", peaks_, "Compare with these measured peaks, not with the table's")
+      ->type_name("FILE");
   subcommand_
       ->add_option("--replay", replay_,
                    "Profile a captured launch, which rochound capture has made")
@@ -290,7 +330,8 @@ int ProfileCommand::ReadFiles(const std::vector<fs::path>& paths) const {
   if (!gpu.ok() && !gpu_.empty()) return Usage(gpu.error().message);
   std::string limits;
   if (gpu.ok()) {
-    auto made = ReportLimits(set.value(), architecture.value(), gpu.value(), output_);
+    auto made =
+        ReportLimits(set.value(), architecture.value(), gpu.value(), {output_, svg_, peaks_});
     if (!made.ok()) {
       base::LogError(made.error().message);
       return kExitFailure;
@@ -330,6 +371,16 @@ int ProfileCommand::RunUnderRocprof(const std::vector<std::string>& program) con
   }
   if (run.value().status != 0) ChildProcess::EndLike(run.value().status);
   return ReadFiles(run.value().folders);
+}
+
+int ProfileCommand::Measure() const {
+  const auto page = MeasurePeaks(output_);
+  if (!page.ok()) {
+    base::LogError(page.error().message);
+    return kExitSetup;
+  }
+  fmt::print("{}", page.value());
+  return kExitSuccess;
 }
 
 int ProfileCommand::ReadTrace() const {
@@ -451,7 +502,8 @@ int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<st
       if (!written.ok()) base::LogWarning(written.error().message);
     }
   }
-  const auto page = Report(counters, gpu.value(), kernel_, output_, dag.worths, !record, svg_);
+  const auto page =
+      Report(counters, gpu.value(), kernel_, dag.worths, !record, {output_, svg_, peaks_});
   std::string instructions;
   if (thread_trace_ && page.ok()) {
     auto made = ReportInstructions(counters, kernel_, code, output_);
@@ -481,6 +533,15 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
   if (!code_.empty() && !thread_trace_) return Usage("--code goes with --thread-trace");
   if (thread_trace_ && !(att_.empty() && read_.empty() && trace_.empty()))
     return Usage("--thread-trace goes with a program or --replay");
+  if (!peaks_.empty() && !(att_.empty() && trace_.empty()))
+    return Usage("--peaks goes with what makes a roofline: a program, --replay or --read");
+  if (measure_peaks_) {
+    if (!(program.empty() && att_.empty() && read_.empty() && trace_.empty() && replay_.empty() &&
+          svg_.empty() && peaks_.empty() && gpu_.empty() && kernel_.empty() && target_.empty()) ||
+        rocprof_ || thread_trace_)
+      return Usage("--measure-peaks only goes with -o");
+    return Measure();
+  }
   if (!att_.empty()) {
     if (!program.empty() || !read_.empty() || !trace_.empty() || !replay_.empty())
       return Usage("--att reads a thread trace: no program, --read, --trace or --replay");
@@ -490,13 +551,12 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
     if (!program.empty()) return Usage("--read runs no program");
     if (!trace_.empty() || !replay_.empty())
       return Usage("--read, --trace and --replay do not go together");
-    if (!svg_.empty()) return Usage("--svg draws what a software GPU counts; --read has none");
     return ReadFiles({read_.begin(), read_.end()});
   }
   if (rocprof_) {
     if (program.empty()) return Usage("--rocprofv3 runs a program; none is given");
-    if (!(trace_.empty() && replay_.empty() && svg_.empty() && caches_.empty()) || thread_trace_)
-      return Usage("--rocprofv3 only goes with --target, --gpu, --kernel and -o");
+    if (!(trace_.empty() && replay_.empty() && caches_.empty()) || thread_trace_)
+      return Usage("--rocprofv3 only goes with --target, --gpu, --kernel, --svg, --peaks and -o");
     return RunUnderRocprof(program);
   }
   if (!target_.empty()) return Usage("--target goes with --read or --rocprofv3");

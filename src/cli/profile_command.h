@@ -2,8 +2,8 @@
 //
 // `rochound profile`: runs a program on a software GPU, counts what its kernels do and says what
 // limits them, and what each is worth end to end; or does that with a captured
-// launch; or reads a trace, or the counters that rocprofv3 has written. Called once by main on its
-// only thread.
+// launch; or reads a trace, or the counters that rocprofv3 has written; or measures what the GPU
+// can do at most. Called once by main on its only thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -31,6 +31,7 @@ class ProfileCommand final : public Command {
  private:
   int ReadFiles(const std::vector<std::filesystem::path>& paths) const;
   int RunUnderRocprof(const std::vector<std::string>& program) const;
+  int Measure() const;
   int ReadTrace() const;
   int ReadThreadTrace() const;
   // record: a trace is made as well, and dag.json of it.
@@ -51,6 +52,8 @@ class ProfileCommand final : public Command {
   std::string trace_;
   std::string replay_;
   std::string svg_;
+  std::string peaks_;
+  bool measure_peaks_ = false;
   uint64_t iterations_ = 0;
   std::vector<std::string> read_;
   std::vector<std::string> stray_;

@@ -26,18 +26,20 @@ base::Result<Architecture> LoadArchitecture(const std::filesystem::path& folder,
     architecture.operations_source = object.at("operations_source").get<std::string>();
     architecture.operations_per_clock =
         object.at("operations_per_clock").get<std::map<std::string, double>>();
-    if (object.contains("cache_bytes_per_clock")) {
-      architecture.cache_bytes_per_clock =
-          object.at("cache_bytes_per_clock").get<std::map<std::string, double>>();
+    const auto caches = [&](const char* name) {
+      return object.value(name, std::map<std::string, double>());
+    };
+    architecture.cache_bytes_per_clock = caches("cache_bytes_per_clock");
+    architecture.cache_bytes_per_second = caches("cache_bytes_per_second");
+    if (!architecture.cache_bytes_per_clock.empty() || !architecture.cache_bytes_per_second.empty())
       architecture.cache_source = object.at("cache_source").get<std::string>();
-    }
     architecture.counters_at_once =
         object.at("counters_at_once").get<std::map<std::string, size_t>>();
     for (const json& metric : object.at("metrics")) {
       architecture.metrics.push_back(
           {metric.at("name").get<std::string>(), metric.at("unit").get<std::string>(),
            metric.at("formula").get<std::string>(), metric.at("about").get<std::string>(),
-           metric.at("source").get<std::string>()});
+           metric.at("source").get<std::string>(), metric.value("roofline", "")});
     }
   } catch (const json::exception& problem) {
     return base::Error{fmt::format("{}: {}", file.string(), problem.what())};
@@ -67,6 +69,8 @@ Peaks PeaksOf(const Device& device, const Architecture& architecture) {
         fmt::format("{} bytes per clock ({}) x {} x {} MHz ({})", per_clock,
                     architecture.cache_source, dies, device.clock_mhz, device.clock_source)};
   }
+  for (const auto& [level, per_second] : architecture.cache_bytes_per_second)
+    peaks.cache_bytes[level] = {per_second, architecture.cache_source};
   if (device.memory_clock_mhz != 0 && device.memory_width_bits != 0 &&
       architecture.transfers_per_memory_clock != 0) {
     peaks.memory_bytes =

@@ -20,6 +20,8 @@ struct Metric {
   std::string formula;
   std::string about;
   std::string source;
+  // What it is a part of in the roofline: a unit and type ("matrix.f16"), "memory" or "l2"; or "".
+  std::string roofline;
 };
 
 struct Architecture {
@@ -29,9 +31,10 @@ struct Architecture {
   std::string operations_source;
   std::map<std::string, double> operations_per_clock;  // of a compute unit; "matrix.f16"
   std::vector<Metric> metrics;
-  // Of caches between compute units and memory: "l2" of a die, "mall" of the GPU. What is not known
-  // is not there.
+  // Of caches between compute units and memory: "l2" of a die, "mall" of the GPU; per second where
+  // one has a clock of its own. What is not known is not there.
   std::map<std::string, double> cache_bytes_per_clock;
+  std::map<std::string, double> cache_bytes_per_second;
   std::string cache_source;
   std::map<std::string, size_t> counters_at_once;  // that a block can count: "SQ" 8
 };
@@ -56,13 +59,15 @@ struct Device {
 
 struct Peak {
   double per_second = 0;
-  std::string source;  // how it was computed, and from whose figures
+  std::string source;  // how it was computed, and from whose figures; or how it was measured
+  bool measured = false;
+  std::optional<double> from_table;  // of a measured one: what it stands in the place of
 };
 
 struct Peaks {
   std::map<std::string, Peak> operations;  // "matrix.f16"
   std::optional<Peak> memory_bytes;
-  std::map<std::string, Peak> cache_bytes;  // "l2", "mall"
+  std::map<std::string, Peak> cache_bytes;  // "l2", "mall"; measured ones also "l1", "lds"
 };
 
 // Nothing for what the device or the architecture does not say.

@@ -50,8 +50,7 @@ std::string AnalysisJson(const CounterSet& set, const Device& device,
     ordered_json intensity, position;
     if (roofline != rooflines.end()) {
       position = NameOf(roofline->verdict);
-      if (roofline->bytes && roofline->bytes->compulsory > 0)
-        intensity = roofline->Operations() / roofline->bytes->compulsory;
+      if (const auto most = roofline->MostIntensity()) intensity = *most;
     }
     const auto worth = worths.find(name);
     const bool known = worth != worths.end();

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
 #include "profile/architecture.h"
 #include "profile/formula.h"
 
@@ -74,27 +78,32 @@ void CheckMetrics(const char* target, const std::vector<Expected>& expected) {
   }
 }
 
-Values Operations(const std::string& type) {
-  return {{"SQ_INSTS_VALU_ADD_" + type, 3},
-          {"SQ_INSTS_VALU_MUL_" + type, 5},
-          {"SQ_INSTS_VALU_TRANS_" + type, 7},
-          {"SQ_INSTS_VALU_FMA_" + type, 11},
-          {"SQ_INSTS_VALU_MFMA_MOPS_" + type, 13}};
+Expected Vector(const char* metric, const std::string& type) {
+  return {metric,
+          {{"SQ_INSTS_VALU_ADD_" + type, 3},
+           {"SQ_INSTS_VALU_MUL_" + type, 5},
+           {"SQ_INSTS_VALU_TRANS_" + type, 7},
+           {"SQ_INSTS_VALU_FMA_" + type, 11}},
+          64 * (3 + 5 + 7 + 22)};
 }
 
-constexpr double kOperations = 64 * (3 + 5 + 7 + 22) + 512 * 13;
+Expected Matrix(const char* metric, const std::string& type) {
+  return {metric, {{"SQ_INSTS_VALU_MFMA_MOPS_" + type, 13}}, 512 * 13};
+}
 
-// CDNA's targets differ in how they count requests to memory, if they do.
-void CheckCdnaMetrics(const char* target, const std::vector<Expected>& of_memory) {
+// CDNA's targets differ in the types of matrix instructions, and in how they count requests to
+// memory.
+void CheckCdnaMetrics(const char* target, const std::vector<Expected>& of_matrices,
+                      const std::vector<Expected>& of_memory) {
   std::vector<Expected> expected = {
-      {"operations_f64", Operations("F64"), kOperations},
-      {"operations_f32", Operations("F32"), kOperations},
-      {"operations_f16", Operations("F16"), kOperations},
-      {"operations_bf16", {{"SQ_INSTS_VALU_MFMA_MOPS_BF16", 2}}, 1024},
-      {"operations_i8", {{"SQ_INSTS_VALU_MFMA_MOPS_I8", 3}}, 1536},
-  };
+      Vector("operations_vector_f64", "F64"),  Vector("operations_vector_f32", "F32"),
+      Vector("operations_vector_f16", "F16"),  Matrix("operations_matrix_f64", "F64"),
+      Matrix("operations_matrix_f32", "F32"),  Matrix("operations_matrix_f16", "F16"),
+      Matrix("operations_matrix_bf16", "BF16")};
+  expected.insert(expected.end(), of_matrices.begin(), of_matrices.end());
   expected.insert(expected.end(), of_memory.begin(), of_memory.end());
   for (const Expected& one : std::vector<Expected>{
+           {"l2_bytes", {{"TCC_REQ_sum", 3}}, 384},
            {"l2_hits", {{"TCC_HIT_sum", 75}, {"TCC_MISS_sum", 25}}, 75},
            {"active_lanes", {{"SQ_THREAD_CYCLES_VALU", 320}, {"SQ_ACTIVE_INST_VALU", 10}}, 50},
            {"lds_conflicts", {{"SQ_LDS_BANK_CONFLICT", 5}, {"SQ_LDS_IDX_ACTIVE", 20}}, 25},
@@ -104,40 +113,50 @@ void CheckCdnaMetrics(const char* target, const std::vector<Expected>& of_memory
 }
 
 TEST(MetricsTest, Gfx90a) {
-  CheckCdnaMetrics("gfx90a", {
-                                 {"memory_read_bytes",
-                                  {{"TCC_EA_RDREQ_sum", 100}, {"TCC_EA_RDREQ_32B_sum", 20}},
-                                  20 * 32 + 80 * 64},
-                                 {"memory_written_bytes",
-                                  {{"TCC_EA_WRREQ_sum", 50}, {"TCC_EA_WRREQ_64B_sum", 30}},
-                                  30 * 64 + 20 * 32},
-                             });
+  CheckCdnaMetrics("gfx90a", {Matrix("operations_matrix_i8", "I8")},
+                   {
+                       {"memory_read_bytes",
+                        {{"TCC_EA_RDREQ_sum", 100}, {"TCC_EA_RDREQ_32B_sum", 20}},
+                        20 * 32 + 80 * 64},
+                       {"memory_written_bytes",
+                        {{"TCC_EA_WRREQ_sum", 50}, {"TCC_EA_WRREQ_64B_sum", 30}},
+                        30 * 64 + 20 * 32},
+                   });
 }
 
 TEST(MetricsTest, Gfx950) {
-  CheckCdnaMetrics("gfx950", {
-                                 {"memory_read_bytes",
-                                  {{"TCC_EA0_RDREQ_128B_sum", 10},
-                                   {"TCC_EA0_RDREQ_64B_sum", 70},
-                                   {"TCC_EA0_RDREQ_32B_sum", 20}},
-                                  10 * 128 + 20 * 32 + 70 * 64},
-                                 {"memory_written_bytes",
-                                  {{"TCC_EA0_WRREQ_sum", 50}, {"TCC_EA0_WRREQ_64B_sum", 30}},
-                                  30 * 64 + 20 * 32},
-                             });
+  CheckCdnaMetrics("gfx950",
+                   {Matrix("operations_matrix_fp8", "F8"), Matrix("operations_matrix_f6f4", "F6F4"),
+                    Matrix("operations_matrix_i8", "I8")},
+                   {
+                       {"memory_read_bytes",
+                        {{"TCC_EA0_RDREQ_128B_sum", 10},
+                         {"TCC_EA0_RDREQ_64B_sum", 70},
+                         {"TCC_EA0_RDREQ_32B_sum", 20}},
+                        10 * 128 + 20 * 32 + 70 * 64},
+                       {"memory_written_bytes",
+                        {{"TCC_EA0_WRREQ_sum", 50}, {"TCC_EA0_WRREQ_64B_sum", 30}},
+                        30 * 64 + 20 * 32},
+                   });
 }
 
 TEST(MetricsTest, Gfx1201) {
-  CheckMetrics("gfx1201", {
-                              // 256 MiB, as somebody counted them.
-                              {"memory_read_bytes", {{"GL2C_EA_RDREQ_sum", 1048576}}, 256 << 20},
-                              {"l2_hits", {{"GL2C_HIT_sum", 60}, {"GL2C_MISS_sum", 40}}, 60},
-                          });
+  CheckMetrics("gfx1201",
+               {
+                   // 256 MiB, as somebody counted them: all requests but a few are of 256 bytes.
+                   {"memory_read_bytes",
+                    {{"GL2C_EA_RDREQ_sum", 1048576 + 6 + 6 + 193},
+                     {"GL2C_EA_RDREQ_32B_sum", 6},
+                     {"GL2C_EA_RDREQ_64B_sum", 6},
+                     {"GL2C_EA_RDREQ_128B_sum", 193}},
+                    (256 << 20) + 6 * 32 + 6 * 64 + 193 * 128},
+                   {"l2_hits", {{"GL2C_HIT_sum", 60}, {"GL2C_MISS_sum", 40}}, 60},
+               });
 }
 
 TEST(MetricsTest, Gfx942) {
   CheckCdnaMetrics(
-      "gfx942",
+      "gfx942", {Matrix("operations_matrix_fp8", "F8"), Matrix("operations_matrix_i8", "I8")},
       {
           // 100 reads: 10 of 128 bytes, 20 of 32, so 70 of 64.
           {"memory_read_bytes",
@@ -163,6 +182,40 @@ TEST(MetricsTest, Gfx1030AndGfx1100) {
                               30 * 64 + 20 * 32},
                              {"l2_hits", {{"GL2C_HIT_sum", 60}, {"GL2C_MISS_sum", 40}}, 60},
                          });
+}
+
+// What a file does not have from somewhere is wrong sooner or later.
+TEST(MetricsTest, EveryFigureNamesItsSource) {
+  for (const auto& entry : std::filesystem::directory_iterator(ROCHOUND_ARCHITECTURES)) {
+    const auto text = base::ReadFile(entry.path());
+    ASSERT_TRUE(text.ok());
+    const auto file = nlohmann::json::parse(text.value());
+    for (const char* source : {"memory_source", "operations_source", "counters_source"})
+      EXPECT_FALSE(file.at(source).get<std::string>().empty()) << entry.path() << " " << source;
+  }
+  const auto rules = base::ReadFile(ROCHOUND_COUNTER_RULES);
+  ASSERT_TRUE(rules.ok());
+  const auto file = nlohmann::json::parse(rules.value());
+  for (const char* part : {"values", "rules"}) {
+    for (const auto& one : file.at(part))
+      EXPECT_FALSE(one.value("source", "").empty()) << one.dump();
+  }
+}
+
+// Each is known to the roofline, so that what a GPU counts has a peak to be compared with.
+TEST(MetricsTest, OperationsHaveAPeak) {
+  for (const char* target : {"gfx90a", "gfx942", "gfx950"}) {
+    const auto architecture = LoadArchitecture(ROCHOUND_ARCHITECTURES, target);
+    ASSERT_TRUE(architecture.ok());
+    size_t types = 0;
+    for (const Metric& metric : architecture.value().metrics) {
+      if (metric.roofline.find('.') == std::string::npos) continue;
+      ++types;
+      EXPECT_TRUE(architecture.value().operations_per_clock.contains(metric.roofline))
+          << target << " " << metric.roofline;
+    }
+    EXPECT_GE(types, 8u);
+  }
 }
 
 TEST(MetricsTest, AnUnknownTargetIsAnError) {

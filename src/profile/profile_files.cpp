@@ -34,6 +34,13 @@ ordered_json ToJson(const Values& values) {
   return object;
 }
 
+ordered_json ToJson(const Peak& peak, const char* unit) {
+  return {{unit, peak.per_second},
+          {"source", peak.source},
+          {"measured", peak.measured},
+          {"from_table", peak.measured ? OrNull(peak.from_table) : ordered_json(peak.per_second)}};
+}
+
 // 1.23 T, 45.6 G, ...
 std::string Short(double value) {
   constexpr std::pair<double, const char*> kUnits[] = {
@@ -42,6 +49,15 @@ std::string Short(double value) {
     if (value >= unit) return fmt::format("{:.4g}{}", value / unit, name);
   }
   return fmt::format("{:.4g}", value);
+}
+
+// "1.2 T", or "1.2 T measured (1.6 T from the table)".
+std::string PeakText(const Peak& peak, const char* unit) {
+  std::string text = Short(peak.per_second) + unit;
+  if (!peak.measured) return text;
+  text += " measured";
+  if (peak.from_table) text += fmt::format(" ({}{} from the table)", Short(*peak.from_table), unit);
+  return text;
 }
 
 std::string Warnings(const CounterSet& set) {
@@ -93,16 +109,12 @@ base::Result<std::string> ProfileJson(const CounterSet& set, const Architecture*
 std::string RooflineJson(const CounterSet& set, const Device& device, const Peaks& peaks,
                          const std::vector<KernelRoofline>& kernels) {
   auto operations = ordered_json::object();
-  for (const auto& [type, peak] : peaks.operations)
-    operations[type] = {{"per_second", peak.per_second}, {"source", peak.source}};
+  for (const auto& [type, peak] : peaks.operations) operations[type] = ToJson(peak, "per_second");
   auto caches = ordered_json::object();
   for (const auto& [level, peak] : peaks.cache_bytes)
-    caches[level] = {{"bytes_per_second", peak.per_second}, {"source", peak.source}};
+    caches[level] = ToJson(peak, "bytes_per_second");
   ordered_json memory = nullptr;
-  if (peaks.memory_bytes) {
-    memory = {{"bytes_per_second", peaks.memory_bytes->per_second},
-              {"source", peaks.memory_bytes->source}};
-  }
+  if (peaks.memory_bytes) memory = ToJson(*peaks.memory_bytes, "bytes_per_second");
   ordered_json file = {
       {"format", "rochound roofline"},
       {"version", 1},
@@ -124,10 +136,22 @@ std::string RooflineJson(const CounterSet& set, const Device& device, const Peak
       bytes = {{"compulsory", kernel.bytes->compulsory},
                {"requested", kernel.bytes->requested},
                {"uncached", kernel.bytes->uncached}};
-      if (kernel.bytes->compulsory > 0) {
-        intensity = {{"most", kernel.Operations() / kernel.bytes->compulsory},
-                     {"least", kernel.Operations() / kernel.bytes->uncached}};
-      }
+    }
+    if (const auto most = kernel.MostIntensity()) {
+      intensity = {{"most", *most},
+                   {"least", kernel.bytes ? kernel.Operations() / kernel.bytes->uncached : *most}};
+    }
+    ordered_json measured = nullptr;
+    if (kernel.measured) {
+      const std::optional<double>& took = kernel.measured->seconds;
+      const auto share = [&](const std::optional<double>& least) {
+        return least && took && *took > 0 ? ordered_json(*least / *took) : ordered_json(nullptr);
+      };
+      measured = {{"seconds", OrNull(took)},
+                  {"memory_bytes", OrNull(kernel.measured->memory_bytes)},
+                  {"l2_bytes", OrNull(kernel.measured->l2_bytes)},
+                  {"of_memory_peak", share(kernel.memory_seconds_least)},
+                  {"of_compute_peak", share(kernel.compute_seconds)}};
     }
     ordered_json modelled = nullptr;
     if (kernel.modelled) {
@@ -142,6 +166,7 @@ std::string RooflineJson(const CounterSet& set, const Device& device, const Peak
                                {"workgroup", kernel.workgroup},
                                {"launches", kernel.launches},
                                {"modelled_bytes", modelled},
+                               {"measured", measured},
                                {"operations", kernel.operations},
                                {"other_integer_operations", kernel.other_integers},
                                {"bytes", bytes},
@@ -158,18 +183,23 @@ std::string RooflineJson(const CounterSet& set, const Device& device, const Peak
 std::string RooflinePage(const CounterSet& set, const Device& device, const Peaks& peaks,
                          const std::vector<KernelRoofline>& kernels) {
   std::string page = Warnings(set);
-  page += fmt::format(
-      "{} ({}): counted exactly on the software GPU; times are the least that {} can "
-      "take, not measured.\n",
-      device.name, device.target, device.name);
+  const bool is_measured = !kernels.empty() && kernels[0].measured;
+  page += is_measured
+              ? fmt::format(
+                    "{} ({}): hardware counters of its launches. Operations are those of "
+                    "all 64 lanes, and packed ones count once.\n",
+                    device.name, device.target)
+              : fmt::format(
+                    "{} ({}): counted exactly on the software GPU; times are the least that "
+                    "{} can take, not measured.\n",
+                    device.name, device.target, device.name);
   std::vector<std::string> tops;
   for (const auto& [type, peak] : peaks.operations)
-    tops.push_back(fmt::format("{} {}", type, Short(peak.per_second)));
+    tops.push_back(fmt::format("{} {}", type, PeakText(peak, "")));
   page += fmt::format("Peaks, operations/s: {}\n",
                       tops.empty() ? "not known" : fmt::format("{}", fmt::join(tops, ", ")));
-  page +=
-      fmt::format("Peak, memory: {}\n",
-                  peaks.memory_bytes ? Short(peaks.memory_bytes->per_second) + "B/s" : "not known");
+  page += fmt::format("Peak, memory: {}\n",
+                      peaks.memory_bytes ? PeakText(*peaks.memory_bytes, "B/s") : "not known");
   for (const KernelRoofline& kernel : kernels) {
     page +=
         fmt::format("\n{}\n  {} x grid {} workgroup {}: {}\n",
@@ -181,7 +211,12 @@ std::string RooflinePage(const CounterSet& set, const Device& device, const Peak
           Short(kernel.Operations()), Short(kernel.bytes->compulsory),
           Short(kernel.bytes->requested), Short(kernel.bytes->uncached));
     }
-    for (const std::string& reason : kernel.reasons) page += "  - " + reason + "\n";
+    if (kernel.measured && kernel.measured->memory_bytes && kernel.operations_known) {
+      page += fmt::format("  {} operations; {}B moved between L2 and memory\n",
+                          Short(kernel.Operations()), Short(*kernel.measured->memory_bytes));
+    }
+    for (const std::string& reason : kernel.reasons)
+      page += "  - " + base::Printable(reason) + "\n";
   }
   if (kernels.empty()) page += "\nNo kernel was launched.\n";
   return page;

@@ -2,15 +2,44 @@
 #include "profile/roofline.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
+
+#include "profile/formula.h"
 
 namespace rochound::profile {
 namespace {
 
 constexpr std::string_view kFloats[] = {"f64", "f32", "xf32", "f16",   "bf16",
                                         "fp8", "fp6", "fp4",  "f8f6f4"};
+
+using Shape = std::tuple<std::string, std::array<uint64_t, 3>, std::array<uint64_t, 3>>;
+
+Shape ShapeOf(const Launch& launch) { return {launch.kernel, launch.grid, launch.workgroup}; }
+
+// One of the launches of this shape.
+void AddLaunch(const Launch& launch, KernelRoofline* kernel) {
+  kernel->kernel = launch.kernel;
+  kernel->grid = launch.grid;
+  kernel->workgroup = launch.workgroup;
+  ++kernel->launches;
+}
+
+std::vector<KernelRoofline> LongestFirst(std::map<Shape, KernelRoofline> by_shape) {
+  std::vector<KernelRoofline> kernels;
+  for (auto& [shape, kernel] : by_shape) kernels.push_back(std::move(kernel));
+  const auto seconds = [](const KernelRoofline& kernel) {
+    const std::optional<double> took =
+        kernel.measured ? kernel.measured->seconds : std::optional<double>();
+    return took.value_or(kernel.LeastSeconds());
+  };
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [&](const auto& a, const auto& b) { return seconds(a) > seconds(b); });
+  return kernels;
+}
 
 std::optional<double> ValueOf(const Launch& launch, std::string_view name) {
   const auto found = launch.exact.find(name);
@@ -73,7 +102,8 @@ std::optional<ModelledTraffic> TrafficOf(const Launch& launch) {
                              value("caches.left_in_mall_bytes")};
 }
 
-void Judge(const Peaks& peaks, KernelRoofline* kernel) {
+// What the operations take at least, and a reason for each type.
+void JudgeOperations(const Peaks& peaks, KernelRoofline* kernel) {
   double seconds = 0;
   bool whole = true;
   for (const auto& [type, count] : kernel->operations) {
@@ -90,6 +120,63 @@ void Judge(const Peaks& peaks, KernelRoofline* kernel) {
   if (kernel->operations.empty())
     kernel->reasons.emplace_back("there is no arithmetic to speak of");
   if (whole) kernel->compute_seconds = seconds;
+}
+
+// What metrics say that they are besides a unit and type.
+const std::string kMemoryPart = "memory";
+const std::string kL2Part = "l2";
+
+// Counters that some launch of a kernel lacks, by what they are needed for.
+struct MissingCounters {
+  std::map<std::string, std::set<std::string>> parts;
+  bool time = false;
+};
+
+void JudgeMeasured(const Peaks& peaks, const MissingCounters& missing, KernelRoofline* kernel) {
+  const MeasuredTraffic traffic = kernel->measured.value_or(MeasuredTraffic{});
+  const auto not_known = [&](const char* what, const std::set<std::string>& names) {
+    kernel->reasons.push_back(
+        names.empty() ? fmt::format("{} are not known: this GPU has no counters of them", what)
+                      : fmt::format("{} are not known; missing: {}", what, fmt::join(names, ", ")));
+  };
+  if (kernel->operations_known) {
+    JudgeOperations(peaks, kernel);
+  } else {
+    std::set<std::string> names;
+    for (const auto& [part, counters] : missing.parts)
+      if (part != kMemoryPart && part != kL2Part) names.insert(counters.begin(), counters.end());
+    not_known("operations", names);
+  }
+  if (!traffic.memory_bytes) {
+    const auto names = missing.parts.find(kMemoryPart);
+    not_known("bytes of memory",
+              names == missing.parts.end() ? std::set<std::string>() : names->second);
+  } else if (!peaks.memory_bytes) {
+    kernel->reasons.emplace_back("the memory's bandwidth is not known");
+  } else {
+    kernel->memory_seconds_least = *traffic.memory_bytes / peaks.memory_bytes->per_second;
+    kernel->reasons.push_back(
+        fmt::format("{:.4g} bytes were moved between L2 and memory, in at "
+                    "least {:.3g} us",
+                    *traffic.memory_bytes, 1e6 * *kernel->memory_seconds_least));
+  }
+  const auto share = [&](const std::optional<double>& least, const char* of) {
+    if (!least || !traffic.seconds || *traffic.seconds == 0) return;
+    kernel->reasons.push_back(fmt::format("it took {:.3g} us: {:.1f}% of the peak of {}",
+                                          1e6 * *traffic.seconds, 100 * *least / *traffic.seconds,
+                                          of));
+    if (*least > 1.02 * *traffic.seconds)
+      kernel->reasons.emplace_back("that is more than can be: the peaks are those of another card");
+  };
+  share(kernel->memory_seconds_least, "memory");
+  if (!kernel->operations.empty()) share(kernel->compute_seconds, "its operations");
+  if (!kernel->compute_seconds || !kernel->memory_seconds_least) return;
+  kernel->verdict = *kernel->compute_seconds <= *kernel->memory_seconds_least ? Verdict::kMemory
+                                                                              : Verdict::kCompute;
+}
+
+void Judge(const Peaks& peaks, KernelRoofline* kernel) {
+  JudgeOperations(peaks, kernel);
   if (!kernel->bytes) {
     kernel->reasons.emplace_back("bytes were not counted for every launch");
   } else if (!peaks.memory_bytes) {
@@ -147,14 +234,18 @@ double KernelRoofline::LeastSeconds() const {
   return std::max(compute_seconds.value_or(0), memory_seconds_least.value_or(0));
 }
 
+std::optional<double> KernelRoofline::MostIntensity() const {
+  const double moved = bytes      ? bytes->compulsory
+                       : measured ? measured->memory_bytes.value_or(0)
+                                  : 0;
+  if (moved <= 0 || !operations_known) return std::nullopt;
+  return Operations() / moved;
+}
+
 std::vector<KernelRoofline> MakeRooflines(const CounterSet& set, const Peaks& peaks) {
-  using Shape = std::tuple<std::string, std::array<uint64_t, 3>, std::array<uint64_t, 3>>;
   std::map<Shape, KernelRoofline> by_shape;
   for (const Launch& launch : set.launches) {
-    KernelRoofline& kernel = by_shape[{launch.kernel, launch.grid, launch.workgroup}];
-    kernel.kernel = launch.kernel;
-    kernel.grid = launch.grid;
-    kernel.workgroup = launch.workgroup;
+    KernelRoofline& kernel = by_shape[ShapeOf(launch)];
     const std::optional<Bytes> bytes = BytesOf(launch);
     const std::optional<ModelledTraffic> traffic = TrafficOf(launch);
     if (kernel.launches == 0) {
@@ -168,7 +259,7 @@ std::vector<KernelRoofline> MakeRooflines(const CounterSet& set, const Peaks& pe
       kernel.modelled->beyond_l2 += traffic->beyond_l2;
       kernel.modelled->memory += traffic->memory;
     }
-    ++kernel.launches;
+    AddLaunch(launch, &kernel);
     if (!bytes) {
       kernel.bytes.reset();
     } else if (kernel.bytes) {
@@ -186,15 +277,58 @@ std::vector<KernelRoofline> MakeRooflines(const CounterSet& set, const Peaks& pe
       }
     }
   }
-  std::vector<KernelRoofline> kernels;
-  for (auto& [shape, kernel] : by_shape) {
-    Judge(peaks, &kernel);
-    kernels.push_back(std::move(kernel));
+  for (auto& [shape, kernel] : by_shape) Judge(peaks, &kernel);
+  return LongestFirst(std::move(by_shape));
+}
+
+base::Result<std::vector<KernelRoofline>> MakeMeasuredRooflines(
+    const CounterSet& set, const Peaks& peaks, const std::vector<Metric>& metrics) {
+  std::map<Shape, KernelRoofline> by_shape;
+  std::map<Shape, MissingCounters> missing;
+  for (const Launch& launch : set.launches) {
+    KernelRoofline& kernel = by_shape[ShapeOf(launch)];
+    MissingCounters& lacks = missing[ShapeOf(launch)];
+    AddLaunch(launch, &kernel);
+    if (!kernel.measured) kernel.measured = MeasuredTraffic{0.0, 0.0, 0.0};
+    MeasuredTraffic& traffic = *kernel.measured;
+    if (!launch.nanoseconds) lacks.time = true;
+    *traffic.seconds += 1e-9 * launch.nanoseconds.value_or(0);
+    for (const Metric& metric : metrics) {
+      if (metric.roofline.empty()) continue;
+      ROCHOUND_TRY(const FormulaValue value, Evaluate(metric.formula, launch.exact));
+      if (!value.value) {
+        lacks.parts[metric.roofline].insert(value.missing.begin(), value.missing.end());
+      } else if (metric.roofline == kMemoryPart) {
+        *traffic.memory_bytes += *value.value;
+      } else if (metric.roofline == kL2Part) {
+        *traffic.l2_bytes += *value.value;
+      } else if (*value.value != 0) {
+        kernel.operations[metric.roofline] += *value.value;
+      }
+    }
   }
-  std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
-    return a.LeastSeconds() > b.LeastSeconds();
-  });
-  return kernels;
+  // What no metric counts is missing, too.
+  bool counts_operations = false, counts_memory = false, counts_l2 = false;
+  for (const Metric& metric : metrics) {
+    counts_memory = counts_memory || metric.roofline == kMemoryPart;
+    counts_l2 = counts_l2 || metric.roofline == kL2Part;
+    counts_operations = counts_operations || metric.roofline.find('.') != std::string::npos;
+  }
+  for (auto& [shape, kernel] : by_shape) {
+    const MissingCounters& lacks = missing[shape];
+    MeasuredTraffic& traffic = *kernel.measured;
+    if (lacks.time) traffic.seconds.reset();
+    if (!counts_memory || lacks.parts.contains(kMemoryPart)) traffic.memory_bytes.reset();
+    if (!counts_l2 || lacks.parts.contains(kL2Part)) traffic.l2_bytes.reset();
+    kernel.operations_known = counts_operations;
+    for (const auto& [part, names] : lacks.parts) {
+      if (part == kMemoryPart || part == kL2Part) continue;
+      kernel.operations_known = false;
+      kernel.operations.erase(part);
+    }
+    JudgeMeasured(peaks, lacks, &kernel);
+  }
+  return LongestFirst(std::move(by_shape));
 }
 
 }  // namespace rochound::profile

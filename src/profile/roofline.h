@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The roofline of what was counted: operations by type, the bytes that caches can and cannot save,
-// the times that both take at least on a device, and what follows from them. There is no measured
-// time in it. Pure functions; offline.
+// The roofline of what was counted: operations by type, bytes, the times that both take at least on
+// a device, and what follows from them. A software GPU counts the bytes that caches can and cannot
+// save, and there is no measured time in it; hardware counters have the bytes that were moved, and
+// the time that it took. Pure functions; offline.
 #pragma once
 
 #include <map>
@@ -35,6 +36,13 @@ struct ModelledTraffic {
   double memory = 0;     // with what the memory's own cache has to write some day
 };
 
+// What hardware counters say of the launches.
+struct MeasuredTraffic {
+  std::optional<double> memory_bytes;  // between L2 and what is behind it
+  std::optional<double> l2_bytes;      // that L2 is asked for
+  std::optional<double> seconds;       // that the launches took
+};
+
 // Launches of one kernel with one shape, together.
 struct KernelRoofline {
   std::string kernel;
@@ -43,9 +51,11 @@ struct KernelRoofline {
   uint64_t launches = 0;
 
   std::map<std::string, double> operations;  // that count here: "vector.f32"
+  bool operations_known = true;              // of all types; false: a counter is missing
   double other_integers = 0;                 // of vector and scalar units: addresses, loops
   std::optional<Bytes> bytes;                // none: a launch lacks a count
   std::optional<ModelledTraffic> modelled;   // none: caches were not modelled
+  std::optional<MeasuredTraffic> measured;   // none: a software GPU counted
   std::optional<double> compute_seconds;     // at least; none: a type has no peak
   std::optional<double> memory_seconds_least;
   std::optional<double> memory_seconds_most;
@@ -56,9 +66,17 @@ struct KernelRoofline {
   double Operations() const;
   // The time that the kernel takes at least; 0 if nothing is known.
   double LeastSeconds() const;
+  // Operations per byte: over the bytes that must be moved, or that were moved.
+  std::optional<double> MostIntensity() const;
 };
 
 // Of the software GPU's counters. The longest first.
 std::vector<KernelRoofline> MakeRooflines(const CounterSet& set, const Peaks& peaks);
+
+// Of hardware counters, by those of the metrics that say what of the roofline they are. The longest
+// first.
+base::Result<std::vector<KernelRoofline>> MakeMeasuredRooflines(const CounterSet& set,
+                                                                const Peaks& peaks,
+                                                                const std::vector<Metric>& metrics);
 
 }  // namespace rochound::profile

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/markup.h"
@@ -30,9 +31,23 @@ struct Axis {
 struct Point {
   const KernelRoofline* kernel;
   double least, most;  // operations per byte, without caches and at best
-  double attainable;   // operations per second, at best
-  double seconds;      // at least
+  double rate;         // operations per second, at best or as measured
+  double seconds;      // at least, or as measured
 };
+
+// Nothing: it has no place in the picture.
+std::optional<Point> PointOf(const KernelRoofline& kernel) {
+  const double operations = kernel.Operations();
+  const std::optional<double> most = kernel.MostIntensity();
+  if (operations == 0 || !most || !kernel.compute_seconds || !kernel.memory_seconds_least ||
+      kernel.LeastSeconds() == 0)
+    return std::nullopt;
+  double seconds = kernel.LeastSeconds();
+  if (kernel.measured && kernel.measured->seconds.value_or(0) > 0)
+    seconds = *kernel.measured->seconds;
+  const double least = kernel.bytes ? operations / kernel.bytes->uncached : *most;
+  return Point{&kernel, least, *most, operations / seconds, seconds};
+}
 
 std::string Text(double x, double y, const char* anchor, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
@@ -92,21 +107,18 @@ std::string RooflineSvg(const Device& device, const Peaks& peaks,
   std::vector<Point> points;
   std::set<std::string> types;
   for (const KernelRoofline& kernel : kernels) {
-    const double operations = kernel.Operations();
-    if (operations == 0 || !kernel.bytes || !kernel.compute_seconds ||
-        !kernel.memory_seconds_least || kernel.LeastSeconds() == 0 || kernel.bytes->compulsory == 0)
-      continue;
-    points.push_back({&kernel, operations / kernel.bytes->uncached,
-                      operations / kernel.bytes->compulsory, operations / kernel.LeastSeconds(),
-                      kernel.LeastSeconds()});
+    const std::optional<Point> point = PointOf(kernel);
+    if (!point) continue;
+    points.push_back(*point);
     for (const auto& [type, count] : kernel.operations) types.insert(type);
   }
+  const bool is_measured = !kernels.empty() && kernels[0].measured;
   const double bandwidth = peaks.memory_bytes ? peaks.memory_bytes->per_second : 0;
   double least = 0.01, most = 1000, slowest = 1e15, fastest = 1;
   for (const Point& point : points) {
     least = std::min(least, point.least);
     most = std::max(most, point.most);
-    slowest = std::min(slowest, point.attainable);
+    slowest = std::min(slowest, point.rate);
   }
   for (const std::string& type : types)
     fastest = std::max(fastest, peaks.operations.at(type).per_second);
@@ -122,8 +134,9 @@ std::string RooflineSvg(const Device& device, const Peaks& peaks,
       "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       kWidth, kHeight);
   svg += Text(kLeft, 24, "start",
-              fmt::format("{} ({}): where kernels can be at best; counted, not measured",
-                          device.name, device.target));
+              fmt::format("{} ({}): {}", device.name, device.target,
+                          is_measured ? "kernels as they were measured"
+                                      : "where kernels can be at best; counted, not measured"));
   for (int power = x.from; power <= x.to; ++power) {
     const double at = x.At(std::pow(10, power));
     svg += fmt::format("<path d=\"M{:.1f} {}V{}\" stroke=\"#ddd\"/>\n", at, kTop, kBottom);
@@ -168,14 +181,17 @@ std::string RooflineSvg(const Device& device, const Peaks& peaks,
                    [](const Point& a, const Point& b) { return a.seconds > b.seconds; });
   for (const Point& point : points) {
     const std::string name = codeobj::Demangle(point.kernel->kernel);
-    const double height = y.At(point.attainable);
+    const double height = y.At(point.rate);
     svg += fmt::format(
         "<g class=\"kernel\" data-kernel=\"{}\" data-most=\"{:.17g}\" data-least=\"{:.17g}\" "
-        "data-attainable=\"{:.17g}\">\n<title>{}: {}\n{:.4g} operations per byte at best, {:.4g} "
-        "without caches; {:.4g} operations/s at best; at least {:.3g} us</title>\n",
-        base::MarkupText(point.kernel->kernel), point.most, point.least, point.attainable,
-        base::MarkupText(name), NameOf(point.kernel->verdict), point.most, point.least,
-        point.attainable, 1e6 * point.seconds);
+        "data-rate=\"{:.17g}\">\n<title>{}: {}\n{}</title>\n",
+        base::MarkupText(point.kernel->kernel), point.most, point.least, point.rate,
+        base::MarkupText(name), NameOf(point.kernel->verdict),
+        is_measured ? fmt::format("{:.4g} operations per byte; {:.4g} operations/s in {:.3g} us",
+                                  point.most, point.rate, 1e6 * point.seconds)
+                    : fmt::format("{:.4g} operations per byte at best, {:.4g} without caches; "
+                                  "{:.4g} operations/s at best; at least {:.3g} us",
+                                  point.most, point.least, point.rate, 1e6 * point.seconds));
     svg += fmt::format(
         "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"#063\" stroke-dasharray=\"3 3\"/>\n",
         x.At(point.least), height, x.At(point.most));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The roofline as a picture that stands for itself: log-log, the memory's roof, the roofs of the
-// types that kernels use, and each kernel where it can be at best. Offline; a pure function.
+// types that kernels use, and each kernel where it can be at best, or where it was measured.
+// Offline; a pure function.
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 //
 // Feeds arbitrary bytes to the readers of what rocprofv3 and the software GPU write about kernels:
 // counters (csv, json, rocpd, lines of JSON) and thread traces (code.json and its companions,
-// stats csv). The first byte chooses. What is read is also printed.
+// stats csv), and of measured peaks. The first byte chooses. What is read is also printed.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +10,7 @@
 
 #include "fuzz/folder.h"
 #include "profile/counter_source.h"
+#include "profile/measured_peaks.h"
 #include "profile/profile_files.h"
 #include "profile/rocpd_counters.h"
 #include "profile/thread_trace.h"
@@ -46,7 +47,7 @@ void ReadCompanion(const char* name, std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 8) {
+  switch (data[0] % 9) {
     case 0:
       Show(profile::RocprofFiles({fuzz::Write("1_counter_collection.csv", bytes)})->Read());
       break;
@@ -75,6 +76,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 6:
       ReadCompanion("occupancy.json", bytes);
       break;
+    case 7: {
+      const auto peaks = profile::LoadMeasuredPeaks(fuzz::Write("peaks.json", bytes));
+      if (!peaks.ok()) break;
+      (void)profile::MeasuredPeaksJson(peaks.value());
+      (void)profile::MeasuredPeaksPage(peaks.value(), {});
+      break;
+    }
     default:
       ReadCompanion(size % 2 == 0 ? "snapshots.json" : "se0_sm0_sl0_wv0.json", bytes);
   }

@@ -131,16 +131,18 @@ def write_counters():
             "start_timestamp": 10, "end_timestamp": 20}, "records": [{"counter_id": {"handle": 5}, "value": 4.0}]}]}}]}
     header = "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle"
     code = {"code": [["; f", 0, 0, "f()", 1, 64, 0, 0, 0, 0], ["s_nop 0", 0, 1, "/a.h:3 -> /b.hip:4", 1, 64, 2, 8, 4, 1]], "header": header,
-            "rochound": {"modelled": True, "waves": 1, "cycles": 10, "simds": 4}}
+            "rochound": {"modelled": True, "waves": 1, "cycles": 10, "simds": 4, "occupancy": {"step": 4, "cycles": 10, "wave_cycles": [4, 4, 2]}}}
     record = {"process": 7, "order": 1, "gpu": "mi300x", "gpu_id": 5, "target": "gfx942", "queue": 1, "kernel": "f.kd", "completed": True, "grid": [64, 1, 1],
               "workgroup": [64, 1, 1], "waves": 1, "model": {"cycles": 9, "simds_used": 4}, "code": [[-4, "s_nop 0", 1, 4, 0, 0], [0, "s_endpgm", 1, 4, 0, 0]]}
     wave = {"name": "SE0", "wave": {"begin": 1, "end": 9, "cu": 0, "simd": 0, "instructions": [[1, 6, 0, 4, 1]]}}
+    peaks = {"format": "rochound peaks", "version": 1, "device": "a card", "target": "gfx942", "compute_units": 4, "software_gpu": False,
+             "measurements": [{"name": "l2", "kind": "bytes", "count": 100, "seconds": 0.5}, {"name": "vector.f32", "kind": "operations", "count": 9, "seconds": 1}]}
     with tempfile.TemporaryDirectory() as temporary:
         database = pathlib.Path(temporary, "rocpd.db")
         inputs.rocpd(database)
         kinds = [csv.encode(), json.dumps(results).encode(), small(database), json.dumps(record).encode() + b"\n", json.dumps(code).encode(),
                  b'CodeObj,Vaddr,Instruction,Hitcount,Latency,Stall,Idle,Source\n1,64,"s_nop 0",2,8,4,1,/a.h:3\n',
-                 b'{"0":[[1,0,0,0,1,1],[9,0,0,0,0,1]],"dispatches":{"1":"f"}}', json.dumps(wave).encode()]
+                 b'{"0":[[1,0,0,0,1,1],[9,0,0,0,0,1]],"dispatches":{"1":"f"}}', json.dumps(peaks).encode(), json.dumps(wave).encode()]
     for number, content in enumerate(kinds):
         write("counters", f"kind-{number}", bytes([number]) + content)
 

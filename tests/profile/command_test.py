@@ -15,40 +15,11 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
+from schema import problems, problems_of_file
+
 ROCHOUND, GPU, PROGRAM, SCHEMAS, SOURCE = sys.argv[1:6]
-TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int,
-         "number": (int, float)}
 ITEMS = 4096
 M, N, K = 32, 48, 64
-
-
-def problems(value, schema, where="$"):
-    """What of the schema's words that ours use a value does not keep."""
-    if "enum" in schema:
-        return [] if value in schema["enum"] else [f"{where}: {value!r}"]
-    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    if not any(isinstance(value, TYPES[name]) and (name == "boolean" or not isinstance(value, bool)) for name in types):
-        return [f"{where}: {value!r} is no {types}"]
-    found = []
-    if "minimum" in schema and value < schema["minimum"]:
-        found.append(f"{where}: {value}")
-    if isinstance(value, dict):
-        known = schema.get("properties", {})
-        found += [f"{where}: no {name}" for name in schema.get("required", []) if name not in value]
-        for name, part in value.items():
-            other = schema.get("additionalProperties", True)
-            if name in known:
-                found += problems(part, known[name], f"{where}.{name}")
-            elif other is False:
-                found.append(f"{where}: {name} is not described")
-            elif other is not True:
-                found += problems(part, other, f"{where}.{name}")
-    if isinstance(value, list):
-        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
-            found.append(f"{where}: {len(value)} items")
-        for number, part in enumerate(value):
-            found += problems(part, schema["items"], f"{where}[{number}]")
-    return found
 
 
 class CommandTest(unittest.TestCase):
@@ -261,7 +232,7 @@ class CommandTest(unittest.TestCase):
             intensity = float(one.get("data-most"))
             self.assertAlmostEqual(intensity, kernel["operations_per_byte"]["most"])
             best = min([intensity * bandwidth] + [peaks["operations"][kind]["per_second"] for kind in kernel["operations"]])
-            self.assertAlmostEqual(float(one.get("data-attainable")) / best, 1)
+            self.assertAlmostEqual(float(one.get("data-rate")) / best, 1)
             circle = one.find(space + "circle")
             points.append((math.log10(intensity), math.log10(best), float(circle.get("cx")), float(circle.get("cy"))))
         points.sort()
@@ -293,6 +264,12 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(sum(row["latency"] + row["idle"] for row in rows), launch["modelled"]["wave_cycles"])
             self.assertEqual((trace["waves"], trace["cycles"]), (launch["exact"]["waves"], launch["modelled"]["cycles"]))
             self.assertTrue(trace["modelled"])
+            # Waves over time: their cycles are those of all waves, and all of a small launch fit at once.
+            occupancy = trace["occupancy"]
+            step = occupancy[1][0] - occupancy[0][0]
+            self.assertEqual(occupancy[0], [0, trace["waves"]])
+            self.assertGreaterEqual(sum(waves for _, waves in occupancy) * step + 0.01, launch["modelled"]["wave_cycles"])
+            self.assertAlmostEqual(sum(waves for _, waves in occupancy[:-1]) * step, launch["modelled"]["wave_cycles"], delta=trace["waves"] * step)
             for name, unit in trace["units"].items():
                 self.assertEqual(unit["instructions"], sum(row["hits"] for row in rows if row["unit"] == name))
                 self.assertAlmostEqual(unit["utilisation"], unit["issue_cycles"] / trace["cycles"] / trace["simds"])
@@ -355,38 +332,55 @@ class CommandTest(unittest.TestCase):
                           ["--target", "gfx942", "--", "true"], ["--read", "x", "--", "true"],
                           ["--trace", "x", "--", "true"], ["--trace", "x", "--read", "y"],
                           ["--replay", "x", "--", "true"], ["--replay", "x", "--kernel", "y"], ["--iterations", "2", "--", "true"],
-                          ["--trace", "x", "--svg", "y"], ["--read", "x", "--svg", "y"], ["--att", "x", "--", "true"],
+                          ["--trace", "x", "--svg", "y"], ["--att", "x", "--", "true"], ["--trace", "x", "--peaks", "y"], ["--att", "x", "--peaks", "y"],
+                          ["--measure-peaks", "--", "true"], ["--measure-peaks", "--read", "x"], ["--measure-peaks", "--gpu", "mi300x"],
                           ["--code", "x", "--", "true"], ["--thread-trace", "--read", "x"], ["--thread-trace", "--code", "none", "--", "true"],
                           ["--cache-model", "device", "--read", "x"]):
             self.assertEqual(self.run_command(*arguments).returncode, 2, arguments)
 
     def test_rocprofv3_is_run_once_for_each_pass(self):
         """With a stand-in for it, which writes what it was asked for in the shape of rocprofv3's csv."""
-        tools = pathlib.Path(self.folder.name, "tools")
+        for generation in ("6.3", "6.2"):
+            with self.subTest(generation):
+                self.check_rocprofv3(generation)
+
+    def check_rocprofv3(self, generation):
+        tools = pathlib.Path(self.folder.name, "tools" + generation)
         tools.mkdir()
         tool = tools / "rocprofv3"
         tool.write_text(r"""#!/usr/bin/env python3
 import pathlib, subprocess, sys
 arguments = sys.argv[1:]
+old = OLD
+if arguments == ["--help"]:
+    print("usage: rocprofv3 [-i INPUT | --input INPUT]" + ("" if old else " [--pmc [PMC ...]] [--kernel-include-regex REGULAR_EXPRESSION]"))
+    sys.exit(0)
 end = arguments.index("--")
-pmc = arguments[arguments.index("--pmc") + 1:arguments.index("--output-format")]
 folder = pathlib.Path(arguments[arguments.index("-d") + 1])
+if old:  # it knows no other options, and calls the folder of a pass otherwise
+    assert set(name for name in arguments[:end] if name.startswith("-")) == {"-i", "-d", "--output-format"}, arguments
+    first, *pmc = pathlib.Path(arguments[arguments.index("-i") + 1]).read_text().split()
+    assert first == "pmc:", first
+    folder = folder / "pmc_1"
+    folder.mkdir()
+else:
+    pmc = arguments[arguments.index("--pmc") + 1:arguments.index("--output-format")]
+    assert arguments[arguments.index("--kernel-include-regex") + 1] == "^f$"
 assert len([name for name in pmc if name.startswith("SQ_")]) <= 8 and len([name for name in pmc if name.startswith("TCC_")]) <= 4, pmc
-assert arguments[arguments.index("--kernel-include-regex") + 1] == "^f$"
 (folder / "host").mkdir()
 head = "Dispatch_Id,Grid_Size,Kernel_Name,Workgroup_Size,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp\n"
 value = {"TCC_EA0_RDREQ_sum": 60000000, "TCC_EA0_WRREQ_sum": 0, "TCC_EA0_WRREQ_64B_sum": 0, "TCC_BUBBLE_sum": 0, "TCC_EA0_RDREQ_32B_sum": 0}
 (folder / "host" / "7_counter_collection.csv").write_text(
     head + "".join(f"1,1048576,f,64,{name},{value.get(name, 1000)},1000000,2000000\n" for name in pmc))
 sys.exit(subprocess.run(arguments[end + 1:]).returncode)
-""", encoding="ascii")
+""".replace("OLD", str(generation == "6.2")), encoding="ascii")
         tool.chmod(0o755)
         environment = dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}")
 
         def run(*arguments, **more):
             return subprocess.run([ROCHOUND, "profile", "--rocprofv3", *arguments], capture_output=True, text=True, timeout=300, check=False, **more)
 
-        output = self.output + "7"
+        output = self.output + "7" + generation
         result = run("--target", "gfx942", "--kernel", "^f$", "-o", output, "--", "echo", "ran", env=environment)
         self.assertEqual(result.returncode, 0, result.stderr)
         passes = len(list(pathlib.Path(output, "rocprofv3").glob("pass_*")))
@@ -396,6 +390,12 @@ sys.exit(subprocess.run(arguments[end + 1:]).returncode)
         self.assertNotIn("missing", result.stdout)
         analysis = json.loads(pathlib.Path(output, "analysis.json").read_text(encoding="ascii"))
         self.assertEqual(analysis["kernels"][0]["bottleneck"]["primary"], "memory bandwidth")
+        # 60 million reads of 64 bytes; 1000 of each other counter, three types of four vector instructions and six of matrices.
+        self.assertEqual(problems_of_file(output, SCHEMAS, "roofline"), [])
+        roofline = json.loads(pathlib.Path(output, "roofline.json").read_text(encoding="ascii"))["kernels"][0]
+        self.assertEqual(roofline["measured"]["memory_bytes"], 64 * 60000000)
+        self.assertEqual(sum(roofline["operations"].values()), 3 * 64 * 5000 + 6 * 512 * 1000)
+        self.assertEqual(roofline["verdict"], "memory")
         # What is there already is not mixed with a new run; a program that fails ends it.
         self.assertEqual(run("--target", "gfx942", "--kernel", "^f$", "-o", output, "--", "true", env=environment).returncode, 125)
         self.assertEqual(run("--target", "gfx942", "--kernel", "^f$", "-o", output + "b", "--", "sh", "-c", "exit 9", env=environment).returncode, 9)
@@ -403,6 +403,100 @@ sys.exit(subprocess.run(arguments[end + 1:]).returncode)
         self.assertEqual(absent.returncode, 125)
         self.assertIn("rocprofv3 is neither on the PATH", absent.stderr)
         self.assertEqual(run("--", "true", env=environment).returncode, 2)
+
+    def write_counters(self, folder, passes, nanoseconds):
+        """In the shape of rocprofv3's csv: a folder for each pass, a row for each counter of the launch."""
+        for number, counters in enumerate(passes, 1):
+            path = pathlib.Path(folder, f"pass_{number}", "host", "7_counter_collection.csv")
+            path.parent.mkdir(parents=True)
+            path.write_text(
+                '"Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size","Kernel_Id","Kernel_Name","Workgroup_Size",'
+                '"LDS_Block_Size","Scratch_Size","VGPR_Count","Accum_VGPR_Count","SGPR_Count","Counter_Name","Counter_Value","Start_Timestamp","End_Timestamp"\n' +
+                "".join(f'1,1,"Agent 4",1,7,7,1048576,9,"gemm(float*)",256,0,0,8,4,32,"{name}",{value:f},1000,{1000 + nanoseconds}\n'
+                        for name, value in counters.items()), encoding="ascii")
+
+    def test_the_roofline_of_counters(self):
+        # By construction: 2 * 64 * 10e6 operations of vector.f32 and 512 * 100e6 of matrix.f16 take 8 us and 39 us on an MI300X,
+        # (128 * 1e5 + 64 * 4e5 + 32 * 1e5) bytes that are read and 64 * 2e5 that are written take 10 us, of 100 us that it took.
+        vector = {f"SQ_INSTS_VALU_{kind}_{size}": 0 for kind in ("ADD", "MUL", "TRANS", "FMA") for size in ("F64", "F32", "F16")}
+        vector["SQ_INSTS_VALU_FMA_F32"] = 10_000_000
+        matrix = {f"SQ_INSTS_VALU_MFMA_MOPS_{kind}": 0 for kind in ("F64", "F32", "F16", "BF16", "F8", "I8")}
+        matrix["SQ_INSTS_VALU_MFMA_MOPS_F16"] = 100_000_000
+        memory = {"TCC_EA0_RDREQ_sum": 600_000, "TCC_BUBBLE_sum": 100_000, "TCC_EA0_RDREQ_32B_sum": 100_000, "TCC_EA0_WRREQ_sum": 200_000,
+                  "TCC_EA0_WRREQ_64B_sum": 200_000, "TCC_REQ_sum": 3_000_000}
+        folder = os.path.join(self.folder.name, "counters")
+        self.write_counters(folder, [vector, matrix, memory], 100_000)
+        output = self.output + "8"
+        picture = os.path.join(self.folder.name, "measured.svg")
+        result = self.run_command("--read", folder, "--target", "gfx942", "-o", output, "--svg", picture)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(problems_of_file(output, SCHEMAS, "roofline"), [])
+        roofline = json.loads(pathlib.Path(output, "roofline.json").read_text(encoding="ascii"))
+        kernel = roofline["kernels"][0]
+        self.assertEqual(kernel["operations"], {"vector.f32": 1.28e9, "matrix.f16": 5.12e10})
+        moved = 128 * 1e5 + 64 * 4e5 + 32 * 1e5 + 64 * 2e5
+        self.assertEqual(kernel["measured"]["memory_bytes"], moved)
+        self.assertEqual(kernel["measured"]["l2_bytes"], 128 * 3e6)
+        self.assertAlmostEqual(kernel["measured"]["seconds"], 1e-4)
+        self.assertAlmostEqual(kernel["compute_seconds_least"], 1.28e9 / 163.4e12 + 5.12e10 / 1307.4e12, delta=1e-8)
+        self.assertAlmostEqual(kernel["memory_seconds_least"], moved / 5.3248e12, delta=1e-9)
+        self.assertAlmostEqual(kernel["measured"]["of_memory_peak"], moved / 5.3248e12 / 1e-4, delta=1e-4)
+        self.assertAlmostEqual(kernel["operations_per_byte"]["most"], (1.28e9 + 5.12e10) / moved)
+        self.assertEqual(kernel["verdict"], "compute")
+        self.assertIn("% of the peak of memory", result.stdout)
+        analysis = json.loads(pathlib.Path(output, "analysis.json").read_text(encoding="ascii"))["kernels"][0]
+        self.assertEqual(analysis["roofline_position"], "compute")
+        self.assertAlmostEqual(analysis["operational_intensity"], kernel["operations_per_byte"]["most"])
+        drawn = [one for one in xml.etree.ElementTree.parse(picture).iter() if one.get("class") == "kernel"]
+        self.assertEqual(len(drawn), 1)
+        self.assertAlmostEqual(float(drawn[0].get("data-rate")) * 1e-4 / (1.28e9 + 5.12e10), 1)
+        # With another card of the target, and with a pass less.
+        result = self.run_command("--read", folder, "--target", "gfx942", "--gpu", "mi325x", "-o", output)
+        larger = json.loads(pathlib.Path(output, "roofline.json").read_text(encoding="ascii"))["kernels"][0]
+        self.assertAlmostEqual(larger["memory_seconds_least"], moved / 6.0e12, delta=1e-8)
+        result = self.run_command("--read", os.path.join(folder, "pass_1"), os.path.join(folder, "pass_3"), "--target", "gfx942", "-o", output)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        less = json.loads(pathlib.Path(output, "roofline.json").read_text(encoding="ascii"))["kernels"][0]
+        self.assertEqual((less["verdict"], less["operations_per_byte"]), ("unknown", None))
+        self.assertIn("missing: SQ_INSTS_VALU_MFMA_MOPS_BF16", result.stdout)
+
+    def test_measured_peaks_take_the_place_of_the_table_s(self):
+        target = self.roofline["device"]["target"]
+        peaks = {"format": "rochound peaks", "version": 1, "device": "made up", "target": target, "warnings": [],
+                 "compute_units": int(self.roofline["device"]["compute_units"]), "software_gpu": False,
+                 "measurements": [{"name": "memory", "kind": "bytes", "count": 1e9, "seconds": 1, "per_second": 1e9},
+                                  {"name": "vector.f32", "kind": "operations", "count": 4e9, "seconds": 2, "per_second": 2e9}]}
+        schema = json.loads(pathlib.Path(SCHEMAS, "peaks.schema.json").read_text(encoding="ascii"))
+        self.assertEqual(problems(peaks, schema), [])
+        file = pathlib.Path(self.folder.name, "peaks.json")
+
+        def run(**changes):
+            file.write_text(json.dumps(dict(peaks, **changes)), encoding="ascii")
+            result = self.run_command("--gpu", GPU, "--kernel", "^axpy_f32$", "--peaks", str(file), "-o", self.output + "9", "--", PROGRAM)
+            if result.returncode != 0:
+                return result, None
+            self.assertEqual(problems_of_file(self.output + "9", SCHEMAS, "roofline"), [])
+            return result, json.loads(pathlib.Path(self.output + "9", "roofline.json").read_text(encoding="ascii"))
+
+        result, slow = run()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        before = self.kernel("axpy_f32")
+        kernel = slow["kernels"][0]
+        self.assertEqual(kernel["bytes"], before["bytes"])
+        self.assertAlmostEqual(kernel["memory_seconds_least"], kernel["bytes"]["compulsory"] / 1e9)
+        self.assertAlmostEqual(kernel["compute_seconds_least"], 2 * ITEMS / 2e9)
+        table = self.roofline["peaks"]
+        self.assertEqual(slow["peaks"]["memory"]["from_table"], table["memory"]["bytes_per_second"])
+        self.assertTrue(slow["peaks"]["memory"]["measured"])
+        self.assertEqual(slow["peaks"]["operations"]["vector.f64"], table["operations"]["vector.f64"], "it was not measured")
+        self.assertIn("measured (", result.stdout)
+        # Those of a software GPU are not used; those of another target are an error.
+        result, same = run(software_gpu=True)
+        self.assertEqual(same["peaks"], table)
+        self.assertIn("speed of its host", result.stdout)
+        result, _ = run(target="gfx803")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("measured on made up (gfx803)", result.stderr)
 
     def test_reading(self):
         file = pathlib.Path(self.folder.name, "7_counter_collection.csv")

@@ -43,6 +43,14 @@ const analysis = {
   })),
 };
 
+// What hardware counters measured: 1e9 operations and 1e9 bytes in 4 ms, a quarter of the memory's peak, which was measured, too.
+const counted = {...kernel('counted', 1e9, 1e9, 1e9), bytes: null, memory_seconds_uncached: null,
+  measured: {seconds: 4e-3, memory_bytes: 1e9, l2_bytes: null, of_memory_peak: 0.25, of_compute_peak: 0.0025}};
+const measuredRoofline = {
+  ...roofline, source: 'rocprofv3, 3 passes', warnings: [], kernels: [counted],
+  peaks: {...roofline.peaks, memory: {bytes_per_second: MEMORY, source: 'measured on a card', measured: true, from_table: 2 * MEMORY}},
+};
+
 const instruction = (text, unit, hits, latency, stall, idle, source) => [0, 4096, text, unit, hits, latency, stall, idle, source];
 const threadTrace = {
   format: 'rochound thread trace', version: 1, warnings: [], files: ['/src/axpy.hip', EVIL],
@@ -123,6 +131,25 @@ async function theRoofline({page}) {
   await shoot(page, 'roofline');
 }
 
+async function measured({page}) {
+  await go(page, 'roofline');
+  await page.locator('.lead', {hasText: 'stands where its launches were measured'}).waitFor();
+  const [cx, cy, memory] = await page.evaluate(() => {
+    const circle = document.querySelector('.roofline .kernel circle');
+    return [Number(circle.getAttribute('cx')), Number(circle.getAttribute('cy')),
+      document.querySelector('.roofline .roof.memory').getAttribute('d').match(/[\d.]+/g).map(Number)];
+  });
+  // Below the memory's roof by a factor of four.
+  const [x0, y0, x1, y1] = memory;
+  const decade = (y0 - y1) / Math.log10(1e14 / 1e10);
+  const below = cy - (y0 + (cx - x0) * (y1 - y0) / (x1 - x0));
+  assert.ok(below > 5 && below < 0.7 * decade, `${below} below the roof, a decade is ${decade}`);
+  await page.locator('.roofline .kernel circle').hover();
+  assert.match(await page.getByRole('tooltip').textContent(), /1 operations per byte.*250 G operations\/s; 4\.000 ms in 2 launches/);
+  await page.locator('.roofline .roof.memory + .hit').hover();
+  assert.match(await page.getByRole('tooltip').textContent(), /measured on a card.*from the table: 2 T\/s/);
+}
+
 await withBrowser(async (browser) => {
   const folder = path.join(work, 'profile');
   fs.mkdirSync(folder);
@@ -137,4 +164,10 @@ await withBrowser(async (browser) => {
     assert.deepEqual(opened.mischief, [], part.name);
   }
   await opened.context.close();
+  fs.writeFileSync(path.join(folder, 'roofline.json'), JSON.stringify(measuredRoofline));
+  fs.rmSync(path.join(folder, 'analysis.json'));
+  const second = await open(browser, reportOf(trace, '--profile', folder));
+  await measured(second);
+  assert.deepEqual(second.mischief, [], 'measured');
+  await second.context.close();
 });

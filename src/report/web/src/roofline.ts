@@ -14,6 +14,8 @@ import {hideTip, showTip} from './tip';
 export interface Roof {
   bytes_per_second: number;
   source: string;
+  measured?: boolean;
+  from_table?: number | null;
 }
 
 export interface RooflineKernel {
@@ -25,6 +27,8 @@ export interface RooflineKernel {
   operations: Record<string, number>;
   bytes: {compulsory: number; requested: number; uncached: number} | null;
   modelled_bytes?: {to_l2: number; beyond_l2: number; memory: number} | null;
+  measured?: {seconds: number | null; memory_bytes: number | null; l2_bytes: number | null} | null;
+  operations_per_byte?: {most: number; least: number} | null;
   compute_seconds_least: number | null;
   memory_seconds_least: number | null;
   verdict: string;
@@ -35,7 +39,7 @@ export interface Roofline {
   source: string;
   warnings: string[];
   device: {name: string; target: string};
-  peaks: {operations: Record<string, {per_second: number; source: string}>; memory: Roof | null; caches?: Record<string, Roof>};
+  peaks: {operations: Record<string, {per_second: number; source: string; measured?: boolean; from_table?: number | null}>; memory: Roof | null; caches?: Record<string, Roof>};
   kernels: RooflineKernel[];
 }
 
@@ -52,7 +56,7 @@ export interface Analysis {
   kernels: KernelAnalysis[];
 }
 
-const LEVELS: Record<string, string> = {l2: 'L2', mall: 'MALL'};
+const LEVELS: Record<string, string> = {lds: 'LDS', l1: 'L1', l2: 'L2', mall: 'MALL'};
 const WIDTH = 1000, HEIGHT = 520;
 const LEFT = 70, RIGHT = 985, TOP = 26, BOTTOM = 470;
 const MOST_DRAWN = 400;  // kernels; all are in the table
@@ -60,10 +64,11 @@ const LINE = 15, LETTER = 6.8;
 
 interface Point {
   kernel: RooflineKernel;
-  most: number;   // operations per byte at best
+  most: number;   // operations per byte: at best, or of the bytes that were moved
   least: number;  // without caches
-  rate: number;   // operations per second at best
+  rate: number;   // operations per second: at best, or as measured
   seconds: number;
+  measured: boolean;
 }
 
 const sum = (values: Record<string, number>): number => Object.values(values).reduce((all, value) => all + value, 0);
@@ -75,13 +80,22 @@ const short = (value: number): string => {
   return String(Number(value.toPrecision(4)));
 };
 
+// The bytes that a kernel is placed by: those that must be moved, or that were.
+const bytesOf = (kernel: RooflineKernel): number | null => kernel.bytes?.compulsory ?? kernel.measured?.memory_bytes ?? null;
+
 function pointOf(kernel: RooflineKernel): Point | null {
   const operations = sum(kernel.operations);
-  if (kernel.bytes === null || kernel.compute_seconds_least === null || kernel.memory_seconds_least === null) return null;
-  const seconds = Math.max(kernel.compute_seconds_least, kernel.memory_seconds_least);
-  if (!(operations > 0 && seconds > 0 && kernel.bytes.compulsory > 0)) return null;
-  return {kernel, most: operations / kernel.bytes.compulsory, least: operations / kernel.bytes.uncached, rate: operations / seconds, seconds};
+  const bytes = bytesOf(kernel);
+  if (bytes === null || kernel.compute_seconds_least === null || kernel.memory_seconds_least === null) return null;
+  const took = kernel.measured?.seconds ?? null;
+  const seconds = took !== null && took > 0 ? took : Math.max(kernel.compute_seconds_least, kernel.memory_seconds_least);
+  if (!(operations > 0 && seconds > 0 && bytes > 0)) return null;
+  return {kernel, most: operations / bytes, least: operations / (kernel.bytes?.uncached ?? bytes), rate: operations / seconds, seconds, measured: took !== null};
 }
+
+// What else is known of a roof.
+const sourcesOf = (roof: {source: string; measured?: boolean; from_table?: number | null}): string[] =>
+    roof.measured && typeof roof.from_table === 'number' ? [roof.source, `from the table: ${short(roof.from_table)}/s`] : [roof.source];
 
 // Powers of ten on both axes.
 class Axis {
@@ -114,10 +128,12 @@ export class RooflinePage {
   private readonly drawn = new Map<RooflineKernel, Element>();
 
   constructor(private readonly roofline: Roofline, private readonly analysis: Analysis | null, highlight: (name: string) => void) {
+    const isMeasured = roofline.kernels.some((kernel) => kernel.measured);
     const warnings = [...new Set([...roofline.warnings, ...(analysis?.warnings ?? [])])];
     this.element = h('div', {class: 'page'}, h('h1', {text: 'Roofline'}), h('p', {class: 'lead', text:
-        `${roofline.device.name} (${roofline.device.target}), by ${roofline.source}. Each kernel stands where it can be at best: ` +
-        'times here are the least that the GPU can take, computed from counts and peaks, not measured.'}));
+        `${roofline.device.name} (${roofline.device.target}), by ${roofline.source}. ` + (isMeasured
+            ? 'Each kernel stands where its launches were measured: operations, bytes between L2 and memory, and the time that they took.'
+            : 'Each kernel stands where it can be at best: times here are the least that the GPU can take, computed from counts and peaks, not measured.')}));
     if (warnings.length > 0) {
       this.element.appendChild(h('section', {class: 'health', 'aria-label': 'Doubts of the profile'},
           h('h2', {text: 'Read this first'}), h('ul', {}, ...warnings.map((text) => h('li', {text})))));
@@ -125,8 +141,8 @@ export class RooflinePage {
     const points = roofline.kernels.map(pointOf).filter((point): point is Point => point !== null).sort((a, b) => b.seconds - a.seconds);
     const missing = roofline.kernels.length - Math.min(points.length, MOST_DRAWN);
     this.element.appendChild(h('section', {class: 'card', 'aria-label': 'Roofline'},
-        h('div', {class: 'title'}, h('h2', {text: 'Operations per second, at best'}),
-            h('span', {class: 'note', text: 'larger: takes longer · dashes lead to where it would be without caches' +
+        h('div', {class: 'title'}, h('h2', {text: isMeasured ? 'Operations per second' : 'Operations per second, at best'}),
+            h('span', {class: 'note', text: 'larger: takes longer' + (isMeasured ? '' : ' · dashes lead to where it would be without caches') +
                 (roofline.kernels.some((kernel) => kernel.modelled_bytes) ? ' · a bar stands where the modelled caches put it' : '')})),
         points.length > 0 ? this.picture(points.slice(0, MOST_DRAWN)) : h('p', {class: 'empty', text: 'No kernel can be drawn; the table says what is known.'}),
         missing > 0 && h('p', {class: 'notes', text: `Not drawn: ${count(missing)} ${missing === 1 ? 'kernel' : 'kernels'} without floating-point ` +
@@ -150,11 +166,12 @@ export class RooflinePage {
 
   private table(): Table {
     const {kernels} = this.roofline;
+    const isMeasured = kernels.some((kernel) => kernel.measured);
     return {
       id: 'roofline', title: 'Kernels and shapes', left_out: 0,
       columns: [
         {name: 'kernel', unit: 'none'}, {name: 'grid', unit: 'none'}, {name: 'workgroup', unit: 'none'}, {name: 'launches', unit: 'none'},
-        {name: 'roofline', unit: 'none'}, {name: 'limit', unit: 'none'}, {name: 'operations', unit: 'none'}, {name: 'must_move_bytes', unit: 'bytes'},
+        {name: 'roofline', unit: 'none'}, {name: 'limit', unit: 'none'}, {name: 'operations', unit: 'none'}, {name: isMeasured ? 'moved_bytes' : 'must_move_bytes', unit: 'bytes'},
         {name: 'operations per byte', unit: 'none'}, {name: 'at_best_ns', unit: 'ns'}, {name: 'place', unit: 'id'},
       ],
       rows: kernels.map((kernel, place): Cell[] => {
@@ -162,7 +179,7 @@ export class RooflinePage {
         const seconds = Math.max(kernel.compute_seconds_least ?? 0, kernel.memory_seconds_least ?? 0);
         return [
           kernel.name, shape(kernel.grid), shape(kernel.workgroup), kernel.launches, kernel.verdict, this.analysisOf(kernel)?.bottleneck.primary ?? null,
-          operations, kernel.bytes?.compulsory ?? null, kernel.bytes && kernel.bytes.compulsory > 0 ? operations / kernel.bytes.compulsory : null,
+          operations, bytesOf(kernel), kernel.operations_per_byte?.most ?? null,
           kernel.compute_seconds_least === null && kernel.memory_seconds_least === null ? null : 1e9 * seconds, place,
         ];
       }),
@@ -206,7 +223,7 @@ export class RooflinePage {
       const from = Math.max(10 ** x.from, 10 ** y.from / bandwidth);
       const to = Math.min(10 ** x.to, fastest / bandwidth);
       const [x0, y0, x1, y1] = [x.at(from), y.at(from * bandwidth), x.at(to), y.at(to * bandwidth)];
-      roof(`M${x0.toFixed(1)} ${y0.toFixed(1)}L${x1.toFixed(1)} ${y1.toFixed(1)}`, 'roof memory', `Memory: ${show(bandwidth, 'bytes_per_second')}`, [peaks.memory.source]);
+      roof(`M${x0.toFixed(1)} ${y0.toFixed(1)}L${x1.toFixed(1)} ${y1.toFixed(1)}`, 'roof memory', `Memory: ${show(bandwidth, 'bytes_per_second')}`, sourcesOf(peaks.memory));
       // Along the lower end of its line, where few kernels are.
       const slope = Math.atan2(y1 - y0, x1 - x0) * 180 / Math.PI;
       names.push(svg('text', {class: 'roof-name memory', transform: `translate(${(x0 + 14).toFixed(1)} ${(y0 - 18).toFixed(1)}) rotate(${slope.toFixed(1)})`},
@@ -221,7 +238,7 @@ export class RooflinePage {
       if (!(to > from)) continue;
       const title = `${LEVELS[level] ?? level}: ${show(speed, 'bytes_per_second')}`;
       const [x0, y0, x1, y1] = [x.at(from), y.at(from * speed), x.at(to), y.at(to * speed)];
-      roof(`M${x0.toFixed(1)} ${y0.toFixed(1)}L${x1.toFixed(1)} ${y1.toFixed(1)}`, 'roof cache', title, [cache.source]);
+      roof(`M${x0.toFixed(1)} ${y0.toFixed(1)}L${x1.toFixed(1)} ${y1.toFixed(1)}`, 'roof cache', title, sourcesOf(cache));
       const slope = Math.atan2(y1 - y0, x1 - x0) * 180 / Math.PI;
       names.push(svg('text', {class: 'roof-name memory', transform: `translate(${(x0 + 150).toFixed(1)} ${(y0 + 150 * (y1 - y0) / (x1 - x0) - 6).toFixed(1)}) rotate(${slope.toFixed(1)})`}, title));
     }
@@ -233,7 +250,7 @@ export class RooflinePage {
     for (const [peak, those] of byPeak) {
       const from = bandwidth > 0 ? peak / bandwidth : 10 ** x.from;
       roof(`M${x.at(from).toFixed(1)} ${y.at(peak).toFixed(1)}H${RIGHT}`, 'roof', `${those.join(', ')}: ${short(peak)} operations/s`,
-          those.map((type) => peaks.operations[type]!.source));
+          those.flatMap((type) => sourcesOf(peaks.operations[type]!)));
       const label = `${those.join(', ')} ${short(peak)}/s`;
       places.take(RIGHT, y.at(peak) - 5, false, label);
       names.push(text(RIGHT, y.at(peak) - 5, 'end', label, 'roof-name'));
@@ -246,7 +263,7 @@ export class RooflinePage {
       const limit = this.analysisOf(kernel)?.bottleneck.primary;
       const group = svg('g', {
         class: 'kernel', tabindex: '0', role: 'button', 'data-kernel': kernel.kernel,
-        'aria-label': `${kernel.name}: ${kernel.verdict}, ${short(point.most)} operations per byte, ${short(point.rate)} operations per second at best`,
+        'aria-label': `${kernel.name}: ${kernel.verdict}, ${short(point.most)} operations per byte, ${short(point.rate)} operations per second${point.measured ? '' : ' at best'}`,
       }, svg('path', {class: 'without-caches', d: `M${x.at(point.least).toFixed(1)} ${height.toFixed(1)}H${x.at(point.most).toFixed(1)}`}),
       svg('circle', {cx: x.at(point.most).toFixed(1), cy: height.toFixed(1), r: radius.toFixed(1), fill: kernelColor(kernel.name)}));
       const modelled = kernel.modelled_bytes && kernel.modelled_bytes.memory > 0 ? sum(kernel.operations) / kernel.modelled_bytes.memory : null;
@@ -255,9 +272,9 @@ export class RooflinePage {
       }
       hover(group, kernel.name, [
         `roofline: ${kernel.verdict}${limit === undefined ? '' : `; limit: ${limit}`}`,
-        `${short(point.most)} operations per byte at best, ${short(point.least)} without caches`,
+        point.measured ? `${short(point.most)} operations per byte` : `${short(point.most)} operations per byte at best, ${short(point.least)} without caches`,
         ...(modelled === null ? [] : [`${short(modelled)} operations per byte with the modelled caches`]),
-        `${short(point.rate)} operations/s at best; at least ${ns(1e9 * point.seconds)} in ${count(kernel.launches)} ${kernel.launches === 1 ? 'launch' : 'launches'}`,
+        `${short(point.rate)} operations/s${point.measured ? '' : ' at best'}; ${point.measured ? '' : 'at least '}${ns(1e9 * point.seconds)} in ${count(kernel.launches)} ${kernel.launches === 1 ? 'launch' : 'launches'}`,
         `grid ${shape(kernel.grid)}, workgroup ${shape(kernel.workgroup)}`,
       ]);
       group.addEventListener('click', () => this.choose(kernel));
