@@ -5,13 +5,16 @@ import ctypes
 import os
 import re
 import shutil
+from typing import Any, List, Optional
+
+from rochound import command
 
 LIBRARY = "librochound_agent.so"
 
-_agent = None
+_agent: Any = None
 
 
-def find():
+def find() -> Any:
     """The recorder, or None where nobody records. It is looked for until it is there: Python can wait that long."""
     global _agent
     if _agent is None:
@@ -19,11 +22,13 @@ def find():
     return _agent
 
 
-def find_installed():
+def find_installed() -> Optional[str]:
     """The path of the recorder's library beside the rochound command, or None."""
     here = os.path.dirname(os.path.abspath(__file__))
-    command = shutil.which("rochound")
-    folders = [os.path.join(os.path.dirname(os.path.realpath(command)), "..", "lib")] if command else []
+    folders = [os.path.join(command.HOME, "lib")]
+    program = shutil.which("rochound")
+    if program:
+        folders.append(os.path.join(os.path.dirname(os.path.realpath(program)), "..", "lib"))
     # From lib/python3/site-packages/rochound of the same installation.
     folders.append(os.path.join(here, "..", "..", ".."))
     for folder in folders:
@@ -33,26 +38,26 @@ def find_installed():
     return None
 
 
-def announced():
+def announced() -> bool:
     """Whether the environment tells the HSA runtime to load the recorder."""
     return bool(_paths())
 
 
-def announce(path):
+def announce(path: str) -> None:
     """Tells the HSA runtime of this process, and those of its children, to load it. Before the first GPU call."""
     others = os.environ.get("HSA_TOOLS_LIB", "")
     word = re.sub(r'([ "\\])', r"\\\1", path)
     os.environ["HSA_TOOLS_LIB"] = f"{others} {word}".strip()
 
 
-def _loaded():
+def _loaded() -> Any:
     try:
         return _typed(ctypes.CDLL(LIBRARY, mode=os.RTLD_NOLOAD | os.RTLD_LAZY))
     except OSError:
         return None
 
 
-def _listed():
+def _listed() -> Any:
     """Loads it from where the runtime is going to load it from, so that a start before the first GPU call counts."""
     for path in _paths():
         try:
@@ -62,7 +67,7 @@ def _listed():
     return None
 
 
-def _paths():
+def _paths() -> List[str]:
     """What the environment tells the runtimes to load: HSA_TOOLS_LIB is a list with spaces, as a shell reads them."""
     words = re.findall(r"(?:\\.|[^ \\])+", os.environ.get("HSA_TOOLS_LIB", ""))
     paths = [re.sub(r"\\(.)", r"\1", word) for word in words]
@@ -70,7 +75,7 @@ def _paths():
     return [path for path in paths if os.path.basename(path) == LIBRARY]
 
 
-def _typed(library):
+def _typed(library: Any) -> Any:
     for name in ("start", "stop", "flush", "range_pop"):
         getattr(library, "rochound_" + name).restype = None
     for name in ("range_push", "mark"):

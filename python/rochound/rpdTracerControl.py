@@ -16,8 +16,9 @@ import subprocess
 import sys
 import threading
 import warnings
+from typing import Optional
 
-from rochound import agent
+from rochound import agent, command
 from rochound.tracer import Tracer
 
 
@@ -25,11 +26,11 @@ class rpdTracerControl:  # the name is RPD's, and so are its methods'
     _filename = "trace.rpd"
     _create = True  # an existing file is replaced
     _active = True
-    _log = None  # what this process has set up itself: the log's folder
+    _log: Optional[str] = None  # what this process has set up itself: the log's folder
     _known = False
 
     @classmethod
-    def setFilename(cls, name, append=False):
+    def setFilename(cls, name: str, append: bool = False) -> None:
         """Where the trace goes; before the first instance, in the main process. append: see skipCreate."""
         given = os.environ.get("RPDT_FILENAME")
         if given is not None and given != name:
@@ -44,43 +45,43 @@ class rpdTracerControl:  # the name is RPD's, and so are its methods'
             cls.skipCreate()
 
     @classmethod
-    def skipCreate(cls):
+    def skipCreate(cls) -> None:
         """An existing trace file is kept: this one gets a number in its name, since traces are not mixed."""
         cls._create = False
 
     @classmethod
-    def skipLoad(cls):
+    def skipLoad(cls) -> None:
         """Where the recorder is not there already, everything is to do nothing."""
         if not agent.announced() and agent.find() is None:
             cls._active = False
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._tracer = Tracer()
         if self._active and not rpdTracerControl._known:
             rpdTracerControl._known = True
             self._set_up()
 
-    def start(self):
+    def start(self) -> None:
         if self._active:
             self._tracer.start()
 
-    def stop(self):
+    def stop(self) -> None:
         if self._active:
             self._tracer.stop()
 
-    def flush(self):
+    def flush(self) -> None:
         if self._active:
             self._tracer.flush()
 
-    def rangePush(self, domain, apiName, args):
+    def rangePush(self, domain: str, apiName: str, args: object) -> None:
         if self._active:
             self._tracer.range_push(_label(domain, apiName, args))
 
-    def rangePop(self):
+    def rangePop(self) -> None:
         if self._active:
             self._tracer.range_pop()
 
-    def setPythonTrace(self, doTrace):
+    def setPythonTrace(self, doTrace: bool) -> None:
         """Every call of a Python function as a range, or no longer. Threads that run already: since Python 3.12."""
         profile = _PythonTrace(self) if doTrace and self._active else None
         sys.setprofile(None)  # what follows is not the program's
@@ -91,15 +92,15 @@ class rpdTracerControl:  # the name is RPD's, and so are its methods'
         sys.setprofile(profile)
         _PythonTrace.close_ranges(self)
 
-    def __enter__(self):
+    def __enter__(self) -> "rpdTracerControl":
         self.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @classmethod
-    def _set_up(cls):
+    def _set_up(cls) -> None:
         """Without a launcher: what `rochound run --start-off` would do."""
         if agent.announced() or agent.find() is not None:
             return
@@ -118,12 +119,12 @@ class rpdTracerControl:  # the name is RPD's, and so are its methods'
         atexit.register(cls._write_trace, os.getpid())
 
     @classmethod
-    def _write_trace(cls, process):
+    def _write_trace(cls, process: int) -> None:
         if os.getpid() != process or not os.path.isdir(cls._log):
             return
         Tracer().flush()
         environment = {name: value for name, value in os.environ.items() if name not in ("HSA_TOOLS_LIB", "LD_PRELOAD")}
-        done = subprocess.run(["rochound", "log", "recover", cls._log, "-o", cls._filename], env=environment,
+        done = subprocess.run([command.find(), "log", "recover", cls._log, "-o", cls._filename], env=environment,
                               stdout=subprocess.DEVNULL, check=False)
         if done.returncode == 0:
             shutil.rmtree(cls._log, ignore_errors=True)

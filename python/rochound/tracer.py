@@ -3,6 +3,7 @@
 
 import contextlib
 import warnings
+from typing import Iterator
 
 from rochound import agent
 
@@ -16,38 +17,38 @@ class Tracer:
     warn=True says once in the process, as a Python warning, that nobody records.
     """
 
-    def __init__(self, warn=False):
+    def __init__(self, warn: bool = False) -> None:
         self._warn = warn
 
     @property
-    def available(self):
+    def available(self) -> bool:
         """Whether there is a recorder in this process, recording or not."""
         return agent.find() is not None
 
     @property
-    def recording(self):
+    def recording(self) -> bool:
         library = agent.find()
-        return library is not None and library.rochound_is_recording() == 1
+        return library is not None and bool(library.rochound_is_recording() == 1)
 
-    def start(self):
+    def start(self) -> None:
         self._call("start")
 
-    def stop(self):
+    def stop(self) -> None:
         self._call("stop")
 
-    def flush(self):
+    def flush(self) -> None:
         """Brings what the GPU has finished into the log; waits up to 0.2 s for work under way."""
         self._call("flush")
 
-    def range_push(self, name):
+    def range_push(self, name: object) -> None:
         """Opens a range on this thread; ranges nest."""
         self._call("range_push", _text(name))
 
-    def range_pop(self):
+    def range_pop(self) -> None:
         self._call("range_pop")
 
     @contextlib.contextmanager
-    def range(self, name):
+    def range(self, name: object) -> Iterator[None]:
         """with tracer.range("epoch 3"): ..."""
         self.range_push(name)
         try:
@@ -55,18 +56,18 @@ class Tracer:
         finally:
             self.range_pop()
 
-    def mark(self, text):
+    def mark(self, text: object) -> None:
         """Marks this instant."""
         self._call("mark", _text(text))
 
-    def __enter__(self):
+    def __enter__(self) -> "Tracer":
         self.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _call(self, name, *arguments):
+    def _call(self, name: str, *arguments: bytes) -> None:
         library = agent.find()
         if library is not None:
             getattr(library, "rochound_" + name)(*arguments)
@@ -74,11 +75,11 @@ class Tracer:
             _warn_once()
 
 
-def _text(text):
+def _text(text: object) -> bytes:
     return str(text).encode("utf-8", "replace").replace(b"\0", b" ")
 
 
-def _warn_once():
+def _warn_once() -> None:
     global _warned
     if not _warned:
         _warned = True

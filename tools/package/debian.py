@@ -73,8 +73,7 @@ def run(*command, **more):
 
 
 def version():
-    """Described once, in the main CMakeLists.txt."""
-    return re.search(r"project\(rochound VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text()).group(1)
+    return (SOURCE / "VERSION").read_text().strip()
 
 
 def write(path, text, mode=0o644):
@@ -94,6 +93,7 @@ def fill(name, package, build, stage):
         (stage / "usr/bin/rochound").symlink_to("../lib/rochound/bin/rochound")
     if name == "python3-rochound":
         shutil.copytree(SOURCE / "python/rochound", stage / PYTHON / "rochound", ignore=shutil.ignore_patterns("__pycache__"))
+        write(stage / PYTHON / "rochound/_version.py", f'VERSION = "{version()}"\n')
     documents = stage / "usr/share/doc" / name
     write(documents / "copyright", "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
           "Upstream-Name: rochound\n\nFiles: *\n" + licence())
