@@ -26,7 +26,7 @@ if [[ ! -e $folder/build.ninja ]]; then
     cat "$folder/configure.log" >&2
     exit 1
   }
-elif ((${#more[@]})) && ! grep -qF "${more[0]#-D}" <(sed 's/:BOOL=/=/' "$folder/CMakeCache.txt"); then
+elif ((${#more[@]})) && ! grep -qF "${more[0]#-D}" <(sed -E 's/:(BOOL|PATH)=/=/' "$folder/CMakeCache.txt"); then
   cmake -B "$folder" "${more[@]}" >"$folder/configure.log" 2>&1 || {
     cat "$folder/configure.log" >&2
     exit 1

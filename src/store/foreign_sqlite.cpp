@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "store/bundled.h"
 
 namespace rochound::store {
 namespace {
@@ -45,7 +46,10 @@ base::Result<ForeignSqlite> ForeignSqlite::Attach(duck::Connection& connection,
     if (!row) break;
     source.tables_[statement.Text(0)].insert(Lower(statement.Text(1)));
   }
-  if (auto loaded = connection.Run("LOAD sqlite_scanner"); !loaded.ok()) {
+  const std::filesystem::path brought = BundledExtension("sqlite_scanner");
+  if (auto loaded = connection.Run(
+          "LOAD " + (brought.empty() ? "sqlite_scanner" : duck::Literal(brought.string())));
+      !loaded.ok()) {
     return loaded.error().In("DuckDB's extension sqlite_scanner is needed to read '" + file +
                              "' and did not load; install Debian's package duckdb, elsewhere: "
                              "duckdb -c 'INSTALL sqlite'");

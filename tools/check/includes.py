@@ -16,6 +16,7 @@ NAME = "includes"
 # Folder below src/ -> folders below src/ that it may include besides itself.
 OURS = {
     "base": [],
+    "portable": [],
     "trace": ["base"],
     "codeobj": ["base"],
     "capture": ["codeobj", "trace", "base"],

@@ -16,6 +16,9 @@
 #   rochound_optimise_little(TARGET...)
 #       Compiles these targets with -O1 where others have -O2: optimising takes 70% of the time of a compilation. For code
 #       that reads a few files or prints an answer, not for code that goes through a trace or executes instructions.
+#   rochound_libc_only(TARGET...)
+#       What is loaded into other people's programs, or loads ROCm into its own: in a portable build (ROCHOUND_OLD_LIBC) it needs
+#       no library but libc, with the C++ runtime inside.
 #   rochound_fuzzer(NAME SOURCES a.cpp... [LIBS lib...])
 #       A libFuzzer binary bin/fuzz_NAME for `./dev fuzz`; does nothing unless ROCHOUND_FUZZ is on.
 #   rochound_bench(NAME SOURCES a.cpp... [LIBS lib...])
@@ -70,6 +73,53 @@ function(rochound_optimise_little)
   endif()
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE -O1)
+  endforeach()
+endfunction()
+
+function(rochound_libc_only)
+  if(ROCHOUND_OLD_LIBC)
+    foreach(target IN LISTS ARGN)
+      target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+    endforeach()
+  endif()
+endfunction()
+
+# Links everything after this call to the libc in ROCHOUND_OLD_LIBC, and to archives where libraries are not brought along.
+# Compiling is as ever, so that the compiler cache serves both builds.
+function(rochound_link_old_libc)
+  set(folder "${ROCHOUND_OLD_LIBC}/usr/lib/x86_64-linux-gnu")
+  # gcc looks into its own system before --sysroot. Libraries that we link to may want a newer libc.
+  add_link_options(--sysroot=${ROCHOUND_OLD_LIBC} -B${folder}/ -L${folder} -Wl,--allow-shlib-undefined)
+  # Objects, not a library: the C++ runtime, which wants them, is the last that the linker reads.
+  set(source "${CMAKE_SOURCE_DIR}/src/portable/newer_libc.c")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+  foreach(kind IN ITEMS hidden exported)
+    set(${kind} "${CMAKE_BINARY_DIR}/newer_libc.${kind}.o")
+    set(definition "")
+    if(kind STREQUAL "exported")
+      set(definition -DROCHOUND_EXPORTED)
+    endif()
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -O2 -fPIC -Wall -Wextra ${definition} -c "${source}" -o "${${kind}}"
+      COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  add_link_options("$<IF:$<BOOL:$<TARGET_PROPERTY:ROCHOUND_EXPORTS_NEWER_LIBC>>,${exported},${hidden}>")
+  # As libraries of their own until glibc 2.34.
+  link_libraries(-lpthread -ldl -lrt -lm)
+  set_target_properties(fmt::fmt PROPERTIES IMPORTED_LOCATION_NONE "${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/librochound_fmt.a")
+  add_dependencies(fmt::fmt rochound_fmt)
+  find_package(ZLIB REQUIRED)
+  foreach(pair IN ITEMS ZLIB::ZLIB=z zstd::libzstd_shared=zstd)  # of LLVM and of the report
+    string(REPLACE "=" ";" pair ${pair})
+    list(GET pair 0 target)
+    list(GET pair 1 name)
+    if(TARGET ${target})
+      find_library(ROCHOUND_ARCHIVE_${name} lib${name}.a REQUIRED)
+      get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
+      set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${ROCHOUND_ARCHIVE_${name}}")
+      foreach(configuration IN LISTS configurations)
+        set_target_properties(${target} PROPERTIES IMPORTED_LOCATION_${configuration} "${ROCHOUND_ARCHIVE_${name}}")
+      endforeach()
+    endif()
   endforeach()
 endfunction()
 
@@ -137,7 +187,8 @@ function(rochound_sanitize sanitizers)
 endfunction()
 
 # Target rochound::llvm: include folder and the shared libLLVM, the very one that the compiler support library of
-# the same ROCm uses, so that a process holds one LLVM.
+# the same ROCm uses, so that a process holds one LLVM; in a portable build, archives. Target rochound::llvm_of_compiler: for
+# plugins of a compiler, which has LLVM.
 function(rochound_find_llvm)
   # LLVM's own configuration reports optional libraries that it does not find and we do not need.
   set(CMAKE_MESSAGE_LOG_LEVEL NOTICE)
@@ -160,16 +211,24 @@ function(rochound_find_llvm)
   unset(CMAKE_MESSAGE_LOG_LEVEL)
   message(STATUS "LLVM ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
   separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
-  add_library(rochound_llvm INTERFACE)
-  target_include_directories(rochound_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
-  target_compile_definitions(rochound_llvm INTERFACE ${definitions})
+  add_library(rochound_llvm_headers INTERFACE)
+  target_include_directories(rochound_llvm_headers SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+  target_compile_definitions(rochound_llvm_headers INTERFACE ${definitions})
+  add_library(rochound_llvm_of_compiler INTERFACE)
+  target_link_libraries(rochound_llvm_of_compiler INTERFACE rochound_llvm_headers)
   if(TARGET LLVM)
+    target_link_libraries(rochound_llvm_of_compiler INTERFACE LLVM)
+  endif()
+  add_library(rochound_llvm INTERFACE)
+  target_link_libraries(rochound_llvm INTERFACE rochound_llvm_headers)
+  if(TARGET LLVM AND NOT ROCHOUND_OLD_LIBC)
     target_link_libraries(rochound_llvm INTERFACE LLVM)
   else()
-    llvm_map_components_to_libnames(libs AMDGPU mc mcdisassembler support targetparser)
+    llvm_map_components_to_libnames(libs AMDGPUDisassembler AMDGPUDesc AMDGPUInfo mc mcdisassembler support targetparser)
     target_link_libraries(rochound_llvm INTERFACE ${libs})
   endif()
   add_library(rochound::llvm ALIAS rochound_llvm)
+  add_library(rochound::llvm_of_compiler ALIAS rochound_llvm_of_compiler)
   set(ROCHOUND_LLVM_VERSION_MAJOR ${LLVM_VERSION_MAJOR} PARENT_SCOPE)
 endfunction()
 
