@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// fmt as an archive, made from its headers: Debian has it as a shared library only, and what is loaded into other people's
-// programs brings everything along.
+// fmt as an archive, made from its headers: Debian has it as a shared library only, and what is
+// loaded into other people's programs brings everything along.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

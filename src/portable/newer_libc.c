@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// What today's compilers and libraries expect of libc and glibc 2.31 does not have. A build for other distributions
-// (ROCHOUND_OLD_LIBC) is linked to that libc and to this file; docs/decisions/portable.md says why. Each function does
-// what glibc's manual says, by means of older ones. Called by the C++ runtime and by bundled libraries, on any thread.
+// What today's compilers and libraries expect of libc and glibc 2.31 does not have. A build for
+// other distributions (ROCHOUND_OLD_LIBC) is linked to that libc and to this file;
+// docs/decisions/portable.md says why. Each function does what glibc's manual says, by means of
+// older ones. Called by the C++ runtime and by bundled libraries, on any thread.
 //
-// Hidden in what is loaded into other people's programs. The command exports them (ROCHOUND_EXPORTED) for the libraries
-// that it brings along; tools/package/older_versions.py makes those look for them there.
+// Hidden in what is loaded into other people's programs. The command exports them
+// (ROCHOUND_EXPORTED) for the libraries that it brings along; tools/package/older_versions.py makes
+// those look for them there.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,16 +29,18 @@
 // False: reference counts are always atomic. Only the libc itself knows better.
 NEWER char __libc_single_threaded = 0;
 
-// Today's headers call strtol and others by new names, which also read binary numbers (0b1). The functions of the old
-// names are reached past the headers.
+// Today's headers call strtol and others by new names, which also read binary numbers (0b1). The
+// functions of the old names are reached past the headers.
 #define OLDER(type, name, parameters) extern type older_##name parameters __asm__(#name)
 OLDER(long, strtol, (const char*, char**, int));
 OLDER(unsigned long, strtoul, (const char*, char**, int));
 OLDER(int, vsscanf, (const char*, const char*, va_list));
 OLDER(int, vfscanf, (FILE*, const char*, va_list));
 
-#define SAME_NUMBER(name, type, older) \
-  NEWER type name(const char* text, char** end, int base) { return (type)older_##older(text, end, base); }
+#define SAME_NUMBER(name, type, older)                      \
+  NEWER type name(const char* text, char** end, int base) { \
+    return (type)older_##older(text, end, base);            \
+  }
 SAME_NUMBER(__isoc23_strtol, long, strtol)
 SAME_NUMBER(__isoc23_strtoll, long long, strtol)
 SAME_NUMBER(__isoc23_strtoimax, intmax_t, strtol)
@@ -67,7 +71,8 @@ NEWER uint32_t arc4random(void) {
   return number;
 }
 
-// Where an address's code says how it is unwound. glibc looks it up in a table of its own; here, the loader's list.
+// Where an address's code says how it is unwound. glibc looks it up in a table of its own; here,
+// the loader's list.
 struct search {
   uintptr_t address;
   struct dl_find_object* found;
@@ -113,8 +118,10 @@ NEWER int stat(const char* path, struct stat* status) { return __xstat(kVersion,
 NEWER int lstat(const char* path, struct stat* status) { return __lxstat(kVersion, path, status); }
 NEWER int fstat(int file, struct stat* status) { return __fxstat(kVersion, file, status); }
 // The same on 64-bit machines.
-#define SAME_STATUS(name, first, older) \
-  NEWER int name(first, struct stat64* status) { return older(kVersion, what, (struct stat*)status); }
+#define SAME_STATUS(name, first, older)                 \
+  NEWER int name(first, struct stat64* status) {        \
+    return older(kVersion, what, (struct stat*)status); \
+  }
 SAME_STATUS(stat64, const char* what, __xstat)
 SAME_STATUS(lstat64, const char* what, __lxstat)
 SAME_STATUS(fstat64, int what, __fxstat)

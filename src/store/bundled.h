@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What an installation brings along beside the libraries of its command (docs/decisions/portable.md).
-// Any thread.
+// What an installation brings along beside the libraries of its command
+// (docs/decisions/portable.md). Any thread.
 #pragma once
 
 #include <filesystem>
