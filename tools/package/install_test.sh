@@ -29,7 +29,7 @@ step() { echo "install-$kind: $suite: $*" >&2; }
 within() { "$tools/enter_root.sh" "$root" --bind "$packages:/packages" --bind "$cache/packages/$suite:/var/cache/apt/archives" -- "$@"; }
 # The user's own settings would hide what is missing in the system's.
 as_user() {
-  within env -i PATH="/usr/bin:/bin" HOME=/home/stranger TERM=dumb LC_ALL=C.UTF-8 /usr/sbin/runuser -u stranger -- \
+  within env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home/stranger TERM=dumb LC_ALL=C.UTF-8 runuser -u stranger -- \
     bash -euo pipefail -c "cd; PATH=\"$folder/bin:\$PATH\"; $1"
 }
 apt_install() {
@@ -101,13 +101,18 @@ for suite; do
       apt_install $(cd "$packages" && printf '/packages/%s ' *.deb)
       ;;
     tarball)
-      folder="/home/stranger/a folder/rochound-$version-x86_64"
-      within env -i PATH=/usr/bin:/bin /usr/sbin/runuser -u stranger -- bash -euo pipefail -c \
-        "mkdir '/home/stranger/a folder' && tar -xzf '/packages/rochound-$version-x86_64.tar.gz' -C '/home/stranger/a folder' && chmod -R a-w '$folder'"
+      # Once in a folder with a space; the rest without, since the loader preloads nothing from there (the software GPU).
+      unpacked=/home/stranger/rochound-$version-x86_64
+      folder="/home/stranger/a folder"
+      within env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin runuser -u stranger -- bash -euo pipefail -c \
+        "tar -xzf '/packages/rochound-$version-x86_64.tar.gz' -C /home/stranger && mv '$unpacked' '$folder' && chmod -R a-w '$folder'/*"
+      as_user "rochound --version && { rochound doctor || ((\$? < 125)); }"
+      within mv "$folder" "$unpacked"
+      folder=$unpacked
       ;;
     wheel)
       folder=/home/stranger/venv
-      within env -i PATH=/usr/bin:/bin HOME=/home/stranger /usr/sbin/runuser -u stranger -- bash -euo pipefail -c \
+      within env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home/stranger runuser -u stranger -- bash -euo pipefail -c \
         "cd; python3 -m venv venv && venv/bin/pip install --quiet --no-index /packages/rochound-$version-*.whl"
       home=$(as_user "python3 -c 'from rochound import command; print(command.HOME)'")
       within ln -s "$home/share" "$folder/share"
@@ -127,7 +132,7 @@ assert trace.query(\"select count(*) as n from rocpd_api\")[0][\"n\"] > 0'"
     deb)
       within env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 purge -y 'rochound*' librochound-dev python3-rochound >/dev/null
       ;;
-    tarball) within bash -c "chmod -R u+w '$folder' && rm -rf '/home/stranger/a folder'" ;;
+    tarball) within bash -c "chmod -R u+w '$folder' && rm -rf '$folder'" ;;
     wheel)
       within rm "$folder/share"
       as_user "pip uninstall --quiet -y rochound"
