@@ -32,6 +32,7 @@ extern "C" {
 
 /* NOLINTBEGIN(readability-identifier-naming,modernize-use-using): names for C */
 
+/* Since 0.2.0: all below. */
 #define ROCHOUND_ANALYZER_VERSION 1
 
 /* What is asked for: -t, --json, or the ending of the output's name. */

@@ -12,6 +12,9 @@
  * asked for by its name among the libraries that are loaded already, and otherwise loaded from
  * where HSA_TOOLS_LIB says that the runtime is going to load it from: the runtime then gets the
  * same one. Where the environment does not name it, it will not come, and is not looked for again.
+ *
+ * A program that was built with this header works with every later recorder. Each part says since
+ * which version of rochound it is there; with an older recorder a newer function does nothing.
  */
 #ifndef ROCHOUND_ROCHOUND_H
 #define ROCHOUND_ROCHOUND_H
@@ -24,7 +27,9 @@
 extern "C" {
 #endif
 
-/* Counted: it records until each start was answered by a stop. Starts before the first GPU call
+/* Since 0.1.0: all below.
+ *
+ * Counted: it records until each start was answered by a stop. Starts before the first GPU call
  * count. */
 static inline void rochound_start(void);
 static inline void rochound_stop(void);

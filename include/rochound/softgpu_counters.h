@@ -26,7 +26,9 @@ extern "C" {
 
 /* NOLINTBEGIN(readability-identifier-naming): names for C */
 
-/* Indices of `instructions`. New classes are added at the end. */
+/* Since 0.1.0: all below.
+ *
+ * Indices of `instructions`. New classes are added at the end. */
 enum {
   ROCHOUND_SOFTGPU_SALU,
   ROCHOUND_SOFTGPU_SMEM,

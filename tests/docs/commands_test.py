@@ -8,6 +8,7 @@ import pathlib
 import tempfile
 import unittest
 
+import c_api
 import commands
 import options
 import promises
@@ -70,6 +71,15 @@ class CommandsTest(unittest.TestCase):
         self.assertEqual(self.run_page(page.format("one two"))[0], 0)
         self.assert_fails(page.format("one"), "does not print 'two'")
 
+    def test_output_that_is_shown_is_real(self):
+        page = "```sh\n{}\n```\n\n<!-- output of the block above -->\n```text\n{}\n```\n"
+        real = "printf 'first\\nwaits 12.5 ms (3%%) at 0x7f00\\nthird\\n'"
+        self.assertEqual(self.run_page(page.format(real, "first\n...\nthird"))[0], 0)
+        self.assertEqual(self.run_page(page.format(real, "waits 2 s (40%) at 0x1a"))[0], 0)
+        self.assert_fails(page.format(real, "waits 2 s (40%) here"), "does not print the line 'waits 2 s (40%) here'")
+        self.assert_fails(page.format(real, "third\nfirst"), "does not print the line 'first'")
+        self.assert_fails("<!-- output of the block above -->\n```text\nfirst\n```\n", "no block above")
+
     def test_another_exit_code_than_promised_fails(self):
         page = "<!-- exit code 134: it crashes -->\n```sh\nexit {}\n```\n"
         self.assertEqual(self.run_page(page.format(134))[0], 0)
@@ -114,6 +124,18 @@ class OptionsTest(unittest.TestCase):
 
     def test_a_command_that_is_not_there_is_found(self):
         self.assertEqual(self.problems("`rochound gaps trace.rpd`"), ["page:1: there is no rochound gaps"])
+
+
+class CApiTest(unittest.TestCase):
+    PAGE = "| [a.h](../a.h) | what | `rochound_start` | 0.1.0 |\n"
+
+    def test_versions_are_compared(self):
+        header = "/* Since {}: all below. */\nvoid rochound_start(void);\nstatic inline int rochound_find_(void) {{"
+        self.assertEqual(c_api.problems({"a.h": header.format("0.1.0")}, self.PAGE), ([], 1))
+        self.assertEqual(len(c_api.problems({"a.h": header.format("0.2.0")}, self.PAGE)[0]), 1)
+        self.assertTrue(c_api.problems({"a.h": "void rochound_start(void);"}, self.PAGE)[0])
+        self.assertTrue(c_api.problems({"a.h": header.format("0.1.0") + "\nvoid rochound_stop(void);"}, self.PAGE)[0])
+        self.assertTrue(c_api.problems({"a.h": ""}, self.PAGE)[0])
 
 
 class Promises(unittest.TestCase):
