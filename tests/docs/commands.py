@@ -13,6 +13,9 @@ Comments on the lines straight above a fence tell what to expect:
   <!-- not run: REASON -->         the block cannot run in a test; it is counted, and shown with its reason
   <!-- exit code 134: REASON -->   its last command ends so
   <!-- prints: TEXT -->            its output has this text in it
+Above a fence of text:
+  <!-- output of the block above -->  these lines are in the output of the commands before, in this order; numbers, and
+                                      addresses, may be others. A line "..." stands for any.
 Every other fence names its language (text, c, python, ...), so that no command is overlooked.
 """
 
@@ -29,6 +32,8 @@ import sys
 
 LIMIT = 600  # seconds per block
 FENCE = re.compile(r"^(\s*)```(.*)$")
+OUTPUT = "<!-- output of the block above -->"
+NUMBER = re.compile(r"0x[0-9a-f]+|\d[\d.,]*(?: ?(?:ns|us|ms|s|%|B|KiB|MiB|GiB|KB|MB|GB)\b)?%?")
 COMMENT = re.compile(r"^<!-- (not run|exit code (\d+)|prints): (.*) -->$")
 DEV = """#!/bin/bash
 case ${{1:-}} in
@@ -49,6 +54,7 @@ class Block:
     reason: str = ""  # why it is not run
     code: int = 0
     prints: list = dataclasses.field(default_factory=list)
+    shown: list = dataclasses.field(default_factory=list)  # lines that the page says it prints
 
 
 def blocks_of(text):
@@ -62,6 +68,10 @@ def blocks_of(text):
             if match and not match[2]:
                 if fence[1] == "sh":
                     blocks.append(make_block(fence[0], fence[2], comments))
+                elif comments == [OUTPUT]:
+                    if not blocks or blocks[-1].reason:
+                        raise Failed(f"line {fence[0]}: there is no block above that is run")
+                    blocks[-1].shown += fence[2]
                 elif comments:
                     raise Failed(f"line {fence[0]}: only blocks of commands (sh) are run")
                 fence, comments = None, []
@@ -72,8 +82,8 @@ def blocks_of(text):
                 raise Failed(f"line {number}: a fence without a language; sh for commands, text for what is none")
             fence = (number, match[2], [])
         elif line.startswith("<!--"):
-            comment = COMMENT.match(line)
-            if not comment or not comment[3].strip():
+            comment = OUTPUT if line == OUTPUT else COMMENT.match(line)
+            if not comment or comment != OUTPUT and not comment[3].strip():
                 raise Failed(f"line {number}: this comment is not understood: {line}")
             comments.append(comment)
         elif comments:
@@ -86,6 +96,8 @@ def blocks_of(text):
 def make_block(line, lines, comments):
     block = Block(line, "\n".join(lines) + "\n")
     for comment in comments:
+        if comment == OUTPUT:
+            raise Failed(f"line {line}: output is text, not commands")
         if comment[1] == "not run":
             block.reason = comment[3]
         elif comment[1] == "prints":
@@ -126,6 +138,27 @@ def run(block, options, environment):
     for text in block.prints:
         if text not in output:
             raise Failed(f"does not print '{text}', but\n{output[-4000:]}")
+    missing = first_missing(block.shown, output)
+    if missing is not None:
+        raise Failed(f"does not print the line '{missing}', but\n{output[-4000:]}")
+
+
+def without_numbers(line):
+    return " ".join(NUMBER.sub("#", line).split())
+
+
+def first_missing(shown, output):
+    """The first of the lines that is not in the output, after those before it; None: all are."""
+    printed = [without_numbers(line) for line in output.split("\n")]
+    at = 0
+    for line in shown:
+        wanted = without_numbers(line)
+        if wanted in ("", "..."):
+            continue
+        if wanted not in printed[at:]:
+            return line
+        at = printed.index(wanted, at) + 1
+    return None
 
 
 def main(arguments):
