@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ Result<Pipe> MakePipe() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing goes on without the one who waits for it
   int error_number = prepare ? prepare() : 0;
   if (error_number == 0) {
     execvpe(arguments[0], arguments, environment);
@@ -77,6 +79,7 @@ bool Drain(int fd, std::string* text) {
 std::string LimitedRun::End() const {
   char number[32];
   snprintf(number, sizeof(number), "%.3g", seconds);
+  if (stopped) return "was stopped";
   if (timed_out) return std::string("did not end within ") + number + " s";
   if (signal != 0)
     return "was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
@@ -86,7 +89,7 @@ std::string LimitedRun::End() const {
 Result<LimitedRun> RunLimited(const std::vector<std::string>& program,
                               const std::vector<std::string>& environment,
                               std::chrono::milliseconds limit,
-                              const std::function<void(double seconds)>& waiting,
+                              const std::function<bool(const LimitedRun& so_far)>& waiting,
                               const std::function<int()>& prepare) {
   ROCHOUND_TRY(const Pipe out, MakePipe());
   ROCHOUND_TRY(const Pipe err, MakePipe());
@@ -113,6 +116,7 @@ Result<LimitedRun> RunLimited(const std::vector<std::string>& program,
   std::array<std::string*, 2> texts = {&run.out, &run.err};
   int status = 0;
   bool ended = false;
+  Clock::time_point stop;
   while (true) {
     poll(polled.data(), polled.size(), 100);
     for (size_t i = 0; i < polled.size(); ++i) {
@@ -124,16 +128,24 @@ Result<LimitedRun> RunLimited(const std::vector<std::string>& program,
     run.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (!ended) ended = waitpid(pid, &status, WNOHANG) == pid;
     const bool quiet = polled[0].revents == 0 && polled[1].revents == 0;
-    // A process that it left behind may hold the pipes for ever.
-    if (ended && (quiet || (polled[0].fd < 0 && polled[1].fd < 0))) break;
-    if (!ended && Clock::now() - start > limit) {
-      run.timed_out = true;
+    const auto now = Clock::now();
+    const bool late = !run.stopped && now - start > limit;
+    // A process that it left behind may hold the pipes for ever, or write into them.
+    const bool all = quiet || (polled[0].fd < 0 && polled[1].fd < 0);
+    if (ended && (all || late || run.stopped)) break;
+    if (!ended && (late || (run.stopped && now - stop > kStopGrace))) {
+      run.timed_out = late;
       kill(-pid, SIGKILL);
       waitpid(pid, &status, 0);
       ended = true;
     }
-    if (waiting) waiting(run.seconds);
+    if (waiting && !run.stopped && !waiting(run)) {
+      run.stopped = true;
+      stop = Clock::now();
+      kill(-pid, SIGTERM);
+    }
   }
+  if (run.stopped) kill(-pid, SIGKILL);  // what did not end with the first of them
   for (const pollfd& one : polled)
     if (one.fd >= 0) close(one.fd);
   if (failed) {

@@ -39,7 +39,10 @@ void AskProbe(const Asking& asking, const Environment& environment,
   ProgressBar bar("asking the GPU runtimes");
   const double limit = std::chrono::duration<double>(asking.limit).count();
   const auto run = base::RunLimited(command, Lines(environment), asking.limit,
-                                    [&](double seconds) { bar.Show(seconds / limit); });
+                                    [&](const base::LimitedRun& so_far) {
+                                      bar.Show(so_far.seconds / limit);
+                                      return true;
+                                    });
   if (!run.ok()) {
     for (Runtime* runtime : {hsa, hip})
       if (runtime != nullptr) runtime->error = run.error().message;

@@ -200,7 +200,10 @@ int DoctorAb::Run(const std::vector<std::string>& program) {
     doctor::Environment environment = machine.environment;
     row->setting.ApplyTo(&environment);
     auto run = base::RunLimited(program, Lines(environment), limit,
-                                [&](double /*seconds*/) { bar.Show(done); });
+                                [&](const base::LimitedRun& /*so_far*/) {
+                                  bar.Show(done);
+                                  return true;
+                                });
     if (!run.ok()) {
       base::LogError(run.error().message);
       problem = access(program[0].c_str(), F_OK) == 0 ? kExitCannotRun : kExitNotFound;
