@@ -61,6 +61,9 @@ QueryCommand::QueryCommand(CLI::App& app)
   trace_.AddTo(*subcommand_, "Traces, and last the query");
   subcommand_->add_flag("--json", json_, "Print one JSON object");
   subcommand_->add_flag("--csv", csv_, "Print comma-separated values");
+  subcommand_
+      ->add_option("--limit", limit_, "So many rows at most; 0 for all, which is the default")
+      ->type_name("ROWS");
 }
 
 const char* QueryCommand::examples() const {
@@ -89,7 +92,7 @@ int QueryCommand::Run(const std::vector<std::string>& /*program*/) {
   if (!trace.ok()) return Failed(trace.error());
   PrintDoubts(trace.value());
   const Form form = json_ ? Form::kJson : csv_ ? Form::kCsv : Form::kText;
-  const auto done = Answer(trace.value(), sql, form, 0);
+  const auto done = Answer(trace.value(), sql, form, limit_);
   return done.ok() ? kExitSuccess : Failed(WithHint(done.error()));
 }
 

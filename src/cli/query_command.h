@@ -23,6 +23,7 @@ class QueryCommand final : public Command {
   TraceOptions trace_;
   bool json_ = false;
   bool csv_ = false;
+  uint64_t limit_ = 0;
 };
 
 class ShellCommand final : public Command {
