@@ -54,7 +54,7 @@ TEST(AbsentCommands, AreThoseThatNeedIt) {
   std::set<std::string> expected = AllCommands();
   ASSERT_TRUE(expected.contains("run"));
   for (const char* name : {"run", "ctl", "capture", "show", "replay", "doctor", "selftest", "log",
-                           "softgpu", "swap", "probe", "profile", "judge", "optimize"})
+                           "softgpu", "swap", "probe", "profile", "judge", "optimize", "mcp"})
     expected.erase(name);
   CLI::App app;
   Commands commands;

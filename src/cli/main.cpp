@@ -17,6 +17,7 @@
 #include "cli/exit_codes.h"
 #include "cli/judge_command.h"
 #include "cli/log_command.h"
+#include "cli/mcp_command.h"
 #include "cli/optimize_command.h"
 #include "cli/probe_command.h"
 #include "cli/profile_command.h"
@@ -50,6 +51,7 @@ rochound::cli::Commands AllCommands(CLI::App& app) {
   commands.push_back(std::make_unique<ProfileCommand>(app));
   commands.push_back(std::make_unique<JudgeCommand>(app));
   commands.push_back(std::make_unique<OptimizeCommand>(app));
+  commands.push_back(std::make_unique<McpCommand>(app, ROCHOUND_VERSION));
   commands.push_back(std::make_unique<DoctorCommand>(app));
   commands.push_back(std::make_unique<SelftestCommand>(app));
   commands.push_back(std::make_unique<LogCommand>(app));

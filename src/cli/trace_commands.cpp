@@ -22,6 +22,13 @@ void AddTraceCommands(CLI::App& app, Commands& commands) {
   commands.push_back(std::make_unique<ReportCommand>(app));
 }
 
+std::vector<std::string> QuestionNames() {
+  std::vector<std::string> names;
+  for (const analysis::Question& question : analysis::Questions())
+    names.emplace_back(question.name);
+  return names;
+}
+
 bool IsQuestion(const std::string& word) { return analysis::FindQuestion(word) != nullptr; }
 
 }  // namespace rochound::cli

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 
@@ -13,7 +14,8 @@ namespace rochound::cli {
 
 void AddTraceCommands(CLI::App& app, Commands& commands);
 
-// Whether this is what rochound explain can be asked; without DuckDB, nothing is.
+// What rochound explain can be asked; without DuckDB, nothing.
+std::vector<std::string> QuestionNames();
 bool IsQuestion(const std::string& word);
 
 }  // namespace rochound::cli

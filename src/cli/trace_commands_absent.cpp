@@ -33,6 +33,8 @@ void AddTraceCommands(CLI::App& app, Commands& commands) {
   for (const char* name : kAbsent) commands.push_back(std::make_unique<AbsentCommand>(app, name));
 }
 
+std::vector<std::string> QuestionNames() { return {}; }
+
 bool IsQuestion(const std::string& /*word*/) { return false; }
 
 }  // namespace rochound::cli

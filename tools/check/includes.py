@@ -28,8 +28,9 @@ OURS = {
     "doctor": ["store", "codeobj", "base"],
     "profile": ["analysis", "store", "codeobj", "base"],
     "optimize": ["profile", "capture", "codeobj", "store", "base"],
+    "mcp": ["optimize", "base"],
     "report": ["analysis", "base"],
-    "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "profile", "optimize", "report"],
+    "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "profile", "optimize", "mcp", "report"],
 }
 
 # Parts of a folder with a direction of their own -> what of ours they may include besides themselves.
