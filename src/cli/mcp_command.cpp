@@ -73,11 +73,17 @@ int McpCommand::Run(const std::vector<std::string>& program) {
     return kExitSetup;
   }
   signal(SIGPIPE, SIG_IGN);  // a client may close its side at any moment
+  // Asked to end, it ends running calls first and leaves no folder behind.
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ending, number);
+  sigprocmask(SIG_BLOCK, &ending, nullptr);
   mcp::ServerSettings settings{version_,
                                {rochound.value(), Lines(CurrentEnvironment()),
                                 std::move(folders).value(), std::chrono::seconds(timeout_seconds_)},
                                QuestionNames(),
                                allow_run_};
+  settings.stop = signalfd(-1, &ending, SFD_CLOEXEC);
   for (const std::string& gap : mcp::ConfinementGaps(settings.calls))
     base::LogInfo("tools are not confined as to " + gap);
   if (isatty(STDIN_FILENO) == 1)

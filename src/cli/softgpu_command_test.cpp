@@ -263,12 +263,12 @@ TEST_F(SoftgpuCommand, ListsAsTextAndAsJson) {
   const Outcome as_json = Run({"softgpu", "--list", "--json"});
   EXPECT_EQ(as_json.code(), 0);
   const auto list = nlohmann::json::parse(as_json.out);
-  ASSERT_EQ(list.size(), 7u);
+  ASSERT_EQ(list.size(), 8u);
   EXPECT_EQ(list[1]["name"], "mi300x");
   EXPECT_EQ(list[1]["target"], "gfx942");
   EXPECT_EQ(list[1]["cu_count"], 304);
-  EXPECT_EQ(list[4]["name"], "rx6800xt");
-  EXPECT_EQ(list[4]["vram_bytes"], 17163091968);
+  EXPECT_EQ(list[5]["name"], "rx6800xt");
+  EXPECT_EQ(list[5]["vram_bytes"], 17163091968);
 }
 
 TEST_F(SoftgpuCommand, WrongUsageIsTwoAndSaysWhatIsRight) {

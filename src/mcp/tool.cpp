@@ -55,7 +55,7 @@ std::vector<Tool> AllTools(const std::vector<std::string>& questions) {
          "", true},
         {"steps", Kind::kText, "Regular expression of the ranges that are steps", "--steps"},
         {"against", Kind::kPaths, "diff: traces of runs after the change", "--against"}},
-       {"--json", "--no-write", kMostRows}},
+       {"--json", kMostRows}},
       {"query",
        "Ask a trace in SQL",
        "Runs one read-only SQL query (DuckDB) over traces, whose tables and views are RPD's: api, "

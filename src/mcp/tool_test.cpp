@@ -63,11 +63,11 @@ TEST_F(ToolTest, WithoutPermissionOnlyReadersAreThere) {
 
 TEST_F(ToolTest, ArgumentsBecomeOptions) {
   EXPECT_EQ(Line("explain", {{"traces", {"a.rpd"}}}),
-            (Words{"explain", "--json", "--no-write", "--limit=1000", "findings", In("a.rpd")}));
+            (Words{"explain", "--json", "--limit=1000", "findings", In("a.rpd")}));
   EXPECT_EQ(
       Line("explain",
            {{"question", "diff"}, {"traces", {"a.rpd"}}, {"against", {"-b.rpd"}}, {"limit", 3}}),
-      (Words{"explain", "--json", "--no-write", "--limit=1000", "diff", In("a.rpd"), "--against",
+      (Words{"explain", "--json", "--limit=1000", "diff", In("a.rpd"), "--against",
              In("-b.rpd")}));
   EXPECT_EQ(Line("run", {{"program", {"./app", "-x", "--", ""}}, {"hsa", true}, {"stacks", false}}),
             (Words{"run", "--findings", "--hsa", "--output=" + In("trace.rpd"), "--", "./app", "-x",

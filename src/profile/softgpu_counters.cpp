@@ -44,6 +44,7 @@ base::Result<Launch> ParseLine(const std::string& line) {
     return base::Error{problem.what()};
   }
   record.erase("model");
+  record.erase("occupancy");  // modelled too, for thread traces
   for (std::string_view key : kIdentity) record.erase(std::string(key));
   Flatten(record, "", &launch.exact);
   if (launch.kernel.ends_with(".kd")) launch.kernel.resize(launch.kernel.size() - 3);
