@@ -167,8 +167,8 @@ const steps = {
     });
     const found = await ask(client, "probe", { action: "run", program: ["./probed"], analyzer: "memory", keep: "messages", softgpu: GPU });
     assert.ok(found.result.entries.length > 0);
-    const messages = await ask(client, "probe", { action: "read", folder: "messages", limit: 5 });
-    assert.ok(messages.nextCursor && messages.result.entries.length <= 5);
+    const messages = await ask(client, "probe", { action: "read", folder: "messages", limit: 1 });
+    assert.ok(messages.nextCursor && messages.result.entries.length === 1, JSON.stringify(messages).slice(0, 1000));
   },
 
   async doctor({ client }) {
