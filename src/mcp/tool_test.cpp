@@ -67,8 +67,7 @@ TEST_F(ToolTest, ArgumentsBecomeOptions) {
   EXPECT_EQ(
       Line("explain",
            {{"question", "diff"}, {"traces", {"a.rpd"}}, {"against", {"-b.rpd"}}, {"limit", 3}}),
-      (Words{"explain", "--json", "--limit=1000", "diff", In("a.rpd"), "--against",
-             In("-b.rpd")}));
+      (Words{"explain", "--json", "--limit=1000", "diff", In("a.rpd"), "--against", In("-b.rpd")}));
   EXPECT_EQ(Line("run", {{"program", {"./app", "-x", "--", ""}}, {"hsa", true}, {"stacks", false}}),
             (Words{"run", "--findings", "--hsa", "--output=" + In("trace.rpd"), "--", "./app", "-x",
                    "--", ""}));
