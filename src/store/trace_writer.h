@@ -75,7 +75,7 @@ class TraceWriter {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  // Of this session's rows.
+  // Rows of the session so far.
   struct Counts {
     int64_t api = 0, ustring = 0, op = 0, api_op = 0, stack_frame = 0, allocation = 0;
     int64_t unrecorded = 0, swap = 0;
@@ -84,7 +84,7 @@ class TraceWriter {
   std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>> strings_;
   int64_t session_ = -1;
   int64_t base_ = 0;
-  int64_t empty_args_ = 0;  // this session's empty ustring; 0: not made yet
+  int64_t empty_args_ = 0;  // the empty ustring of the session; 0: not made yet
   Counts counts_;
   int64_t kernels_ = 0, lost_ = 0, metadata_ = 0;
 };
