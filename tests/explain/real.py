@@ -145,7 +145,9 @@ class Checker:
                        told.get(direction, (0, 0)))
 
     def views(self, rpd, calls):
-        """What the questions leave in the .rpd, as plain sqlite3 sees it."""
+        """What the questions leave in the .rpd with --write, as plain sqlite3 sees it."""
+        for question in ("callstack", "graphs", "autograd"):
+            self.rochound("explain", question, rpd, "--write")
         database = sqlite3.connect(rpd)
         count = database.execute("select count(*) from callStack_inclusive_name").fetchone()[0]
         self.equal("callStack_inclusive_name", True, count > 0)
