@@ -394,16 +394,14 @@ struct UnfinishedRow {
 };
 
 // All tables in the order of the schema: RPD's, then ours.
-#define ROCHOUND_RPD_ROWS(X)                                                               \
-  X(MetadataRow)                                                                           \
-  X(StringRow)                                                                             \
-  X(UstringRow) X(ApiRow) X(CopyApiRow) X(KernelApiRow) X(OpRow) X(ApiOpRow) X(MonitorRow) \
-      X(CounterRow) X(StackFrameRow)
-#define ROCHOUND_OWN_ROWS(X)                                                                   \
-  X(ProcessRow)                                                                                \
-  X(AgentRow)                                                                                  \
-  X(QueueRow) X(KernelRow) X(DispatchRow) X(CopyRow) X(AllocationRow) X(FailureRow) X(FactRow) \
-      X(LostRow) X(UnrecordedRow) X(SwapRow) X(UnfinishedRow)
+// clang-format off
+#define ROCHOUND_RPD_ROWS(X) \
+  X(MetadataRow) X(StringRow) X(UstringRow) X(ApiRow) X(CopyApiRow) X(KernelApiRow) X(OpRow) \
+  X(ApiOpRow) X(MonitorRow) X(CounterRow) X(StackFrameRow)
+#define ROCHOUND_OWN_ROWS(X) \
+  X(ProcessRow) X(AgentRow) X(QueueRow) X(KernelRow) X(DispatchRow) X(CopyRow) X(AllocationRow) \
+  X(FailureRow) X(FactRow) X(LostRow) X(UnrecordedRow) X(SwapRow) X(UnfinishedRow)
+// clang-format on
 #define ROCHOUND_TRACE_ROWS(X) ROCHOUND_RPD_ROWS(X) ROCHOUND_OWN_ROWS(X)
 
 // A tuple of Template<Row> for each table.
