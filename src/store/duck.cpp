@@ -4,6 +4,7 @@
 #include <duckdb.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -105,6 +106,21 @@ std::string Wrapped(const std::string& sql, duckdb_prepared_statement statement)
   }
   const size_t end = sql.find_last_not_of("; \t\r\n");
   return "SELECT " + columns + " FROM (" + sql.substr(0, end + 1) + "\n)";
+}
+
+// Whether this word, in small letters, stands there by itself, in whatever letters.
+bool HasWord(std::string_view sql, std::string_view word) {
+  const auto is_part = [](char c) {
+    return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  std::string small(sql);
+  for (char& c : small) c = static_cast<char>(tolower(static_cast<unsigned char>(c)));
+  for (size_t at = small.find(word); at != std::string::npos; at = small.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !is_part(small[at - 1])) && (end == small.size() || !is_part(small[end])))
+      return true;
+  }
+  return false;
 }
 
 bool ReadsAllColumns(duckdb_prepared_statement statement) {
@@ -435,12 +451,15 @@ struct Connection::State {
   duckdb_connection connection = nullptr;
   std::function<bool(double)> progress;
   std::vector<std::string> allowed_files;
+  bool writes_files = true;
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() { duckdb_disconnect(&connection); }
 
+  // DuckDB lets statements write to the files that it may read; here they are somebody's trace.
+  base::Result<void> Allow(const std::string& sql, duckdb_prepared_statement statement) const;
   // Starts the statement and works on it until its rows can be fetched.
   base::Result<void> Execute(duckdb_prepared_statement statement, bool streaming,
                              duckdb_result* result) const;
@@ -494,6 +513,7 @@ base::Result<Connection> Connection::Sibling() {
   auto state = std::make_unique<State>();
   state->database = state_->database;
   state->progress = state_->progress;
+  state->writes_files = state_->writes_files;
   if (duckdb_connect(static_cast<duckdb_database>(state->database.get()), &state->connection) ==
       DuckDBError)
     return base::Error{"DuckDB gives no connection"};
@@ -517,11 +537,27 @@ base::Result<void> Connection::Confine(const std::filesystem::path& output_folde
                      "]; SET enable_external_access = false"));
   // What Sibling sets. DuckDB knows this list since 2.0.
   (void)Run("SET allowed_configs = ['enable_progress_bar', 'enable_progress_bar_print']").ok();
-  return Run("SET lock_configuration = true");
+  ROCHOUND_CHECK(Run("SET lock_configuration = true"));
+  state_->writes_files = !output_folder.empty();
+  return {};
 }
 
 void Connection::set_progress(std::function<bool(double)> progress) {
   state_->progress = std::move(progress);
+}
+
+base::Result<void> Connection::State::Allow(const std::string& sql,
+                                            duckdb_prepared_statement statement) const {
+  if (writes_files) return {};
+  const duckdb_statement_type type = duckdb_prepared_statement_type(statement);
+  bool refused = type == DUCKDB_STATEMENT_TYPE_COPY || type == DUCKDB_STATEMENT_TYPE_EXPORT ||
+                 type == DUCKDB_STATEMENT_TYPE_PREPARE || type == DUCKDB_STATEMENT_TYPE_EXECUTE;
+  // What is explained is not told; with ANALYZE it is done.
+  if (type == DUCKDB_STATEMENT_TYPE_EXPLAIN)
+    refused = HasWord(sql, "analyze") && (HasWord(sql, "copy") || HasWord(sql, "export") ||
+                                          HasWord(sql, "prepare") || HasWord(sql, "execute"));
+  if (refused) return base::Error{"a query only reads: no COPY, EXPORT, PREPARE or EXECUTE"};
+  return {};
 }
 
 base::Result<void> Connection::State::Execute(duckdb_prepared_statement statement, bool streaming,
@@ -553,7 +589,8 @@ base::Result<void> Connection::State::Execute(duckdb_prepared_statement statemen
 }
 
 base::Result<void> Connection::Run(const std::string& sql) {
-  if (!state_->progress) {  // half the work: a prepared statement is bound twice
+  if (!state_->progress &&
+      state_->writes_files) {  // half the work: a prepared statement is bound twice
     duckdb_result result{};
     base::Result<void> outcome;
     if (duckdb_query(state_->connection, sql.c_str(), &result) == DuckDBError) {
@@ -577,6 +614,8 @@ base::Result<void> Connection::Run(const std::string& sql) {
       outcome = base::Error{duckdb_prepare_error(statement.handle)};
       break;
     }
+    outcome = state_->Allow(sql, statement.handle);
+    if (!outcome.ok()) break;
     duckdb_result result{};
     outcome = state_->Execute(statement.handle, false, &result);
     if (outcome.ok()) duckdb_destroy_result(&result);
@@ -590,6 +629,7 @@ base::Result<Rows> Connection::Query(const std::string& sql) {
   Statement statement;
   if (duckdb_prepare(state_->connection, sql.c_str(), &statement.handle) == DuckDBError)
     return base::Error{duckdb_prepare_error(statement.handle)};
+  ROCHOUND_CHECK(state_->Allow(sql, statement.handle));
   if (duckdb_prepared_statement_type(statement.handle) == DUCKDB_STATEMENT_TYPE_SELECT &&
       !ReadsAllColumns(statement.handle)) {
     const std::string wrapped = Wrapped(sql, statement.handle);

@@ -95,9 +95,9 @@ class Connection {
   // A file that statements go on reading after Confine.
   void AllowFile(const std::filesystem::path& file);
   // From now on DuckDB opens no files but those that were allowed, its own spilled ones and what is
-  // in this folder (empty: none); it loads no extension, and no setting can be changed. Holds for
-  // all connections to the database and cannot be undone or repeated. A trace may come from anybody
-  // and hold SQL: views of an SQLite file are parsed by DuckDB.
+  // in this folder (empty: none, and statements write to none); it loads no extension and takes no
+  // setting. Holds for all connections to the database and cannot be undone or repeated. A trace
+  // may come from anybody and hold SQL: views of an SQLite file are parsed by DuckDB.
   base::Result<void> Confine(const std::filesystem::path& output_folder = {});
 
   // Runs any number of statements; rows of the last are ignored.

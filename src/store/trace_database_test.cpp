@@ -265,6 +265,18 @@ TEST_F(TraceDatabaseTest, AnOpenTraceReachesNoOtherFile) {
     }
     EXPECT_FALSE(fs::exists(folder_->path() / "written"));
     EXPECT_FALSE(fs::exists(folder_->path() / "made.db"));
+    // The trace itself may be read, not written; nor what SQLite would read beside it.
+    for (const std::string& file :
+         {path.string(), path.string() + "-wal", path.string() + "-journal"}) {
+      const std::string copy = "COPY (SELECT 1) TO '" + file + "' (USE_TMP_FILE false)";
+      for (const std::string& sql : {copy, "EXPLAIN ANALYZE " + copy, "EXPLAIN (ANALYZE) " + copy,
+                                     "PREPARE p AS " + copy, std::string("EXECUTE p")}) {
+        EXPECT_FALSE(connection.Run(sql).ok()) << sql;
+        EXPECT_FALSE(connection.Query(sql).ok()) << sql;
+      }
+    }
+    EXPECT_FALSE(fs::exists(path.string() + "-wal"));
+    EXPECT_TRUE(connection.Query("EXPLAIN ANALYZE SELECT * FROM rocpd_copyapi").ok());
     // What it is there for goes on, here and on other connections.
     EXPECT_EQ(Column(trace, "SELECT kernelName FROM kernel"), Values{"Add"});
     auto sibling = connection.Sibling();

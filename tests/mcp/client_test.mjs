@@ -114,6 +114,7 @@ const steps = {
     const before = fs.readFileSync(inside("trace.rpd"));
     const names = fs.readdirSync(folder).sort();
     for (const sql of [`copy (select 1) to '${inside("made.csv")}'`, `copy (select 1) to '${inside("trace.rpd")}'`,
+      `copy (select 1) to '${inside("trace.rpd")}' (use_tmp_file false)`, `copy (select 1) to '${inside("trace.rpd-wal")}'`,
       `attach '${inside("made.db")}'`, "select * from read_text('/etc/passwd')", `select * from '${inside("secret.csv")}'`,
       "delete from rocpd_api", "install httpfs", "--csv", "--help", "--", ""])
       await fails(client, "query", { traces: ["trace.rpd"], sql }, /./);
