@@ -266,6 +266,16 @@ class TidyTest(CheckTest):
         self.assertEqual(self.tidy("int* a = nullptr;\n"), [])
         self.assert_one(self.tidy("int* a = 0;\n"), "a.cpp:1", "modernize-use-nullptr")
 
+    def test_looks_at_each_file_of_a_unity_build_alone(self):
+        unity = self.folder / "build/a.dir/Unity/unity_0_cxx.cxx"
+        command = f'[{{"directory": "{self.folder}", "file": "{unity}", "command": "c++ -c {unity}"}}]'
+        project = self.project({".clang-tidy": "Checks: '-*,modernize-use-nullptr'\nWarningsAsErrors: '*'\n",
+                                "a.cpp": "int* a = nullptr;\n", "b.cpp": "int* b = a;\n",
+                                str(unity.relative_to(self.folder)): "".join(
+                                    f'#include "{self.folder}/{name}.cpp"\n' for name in "ab"),
+                                "build/compile_commands.json": command}, self.folder / "build")
+        self.assert_one(tidy.run(project, note=lambda text: None), "b.cpp:1", "undeclared identifier")
+
     def test_says_what_it_left_out(self):
         self.tidy("int* a = 0;\n", seconds=-1)
         self.assertIn("0 of 1 changed files", self.notes[0])

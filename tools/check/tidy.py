@@ -29,7 +29,11 @@ def run(project, everything=False, seconds=SECONDS, note=print):
     if database is None or not database.is_file():
         return [f"no compile commands in {project.build}: run ./dev build first"]
     with open(database, encoding="utf-8") as file:
-        units = {pathlib.Path(entry["directory"], entry["file"]).resolve() for entry in json.load(file)}
+        entries = [single for entry in json.load(file) for single in singles(entry)]
+    units = {pathlib.Path(entry["directory"], entry["file"]).resolve() for entry in entries}
+    commands = project.build / "tidy"
+    commands.mkdir(exist_ok=True)
+    (commands / database.name).write_text(json.dumps(entries), encoding="utf-8")
     if everything:
         chosen = sorted(units & {project.root / path for path in project.files})
         seconds = float("inf")
@@ -42,7 +46,7 @@ def run(project, everything=False, seconds=SECONDS, note=print):
     def one(unit):
         if time.monotonic() > end:
             return None
-        return subprocess.run([tidy, "-p", str(project.build), "--quiet", str(unit)],
+        return subprocess.run([tidy, "-p", str(commands), "--quiet", str(unit)],
                               cwd=project.root, capture_output=True, text=True, check=False)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -57,6 +61,15 @@ def run(project, everything=False, seconds=SECONDS, note=print):
     note(f"{len(chosen) - left_out} of {len(chosen)} changed files tidied" +
          (f"; {left_out} not begun within {seconds:g} s (./dev check --all does them)" if left_out else ""))
     return sorted(findings)
+
+
+def singles(entry):
+    """A compile command for each source of a unity build's file, so that each is seen with its own includes only."""
+    path = pathlib.Path(entry["directory"], entry["file"])
+    if path.parent.name != "Unity":
+        return [entry]
+    sources = re.findall(r'^#include "(.+)"$', path.read_text(encoding="utf-8"), re.MULTILINE)
+    return [dict(entry, file=source, command=entry["command"].replace(f" -c {path}", f" -c {source}")) for source in sources]
 
 
 def changed(project):

@@ -13,6 +13,9 @@
 #       there. Call it in the folder that defines them. Their programs belong to the target older_release_programs.
 #   rochound_hip_release(VARIABLE)
 #       The major version of the HIP whose headers are installed.
+#   rochound_compile_alone(FILE...)
+#       Sources are compiled eight at a time (CMAKE_UNITY_BUILD), since that takes a quarter of the time. These are not:
+#       they have local names that other files of their target have, too. Call it in the folder that has the target.
 #   rochound_optimise_little(TARGET...)
 #       Compiles these targets with -O1 where others have -O2: optimising takes 70% of the time of a compilation. For code
 #       that reads a few files or prints an answer, not for code that goes through a trace or executes instructions.
@@ -65,6 +68,10 @@ function(rochound_test name)
     gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
       PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT})
   endif()
+endfunction()
+
+function(rochound_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 function(rochound_optimise_little)

@@ -51,6 +51,12 @@ def wait_for_socket(folder, child):
     return None
 
 
+def wait_for_file(path, child):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and child.poll() is None and not path.exists():
+        time.sleep(0.02)
+
+
 def command_of(options, folder, case):
     """(the command, more environment)"""
     command = [options.rochound, "softgpu", "--gpu", options.gpu, "--fault", "no-rescue", "--"]
@@ -106,6 +112,7 @@ def one_case(options, folder):
                 toggles += options.toggles
             if options.case == "capture":
                 ask(place, "start")  # so that one which has not come yet comes
+                wait_for_file(folder / "bundle" / "manifest.json", child)
             time.sleep(1)
         print(f"{toggles} toggles in {time.monotonic() - begin:.1f} s, answers: {states}")
         child.stdin.close()
