@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ class Command {
   std::string name() const { return subcommand_->get_name(); }
   // What --help prints: about one action alone where the command line names one.
   std::string Help(const CLI::App& app);
+  // Everything that can be typed for this command, for pages, man pages and completion.
+  nlohmann::ordered_json Reference() const;
   // The exit code. program: what stood behind --.
   virtual int Run(const std::vector<std::string>& program) = 0;
 
@@ -38,6 +41,8 @@ class Command {
   // For the end of --help.
   virtual const char* examples() const = 0;
   virtual std::vector<Action> actions() const { return {}; }
+  // The end of the help of a subcommand of this command.
+  virtual const char* ExamplesOf(const std::string& /*nested*/) const { return ""; }
 
   // Says what is wrong with the command line; the exit code for it.
   int Usage(const std::string& problem) const;

@@ -21,6 +21,7 @@
 #include "cli/optimize_command.h"
 #include "cli/probe_command.h"
 #include "cli/profile_command.h"
+#include "cli/reference_command.h"
 #include "cli/replay_command.h"
 #include "cli/run_command.h"
 #include "cli/selftest_command.h"
@@ -37,9 +38,8 @@ using rochound::cli::kExitUsage;
 
 constexpr const char* kMore = "\nrochound COMMAND --help tells more about a command.\n";
 
-rochound::cli::Commands AllCommands(CLI::App& app) {
+void AddCommands(CLI::App& app, rochound::cli::Commands& commands) {
   using namespace rochound::cli;  // NOLINT: every name of ours here is from there
-  Commands commands;
   commands.push_back(std::make_unique<RunCommand>(app));
   commands.push_back(std::make_unique<CtlCommand>(app));
   AddTraceCommands(app, commands);
@@ -56,7 +56,7 @@ rochound::cli::Commands AllCommands(CLI::App& app) {
   commands.push_back(std::make_unique<SelftestCommand>(app));
   commands.push_back(std::make_unique<LogCommand>(app));
   commands.push_back(std::make_unique<SoftgpuCommand>(app));
-  return commands;
+  commands.push_back(std::make_unique<ReferenceCommand>(app, commands));
 }
 
 int UnknownCommand(const std::string& word) {
@@ -73,7 +73,8 @@ int Main(std::vector<std::string> arguments) {
   app.set_version_flag("--version", "rochound " ROCHOUND_VERSION);
   rochound::cli::UsageFormatter::Set(app, "rochound COMMAND [OPTIONS]");
   app.require_subcommand(0, 1);
-  const rochound::cli::Commands commands = AllCommands(app);
+  rochound::cli::Commands commands;
+  AddCommands(app, commands);
 
   // What stands behind the first -- is somebody else's command line and must not be parsed as ours.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");

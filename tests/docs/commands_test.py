@@ -10,6 +10,7 @@ import unittest
 
 import c_api
 import commands
+import environment
 import options
 import promises
 
@@ -124,6 +125,20 @@ class OptionsTest(unittest.TestCase):
 
     def test_a_command_that_is_not_there_is_found(self):
         self.assertEqual(self.problems("`rochound gaps trace.rpd`"), ["page:1: there is no rochound gaps"])
+
+
+class EnvironmentTest(unittest.TestCase):
+    SOURCE = 'getenv("ROCHOUND_LOG"); Format("ROCHOUND_PROBE_GROUPS_{}", axis); "ROCHOUND_LOG: not a level"; "a ROCHOUND_OTHER"'
+
+    def test_names_are_whole_strings_or_put_together(self):
+        self.assertEqual(environment.names_in(self.SOURCE), {"ROCHOUND_LOG", "ROCHOUND_PROBE_GROUPS_*"})
+
+    def test_what_is_missing_on_either_side_is_found(self):
+        used = {"ROCHOUND_LOG": "a.cpp", "ROCHOUND_PROBE_GROUPS_*": "b.cpp"}
+        self.assertEqual(environment.problems(used, ["ROCHOUND_LOG", "ROCHOUND_PROBE_GROUPS_X"]), [])
+        self.assertEqual(environment.problems(used, ["ROCHOUND_PROBE_GROUPS_X"]),
+                         ["a.cpp: ROCHOUND_LOG is not described in src/cli/variables.cpp"])
+        self.assertEqual(len(environment.problems(used, ["ROCHOUND_LOG", "ROCHOUND_PROBE_GROUPS_X", "ROCHOUND_GONE"])), 1)
 
 
 class CApiTest(unittest.TestCase):

@@ -91,6 +91,7 @@ def fill(name, package, build, stage):
     if name == "rochound":
         (stage / "usr/bin").mkdir(parents=True)
         (stage / "usr/bin/rochound").symlink_to("../lib/rochound/bin/rochound")
+        install_manual(stage)
     if name == "python3-rochound":
         shutil.copytree(SOURCE / "python/rochound", stage / PYTHON / "rochound", ignore=shutil.ignore_patterns("__pycache__"))
         write(stage / PYTHON / "rochound/_version.py", f'VERSION = "{version()}"\n')
@@ -107,6 +108,18 @@ def fill(name, package, build, stage):
             if not path.is_symlink():
                 program = path.read_bytes()[:4] == b"\x7fELF" and ".so" not in path.name
                 path.chmod(0o755 if program else 0o644)
+
+
+def install_manual(stage):
+    """Man pages and completions are where Debian's man and shells look for them."""
+    ours, share = stage / PREFIX / "share", stage / "usr/share"
+    for folder, place in (("man", "man"), ("bash-completion", "bash-completion"), ("fish", "fish"),
+                          ("zsh/site-functions", "zsh/vendor-completions")):
+        shutil.copytree(ours / folder, share / place)
+        shutil.rmtree(ours / folder.split("/")[0])
+    for page in (share / "man/man1").iterdir():
+        write(page.with_name(page.name + ".gz"), gzip.compress(page.read_bytes(), mtime=0))
+        page.unlink()
 
 
 def licence():

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "cli/variables.h"
+
+namespace rochound::cli {
+namespace {
+
+constexpr EnvironmentVariable kVariables[] = {
+    // What a person sets.
+    {"ROCHOUND_LOG", SetBy::kPerson, "every command", "error, warning, info or debug",
+     "The least important messages that are shown on stderr. Default: info."},
+    {"ROCHOUND_CONTROL_DIR", SetBy::kPerson, "recorder, rochound ctl", "a folder, or empty",
+     "Where recorded programs have their control sockets. Empty: they have none and cannot be "
+     "controlled. Default: XDG_RUNTIME_DIR/rochound, and /tmp/rochound-UID."},
+    {"ROCHOUND_HANG", SetBy::kPerson, "recorder", "a time such as 120s, or 0",
+     "How long a queue may stand still before it is written down as a hang. 0: never. Default: "
+     "30s."},
+    {"RPDT_FILENAME", SetBy::kPerson, "rochound run, rpdTracerControl", "a file",
+     "RPD's name for the trace, where -o does not say otherwise. Default: trace.rpd."},
+    {"RPDT_AUTOSTART", SetBy::kPerson, "recorder", "0 or 1",
+     "RPD's way to say that recording starts at once. Default: 1. ROCHOUND_START comes first."},
+    {"RPDT_STACKFRAMES", SetBy::kPerson, "recorder", "0 or 1",
+     "RPD's way to ask for call stacks, as rochound run --stacks does. Default: 0."},
+    {"LOGDUR_KERNEL_CACHE", SetBy::kPerson, "rochound run, rochound probe", "a folder",
+     "Kernels to swap in, as run --kernel-cache and probe -c say it."},
+    {"LOGDUR_LOG_LOCATION", SetBy::kPerson, "rochound run, rochound log, rochound probe",
+     "a file, or console",
+     "Where lines with the duration of each kernel go (run and log with --durations), or the "
+     "messages of probes. Default: stdout."},
+    {"LOGDUR_FILTER", SetBy::kPerson, "rochound probe", "a regular expression",
+     "Kernels to probe, as probe --kernel says it."},
+    {"LOGDUR_DISPATCHES", SetBy::kPerson, "rochound probe", "all, first, random or a number",
+     "Dispatches to probe, as probe -d says it."},
+    {"LOGDUR_HANDLERS", SetBy::kPerson, "rochound probe", "a list with commas",
+     "Analyzers, as probe -a says it; the first one is taken."},
+    {"LOGDUR_LOG_FORMAT", SetBy::kPerson, "rochound probe", "jsonl, json or csv",
+     "Format of messages, as probe -t says it."},
+    {"LOGDUR_INSTRUMENTED", SetBy::kPerson, "rochound probe", "true or false",
+     "false: record without probes, as probe --no-instrumented does. Default: true."},
+    {"LOGDUR_LIBRARY_FILTER", SetBy::kPerson, "rochound probe", "anything",
+     "Means nothing here; probe says so."},
+
+    // What rochound run tells the recorder. A person sets them where a program is started by
+    // HSA_TOOLS_LIB alone.
+    {"ROCHOUND_LOG_DIR", SetBy::kOption, "rochound run --log-dir", "a folder",
+     "Where the recorder writes the flight log. Without it nothing is recorded."},
+    {"ROCHOUND_RECORD", SetBy::kOption, "rochound run --no-hip, --hsa, --stacks",
+     "a list of kernels, copies, hip, hsa, roctx, stacks",
+     "What is recorded. Default: kernels,copies,hip,roctx."},
+    {"ROCHOUND_START", SetBy::kOption, "rochound run --start-off", "on or off",
+     "Whether recording starts with the program. Default: on."},
+    {"ROCHOUND_KEEP", SetBy::kOption, "rochound run --last",
+     "a time such as 30s, or a size such as 64MiB",
+     "Only the end of the run is kept. Default: everything is."},
+    {"ROCHOUND_DELAY", SetBy::kOption, "rochound run --delay", "a time such as 5s",
+     "Recording starts so long after the recorder was loaded. Default: at once."},
+    {"ROCHOUND_DURATION", SetBy::kOption, "rochound run --duration", "a time such as 5s",
+     "Recording stops so long after it has started."},
+    {"ROCHOUND_RANGE", SetBy::kOption, "rochound run --range", "a name; NAME* for any rest",
+     "Records only inside roctx ranges of that name."},
+    {"ROCHOUND_OVERRIDE", SetBy::kOption, "rochound run --override",
+     "a list of cu=N, clock=MHZ, memory=GIB, name=TEXT",
+     "Properties of the GPU that the program is told instead of the real ones."},
+    {"ROCHOUND_FAULT_BUNDLE", SetBy::kOption, "rochound run --fault-bundle", "1",
+     "When a GPU fails, the launches that may have failed are captured, too."},
+    {"ROCHOUND_SWAP_LIST", SetBy::kCommand, "rochound run --kernel-cache", "a file",
+     "The kernels to swap in, as run has found them."},
+    {"ROCHOUND_SWAP_SHARED", SetBy::kOption, "rochound run --kernel-cache-shared", "1",
+     "Kernels of files that others may write to are used as well."},
+    {"ROCHOUND_SWAP_AB", SetBy::kOption, "rochound run --swap-ab", "1",
+     "Originals and their candidates alternate."},
+    {"ROCHOUND_SWAP_VERIFY", SetBy::kOption, "rochound run --swap-verify", "a number",
+     "So many launches of each swapped kernel are captured, to compare results afterwards."},
+
+    // rochound capture.
+    {"ROCHOUND_CAPTURE_DIR", SetBy::kCommand, "rochound capture", "a folder",
+     "Where the launch is written. Without it nothing is captured."},
+    {"ROCHOUND_CAPTURE_KERNEL", SetBy::kOption, "rochound capture --kernel", "a regular expression",
+     "Kernels whose launch is wanted. Default: any."},
+    {"ROCHOUND_CAPTURE_NTH", SetBy::kOption, "rochound capture --nth", "a number from 1 on",
+     "Which of those launches. Default: the first."},
+    {"ROCHOUND_CAPTURE_DISPATCH", SetBy::kOption, "rochound capture --dispatch",
+     "a number from 1 on", "The launch of this number in the process, whatever its kernel."},
+    {"ROCHOUND_CAPTURE_SHAPE", SetBy::kOption, "rochound capture --shape",
+     "grid=1024x1x1,workgroup=256", "Only launches of this shape."},
+    {"ROCHOUND_CAPTURE_MEMORY", SetBy::kOption, "rochound capture --memory", "reachable or all",
+     "Memory that is kept: what the launch's pointers lead to, or everything."},
+
+    // rochound probe.
+    {"ROCHOUND_PROBE_DIR", SetBy::kCommand, "rochound probe", "a folder",
+     "Where messages of probes are written. Without it probes are silent."},
+    {"ROCHOUND_PROBE_KERNEL", SetBy::kOption, "rochound probe --kernel", "a regular expression",
+     "Kernels whose probes speak."},
+    {"ROCHOUND_PROBE_MODE", SetBy::kOption, "rochound probe --drop", "throttle or drop",
+     "What happens when messages come faster than they are read: waves wait, or lose them."},
+    {"ROCHOUND_PROBE_LANES", SetBy::kOption, "rochound probe --lanes", "a hexadecimal mask",
+     "Lanes whose accesses are told."},
+    {"ROCHOUND_PROBE_SAMPLE", SetBy::kOption, "rochound probe -d", "a number up to 4294967295",
+     "The share of dispatches that are probed by chance; the highest number: all."},
+    {"ROCHOUND_PROBE_BYTES", SetBy::kOption, "rochound probe --buffer", "a number of bytes",
+     "Size of the ring through which messages come."},
+    {"ROCHOUND_PROBE_GROUPS_X", SetBy::kOption, "rochound probe --filter-x", "N or N:M",
+     "Only workgroups N, or N to M-1, in x. rochound probe takes DH_COMMS_GROUP_FILTER_X, too."},
+    {"ROCHOUND_PROBE_GROUPS_Y", SetBy::kOption, "rochound probe --filter-y", "N or N:M",
+     "The same in y."},
+    {"ROCHOUND_PROBE_GROUPS_Z", SetBy::kOption, "rochound probe --filter-z", "N or N:M",
+     "The same in z."},
+    {"ROCHOUND_PROBE_WRITES", SetBy::kCommand, "rochound probe -a uninit", "1",
+     "The recorder writes down what copies and fills have written."},
+
+    // rochound softgpu.
+    {"ROCHOUND_SOFTGPU_ROOT", SetBy::kCommand, "rochound softgpu", "a folder",
+     "The device tree of the software GPUs. Without it the preloaded library does nothing."},
+    {"ROCHOUND_SOFTGPU_THREADS", SetBy::kOption, "rochound softgpu --threads", "a number",
+     "Threads that execute kernels. Default: one for each processor."},
+    {"ROCHOUND_SOFTGPU_FAULTS", SetBy::kOption, "rochound softgpu --strict, --fault",
+     "a list with commas", "Unkind things that the software GPU does, as a GPU may."},
+    {"ROCHOUND_SOFTGPU_FAULT_LOG", SetBy::kOption, "rochound softgpu --fault-log", "a file",
+     "Where it writes down what it did of these."},
+    {"ROCHOUND_SOFTGPU_COUNTERS", SetBy::kOption, "rochound softgpu --counters", "a file",
+     "Where it writes what each dispatch did."},
+    {"ROCHOUND_SOFTGPU_COUNTERS_CODE", SetBy::kOption, "rochound softgpu --counters-code", "1",
+     "Counts by instruction, too."},
+    {"ROCHOUND_SOFTGPU_CACHES", SetBy::kOption, "rochound softgpu --cache-model",
+     "sizes, as softgpu writes them", "Caches are modelled for the counters."},
+    {"ROCHOUND_SOFTGPU_ACCESSES", SetBy::kOption, "rochound softgpu --accesses", "a file",
+     "Where it writes each access to memory."},
+    {"ROCHOUND_SOFTGPU_ACCESSES_KERNEL", SetBy::kOption, "rochound softgpu --accesses-kernel",
+     "a regular expression", "Only accesses of these kernels."},
+    {"ROCHOUND_SOFTGPU_ACCESSES_DISPATCHES", SetBy::kOption, "rochound softgpu --accesses-dispatch",
+     "N[-M][,...]", "Only accesses of these dispatches."},
+
+    {"ROCHOUND_TEST_FAIL_ALLOCATION", SetBy::kTest, "recorder", "a number",
+     "This allocation of the recorder and all after it fail."},
+    {"ROCHOUND_TEST_FAIL_CAPTURE_ALLOCATION", SetBy::kTest, "recorder", "a number",
+     "The same for allocations of a capture."},
+};
+
+}  // namespace
+
+std::span<const EnvironmentVariable> EnvironmentVariables() { return kVariables; }
+
+}  // namespace rochound::cli
