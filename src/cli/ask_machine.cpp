@@ -26,13 +26,18 @@ Environment ReadEnvironment(const std::string& text) {
   return environment;
 }
 
-void AskProbe(const Asking& asking, const Environment& environment,
-              const std::vector<std::string>& which, Runtime* hsa, Runtime* hip) {
+struct Answer {
+  std::string text;
+  std::string end;  // how the probe ended, if not well
+};
+
+Answer AskProbe(const Asking& asking, const Environment& environment,
+                const std::vector<std::string>& which, Runtime* hsa, Runtime* hip) {
   const auto probe = FindBesideExecutable("../libexec/rochound/rochound-probe", "the probe");
   if (!probe.ok()) {
     for (Runtime* runtime : {hsa, hip})
       if (runtime != nullptr) runtime->error = probe.error().message;
-    return;
+    return {};
   }
   std::vector<std::string> command = {probe.value().string()};
   command.insert(command.end(), which.begin(), which.end());
@@ -46,9 +51,11 @@ void AskProbe(const Asking& asking, const Environment& environment,
   if (!run.ok()) {
     for (Runtime* runtime : {hsa, hip})
       if (runtime != nullptr) runtime->error = run.error().message;
-    return;
+    return {};
   }
-  doctor::ReadProbe(run.value().out, run.value().ok() ? "" : run.value().End(), hsa, hip);
+  Answer answer{run.value().out, run.value().ok() ? "" : run.value().End()};
+  doctor::ReadProbe(answer.text, answer.end, hsa, hip);
+  return answer;
 }
 
 void AskSmi(const Asking& asking, const Environment& environment, Runtime* smi) {
@@ -88,7 +95,10 @@ Machine AskMachine(const Asking& asking) {
   machine.environment = CurrentEnvironment();
   if (!asking.runtimes) return machine;
   auto& runtimes = machine.runtimes;
-  AskProbe(asking, machine.environment, {"hsa", "hip"}, &runtimes.hsa, &runtimes.hip);
+  const Answer both =
+      AskProbe(asking, machine.environment, {"hsa", "hip"}, &runtimes.hsa, &runtimes.hip);
+  machine.answers["probe.jsonl"] = both.text;
+  if (!both.end.empty()) machine.answers["probe.end"] = both.end;
   AskSmi(asking, machine.environment, &runtimes.smi);
   // Only where it may explain something: HIP says half of what the driver says.
   for (const auto& gpu : runtimes.hip.gpus) {
@@ -98,7 +108,8 @@ Machine AskMachine(const Asking& asking) {
     if (!half || !runtimes.hip_without_wgp.gpus.empty()) continue;
     Environment environment = machine.environment;
     environment["GPU_ENABLE_WGP_MODE"] = "0";
-    AskProbe(asking, environment, {"hip"}, nullptr, &runtimes.hip_without_wgp);
+    machine.answers["probe-without-wgp.jsonl"] =
+        AskProbe(asking, environment, {"hip"}, nullptr, &runtimes.hip_without_wgp).text;
     break;
   }
   return machine;

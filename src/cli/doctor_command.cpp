@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <system_error>
 
@@ -16,6 +17,7 @@
 #include "cli/ask_machine.h"
 #include "cli/control_client.h"
 #include "cli/exit_codes.h"
+#include "cli/hardware_report.h"
 #include "cli/run_environment.h"
 #include "cli/terminal.h"
 #include "cli/trace_output.h"
@@ -25,6 +27,7 @@
 #include "doctor/fault/explain.h"
 #include "doctor/kernel_libraries.h"
 #include "doctor/libraries.h"
+#include "doctor/machine_copy.h"
 #include "doctor/program.h"
 #include "doctor/run/judge.h"
 #include "doctor/variables.h"
@@ -134,9 +137,14 @@ a GPU failed (--fault) or hangs (--hang).
 )";
 
 const char* DoctorCommand::examples() const {
-  if (ab_.Chosen()) return ab_.examples();
-  if (decide_.Chosen()) return decide_.examples();
-  return profile_.Chosen() ? profile_.examples() : kExamples;
+  for (const CLI::App* nested : subcommand_->get_subcommands())
+    return ExamplesOf(nested->get_name());
+  return kExamples;
+}
+
+const char* DoctorCommand::ExamplesOf(const std::string& nested) const {
+  if (nested == "ab") return ab_.examples();
+  return nested == "decide" ? decide_.examples() : profile_.examples();
 }
 
 DoctorCommand::DoctorCommand(CLI::App& app)
@@ -150,7 +158,15 @@ DoctorCommand::DoctorCommand(CLI::App& app)
   subcommand_->require_subcommand(0, 1);
   subcommand_->add_flag("--json", json_, "Everything, as JSON");
   subcommand_->add_flag("--all", all_, "Show all facts, also those that agree");
-  subcommand_->add_option("--root", root_, "Look at a copy of a machine's files in this folder")
+  subcommand_
+      ->add_option("--root", root_,
+                   "Look at a copy of a machine's files: the folder of --copy, or the file of "
+                   "rochound selftest --report")
+      ->type_name("FOLDER");
+  subcommand_
+      ->add_option("--copy", copy_,
+                   "Copy what is known about this machine's GPUs into a new folder, for --root "
+                   "elsewhere; nothing about you is in it")
       ->type_name("FOLDER");
   subcommand_
       ->add_option("--limit", limit_, "Seconds that a runtime may take to answer (default: 20)")
@@ -195,6 +211,17 @@ int DoctorCommand::ExplainFault() const {
   }
   fmt::print("{}", json_ ? FaultJson(explained.value()) : FaultText(explained.value()));
   return kExitErrors;
+}
+
+int DoctorCommand::CopyMachine(const doctor::Machine& machine) const {
+  const doctor::MachineCopy copy = doctor::CopyMachine(machine, doctor::ReadUser(machine.root));
+  const auto written = WriteMachineCopy(copy, copy_);
+  if (!written.ok()) {
+    base::LogError(written.error().message);
+    return kExitSetup;
+  }
+  for (const auto& [name, text] : copy) fmt::print("{}\n", name);
+  return kExitSuccess;
 }
 
 int DoctorCommand::ExplainHang() const {
@@ -298,13 +325,21 @@ int DoctorCommand::Run(const std::vector<std::string>& program) {
   if (subcommand_->count("--hang") != 0) return ExplainHang();
   if (!ran_.empty()) return JudgeRecordedRun();
   std::error_code error;
-  if (!std::filesystem::is_directory(root_, error))
-    return Usage(fmt::format("--root: there is no folder '{}'", root_));
   Asking asking;
   asking.root = root_;
+  std::optional<base::TempDir> unpacked;
+  if (std::filesystem::is_regular_file(root_, error)) {
+    auto folder = UnpackHardwareReport(root_);
+    if (!folder.ok()) return Usage("--root: " + folder.error().message);
+    unpacked.emplace(std::move(folder).value());
+    asking.root = unpacked->path();
+  } else if (!std::filesystem::is_directory(root_, error)) {
+    return Usage(fmt::format("--root: there is no folder '{}'", root_));
+  }
   asking.runtimes = !files_only_;
   asking.limit = std::chrono::milliseconds(static_cast<int64_t>(limit_ * 1000));
   const doctor::Machine machine = AskMachine(asking);
+  if (!copy_.empty()) return CopyMachine(machine);
   doctor::Report report;
   JudgeFacts(machine, &report);
   JudgeSurroundings(machine, &report);

@@ -20,10 +20,12 @@ class DoctorCommand : public Command {
   explicit DoctorCommand(CLI::App& app);
 
   const char* examples() const override;
+  const char* ExamplesOf(const std::string& nested) const override;
   int Run(const std::vector<std::string>& program) override;
 
  private:
   int ExplainFault() const;
+  int CopyMachine(const doctor::Machine& machine) const;
   int ExplainHang() const;
   int JudgeRecordedRun() const;
   // Looks at what stood behind --, or at --python; false: wrong usage, and it was said.
@@ -35,6 +37,7 @@ class DoctorCommand : public Command {
   DoctorDecide decide_;
   DoctorProfile profile_;
   std::string root_ = "/";
+  std::string copy_;
   std::string python_;
   std::string fault_;
   int hang_ = 0;  // process

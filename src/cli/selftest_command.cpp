@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/files.h"
 #include "base/log.h"
 #include "cli/exit_codes.h"
+#include "cli/hardware_report.h"
 #include "cli/installation.h"
 #include "cli/progress_bar.h"
 #include "cli/selftest_steps.h"
@@ -29,7 +31,8 @@ constexpr const char* kExamples = R"(
 Examples:
   rochound selftest                          on the GPU that is here, some minutes
   rochound selftest vector_add atomics       these programs only
-  rochound selftest --json > my-card.json    to send to us
+  rochound selftest --report my-card.json    one file for us: shown first, then kept
+  rochound selftest --baseline my-card.json  only what is not as it was then
   rochound selftest --softgpu mi300x         on a software GPU
 
 Each program computes something on the GPU and checks it itself (runs), is then
@@ -37,6 +40,10 @@ recorded, and the trace compared with what it counted (recorded), and one of its
 launches is captured and run again at its own addresses, every byte compared
 (replayed). On the software GPU all of that was seen to work; here is what this GPU
 does: same, different (with what was seen), or not possible here.
+
+A report has what the doctor knows about the machine's GPUs, the versions of driver
+and runtimes, and the outcome of each step; nothing about you.
+docs/hardware-reports.md says what becomes of it.
 
 Exit codes: 0 all the same or not possible, 1 differences, 2 wrong usage,
 125 there is no GPU, or there are no test programs: they come with rochound if it was
@@ -99,6 +106,52 @@ SelftestCommand::SelftestCommand(CLI::App& app)
       ->check(CLI::Range(1.0, 86400.0));
   subcommand_->add_flag("--list", list_, "Name the programs, run none");
   subcommand_->add_flag("--json", json_, "Everything, as JSON");
+  subcommand_
+      ->add_option("--report", report_,
+                   "Put the machine's facts and all outcomes into one file, to attach to an issue")
+      ->type_name("FILE");
+  subcommand_->add_flag("--yes", yes_, "With --report: keep it without asking");
+  subcommand_
+      ->add_option("--baseline", baseline_,
+                   "Differences are those to this report, not to the software GPU")
+      ->type_name("FILE");
+}
+
+std::string SelftestCommand::Problem() const {
+  std::error_code error;
+  if (report_.empty()) return yes_ ? "--yes goes with --report" : "";
+  if (json_) return "--report writes JSON; leave out --json";
+  if (fs::exists(report_, error)) return fmt::format("there is a '{}' already", report_);
+  if (!yes_ && isatty(STDIN_FILENO) == 0)
+    return "--report asks whether to keep what it shows; where there is no terminal, add --yes";
+  return "";
+}
+
+int SelftestCommand::Report(const fs::path& rochound, const fs::path& scratch,
+                            const Json& steps) const {
+  const auto text = MakeHardwareReport({rochound, scratch, softgpu_}, steps);
+  if (!text.ok()) {
+    base::LogError(text.error().message);
+    return kExitSetup;
+  }
+  fmt::print("\n{}\n", text.value());
+  fflush(stdout);
+  if (!yes_) {
+    fmt::print(stderr, "Keep this in '{}'? [y/N] ", report_);
+    std::string answer;
+    std::getline(std::cin, answer);
+    if (answer != "y" && answer != "Y" && answer != "yes") {
+      base::LogInfo("nothing was kept");
+      return kExitSuccess;
+    }
+  }
+  const auto written = base::WriteFileAtomically(report_, text.value());
+  if (!written.ok()) {
+    base::LogError(written.error().message);
+    return kExitSetup;
+  }
+  base::LogInfo(fmt::format("'{}' is what you were shown; attach it to an issue", report_));
+  return kExitSuccess;
 }
 
 Result<std::vector<fs::path>> SelftestCommand::Programs() const {
@@ -127,6 +180,13 @@ Result<std::vector<fs::path>> SelftestCommand::Programs() const {
 }
 
 int SelftestCommand::Run(const std::vector<std::string>&) {
+  if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
+  Outcomes before;
+  if (!baseline_.empty()) {
+    auto read = ReadOutcomes(baseline_);
+    if (!read.ok()) return Usage("--baseline: " + read.error().message);
+    before = std::move(read).value();
+  }
   const auto programs = Programs();
   const auto self = base::ExecutablePath();
   if (!programs.ok() || !self.ok()) {
@@ -164,20 +224,29 @@ int SelftestCommand::Run(const std::vector<std::string>&) {
       bar.set_what(name + ", " + step);
       bar.Show(done / static_cast<double>(programs.value().size()));
     };
-    const std::vector<StepResult> results = Selftest(program, settings);
-    different += static_cast<int>(std::count_if(
-        results.begin(), results.end(),
-        [](const StepResult& result) { return result.outcome == Outcome::kDifferent; }));
-    if (json_)
-      all.push_back(AsJson(name, results));
-    else
-      Print(name, results);
+    std::vector<StepResult> results = Selftest(program, settings);
+    for (StepResult& result : results) {
+      const auto was = before.find(name + " " + result.step);
+      if (was == before.end()) {
+        different += result.outcome == Outcome::kDifferent ? 1 : 0;
+      } else if (was->second != Name(result.outcome)) {
+        different += 1;
+        result.why =
+            fmt::format("was: {}{}{}", was->second, result.why.empty() ? "" : "; ", result.why);
+      }
+    }
+    all.push_back(AsJson(name, results));
+    if (!json_) Print(name, results);
     done += 1;
   }
   if (json_)
     fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
   else
     fmt::print("{} programs, {} differences\n", programs.value().size(), different);
+  if (!report_.empty()) {
+    const int code = Report(self.value(), scratch.value().path(), all);
+    if (code != kExitSuccess) return code;
+  }
   return different == 0 ? kExitSuccess : kExitFailure;
 }
 

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,19 @@ class SelftestCommand final : public Command {
 
  private:
   base::Result<std::vector<std::filesystem::path>> Programs() const;
+  // What is wrong with the command line; empty: nothing.
+  std::string Problem() const;
+  // Shows the report, and keeps it if that is wanted; the exit code.
+  int Report(const std::filesystem::path& rochound, const std::filesystem::path& scratch,
+             const nlohmann::ordered_json& steps) const;
 
   std::vector<std::string> names_;
   std::string folder_;
   std::string softgpu_;
   double limit_ = 120;
+  std::string report_;
+  std::string baseline_;
+  bool yes_ = false;
   bool list_ = false;
   bool json_ = false;
 };

@@ -30,6 +30,8 @@ struct Machine {
   std::vector<KfdGpu> kfd;
   std::vector<DrmGpu> drm;
   Runtimes runtimes;
+  // What the programs that were asked printed, by the name that a copy of the machine has it under.
+  std::map<std::string, std::string> answers;
 };
 
 // Adds gpus, the machine's own facts, and findings about what is wrong with them.
