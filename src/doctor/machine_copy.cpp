@@ -19,6 +19,8 @@ namespace {
 // Boot parameters that are about GPUs; others may name disks and machines.
 constexpr std::string_view kParameters[] = {
     "amdgpu.", "iommu=", "amd_iommu=", "intel_iommu=", "nomodeset", "modprobe.blacklist=amdgpu"};
+// Stands for GPU-<unique id>, which variables and messages name: it is the serial number of a card.
+constexpr const char* kHiddenIdentity = "GPU-0000";
 constexpr std::string_view kVariables[] = {"HSA_",  "HIP_",  "ROCR_", "GPU_",   "AMD_",
                                            "ROCM_", "ROCP_", "HCC_",  "MIOPEN_"};
 
@@ -70,7 +72,10 @@ class Copier {
 
   void Node(const std::string& folder) {
     Properties properties = machine_.root.ReadProperties(folder + "/properties");
-    for (const char* serial : {"unique_id", "hive_id"}) properties.erase(serial);
+    properties.erase("hive_id");
+    // A number that begins as kHiddenIdentity does, so that a mask by identity still finds the GPU.
+    if (const auto id = properties.find("unique_id"); id != properties.end() && id->second != 0)
+      id->second = ++identities_;
     PutProperties(folder + "/properties", properties);
     Take(folder + "/gpu_id");
     Take(folder + "/name");
@@ -184,6 +189,7 @@ class Copier {
   const Machine& machine_;
   const User& user_;
   MachineCopy copy_;
+  uint64_t identities_ = 0;
 };
 
 void ReplaceAll(const std::string& what, const std::string& with, std::string* text) {
@@ -202,7 +208,8 @@ std::string WithoutPeople(std::string text, const Environment& environment) {
   const std::string home = Variable(environment, "HOME");
   if (home.size() > 1) ReplaceAll(home, "~", &text);
   static const std::regex kHomes("/(home|Users)/[^/\\s\"':]+");
-  return std::regex_replace(text, kHomes, "~");
+  static const std::regex kIdentities("\\bGPU-[0-9a-fA-F]{4,16}\\b");
+  return std::regex_replace(std::regex_replace(text, kHomes, "~"), kIdentities, kHiddenIdentity);
 }
 
 }  // namespace rochound::doctor

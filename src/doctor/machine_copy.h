@@ -20,7 +20,7 @@ using MachineCopy = std::map<std::string, std::string>;
 
 MachineCopy CopyMachine(const Machine& machine, const User& user);
 
-// A text with the folders of users replaced by ~.
+// A text with the folders of users replaced by ~, and identities of GPUs by one of no GPU.
 std::string WithoutPeople(std::string text, const Environment& environment);
 
 }  // namespace rochound::doctor

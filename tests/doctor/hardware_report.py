@@ -18,6 +18,7 @@ import tempfile
 
 SECRETS = {"HOME": "/home/alexandra", "USER": "alexandra", "LOGNAME": "alexandra", "MY_TOKEN": "swordfish-4711",
            "HIP_LAUNCH_BLOCKING": "1", "ROCM_PATH": "/home/alexandra/rocm"}
+TOPOLOGY = "/sys/class/kfd/kfd/topology/nodes/1/properties"
 
 
 def run(command, **more):
@@ -62,6 +63,12 @@ def accept(rochound, path):
     return []
 
 
+def identity_of(rochound, gpu):
+    """The unique id of a software GPU, as it is in GPU-<id>."""
+    properties = run([rochound, "softgpu", "--gpu", gpu, "--", "cat", TOPOLOGY]).stdout
+    return f"{int(dict(line.split() for line in properties.splitlines())['unique_id']):016x}"
+
+
 def make(rochound, gpu, folder):
     """A report that names nobody, that is refused where nobody can be asked, and that reads as the machine it is of."""
     with tempfile.TemporaryDirectory() as name:
@@ -73,14 +80,16 @@ def make(rochound, gpu, folder):
         problems = []
         if asked.returncode != 2 or path.exists():
             problems.append(f"kept, or not refused, without a terminal: {asked.returncode} {asked.stderr}")
-        done = run([*command, "--yes"], env={**os.environ, **SECRETS})
+        identity = identity_of(rochound, gpu)
+        environment = {**os.environ, **SECRETS, "ROCR_VISIBLE_DEVICES": f"GPU-{identity}"}
+        done = run([*command, "--yes"], env=environment)
         if done.returncode != 0 or not path.exists():
             return problems + [f"no report: {done.returncode} {done.stdout[-2000:]}{done.stderr[-2000:]}"]
         text = path.read_text()
         if text not in done.stdout:
             problems.append("what is kept is not what was shown")
         host = socket.gethostname()
-        for secret in ("alexandra", "swordfish", "MY_TOKEN"):
+        for secret in ("alexandra", "swordfish", "MY_TOKEN", identity, str(int(identity, 16))):
             if secret in text:
                 problems.append(f"the report has '{secret}' in it: {text[max(0, text.find(secret) - 200):][:400]}")
         report = json.loads(text)
@@ -88,9 +97,11 @@ def make(rochound, gpu, folder):
             problems.append("the host is named")
         if "HIP_LAUNCH_BLOCKING=1" not in report["machine"]["environment"]:
             problems.append("a variable that matters is missing")
-        live = run([rochound, "softgpu", "--gpu", gpu, "--", rochound, "doctor", "--json"],
-                   env={**os.environ, **SECRETS})
-        problems += compare(facts(json.loads(live.stdout)), facts(replay(rochound, path)))
+        live = json.loads(run([rochound, "softgpu", "--gpu", gpu, "--", rochound, "doctor", "--json"], env=environment).stdout)
+        copied = replay(rochound, path)
+        problems += compare(facts(live), facts(copied))
+        if "mask-unknown-gpu" in str(copied["findings"]):
+            problems.append("the mask by identity finds no GPU in the copy")
         problems += read(rochound, path)
         problems += baseline(rochound, gpu, folder, report, path)
         problems += hostile(rochound, report, path)
