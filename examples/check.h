@@ -18,7 +18,7 @@
     }                                                                        \
   } while (0)
 
-// Each example does its mistake, or is mended: ./NAME mended
-inline bool IsMended(int count, char** arguments) {
-  return count > 1 && strcmp(arguments[1], "mended") == 0;
+// Each example does its mistake, or is fixed: ./NAME fixed
+inline bool IsFixed(int count, char** arguments) {
+  return count > 1 && strcmp(arguments[1], "fixed") == 0;
 }

@@ -2,7 +2,7 @@
 //
 // Slow: the frames that go to the GPU are in memory of malloc, so each copy goes through a buffer
 // of the runtime, and the host does nothing else meanwhile.
-// Mended: memory of hipHostMalloc, which the GPU reads itself.
+// Fixed: memory of hipHostMalloc, which the GPU reads itself.
 #include "check.h"
 
 __global__ void Sum(const unsigned char* frame, unsigned* sum) {
@@ -12,7 +12,7 @@ __global__ void Sum(const unsigned char* frame, unsigned* sum) {
 int main(int count, char** arguments) {
   constexpr size_t kFrame = 32 << 20;
   void* host = nullptr;
-  if (IsMended(count, arguments)) {
+  if (IsFixed(count, arguments)) {
     CHECK(hipHostMalloc(&host, kFrame));
   } else {
     host = malloc(kFrame);

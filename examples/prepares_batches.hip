@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Slow: the host loads a batch while the GPU has nothing to do, and then waits for the GPU.
-// Mended: it loads the next batch while the GPU computes this one.
+// Fixed: it loads the next batch while the GPU computes this one.
 #include <rochound/rochound.h>
 
 #include <chrono>
@@ -22,16 +22,16 @@ static void LoadBatch() {
 }
 
 int main(int count, char** arguments) {
-  const bool mended = IsMended(count, arguments);
+  const bool fixed = IsFixed(count, arguments);
   float* weights = nullptr;
   CHECK(hipMalloc(&weights, 144 * 64 * sizeof(float)));
   CHECK(hipMemset(weights, 0, 144 * 64 * sizeof(float)));
   LoadBatch();
   for (int batch = 0; batch < 10; ++batch) {
-    // Mended, a step is longer than a load, so that one hides the other.
-    Train<<<144, 64>>>(weights, mended ? 30000 : 500);
-    if (!mended) CHECK(hipDeviceSynchronize());
+    // Fixed, a step is longer than a load, so that one hides the other.
+    Train<<<144, 64>>>(weights, fixed ? 30000 : 500);
+    if (!fixed) CHECK(hipDeviceSynchronize());
     LoadBatch();
-    if (mended) CHECK(hipDeviceSynchronize());
+    if (fixed) CHECK(hipDeviceSynchronize());
   }
 }

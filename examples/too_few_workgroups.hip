@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Slow: 8 workgroups on a GPU with 72 compute units. 64 of these have nothing to do.
-// Mended: the same work in 288 workgroups.
+// Fixed: the same work in 288 workgroups.
 #include "check.h"
 
 __global__ void Integrate(float* out, int rounds) {
@@ -12,7 +12,7 @@ __global__ void Integrate(float* out, int rounds) {
 
 int main(int count, char** arguments) {
   constexpr int kWork = 1 << 18;
-  const int workgroups = IsMended(count, arguments) ? 288 : 8;
+  const int workgroups = IsFixed(count, arguments) ? 288 : 8;
   float* out = nullptr;
   CHECK(hipMalloc(&out, workgroups * 256 * sizeof(float)));
   for (int i = 0; i < 4; ++i) Integrate<<<workgroups, 256>>>(out, kWork / workgroups);

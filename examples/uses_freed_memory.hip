@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Fault: the table is freed while a kernel that reads it is still to come.
-// Mended: it is freed after the kernel.
+// Fixed: it is freed after the kernel.
 #include "check.h"
 
 __global__ void LookUp(const int* table, const int* keys, int* values) {
@@ -9,7 +9,7 @@ __global__ void LookUp(const int* table, const int* keys, int* values) {
 }
 
 int main(int count, char** arguments) {
-  const bool mended = IsMended(count, arguments);
+  const bool fixed = IsFixed(count, arguments);
   constexpr size_t kTable = 64 << 20;
   int* table = nullptr;
   int* keys = nullptr;
@@ -20,8 +20,8 @@ int main(int count, char** arguments) {
   CHECK(hipMemset(table, 0, kTable));
   CHECK(hipMemset(keys, 0, 64 * sizeof(int)));
   CHECK(hipDeviceSynchronize());
-  if (!mended) CHECK(hipFree(table));
+  if (!fixed) CHECK(hipFree(table));
   LookUp<<<1, 64>>>(table, keys, values);
   CHECK(hipDeviceSynchronize());
-  if (mended) CHECK(hipFree(table));
+  if (fixed) CHECK(hipFree(table));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Fault: a kernel waits for a flag that the kernel after it sets, on the same stream.
-// Mended: the one that sets it comes first.
+// Fixed: the one that sets it comes first.
 #include <chrono>
 #include <thread>
 
@@ -18,7 +18,7 @@ int main(int count, char** arguments) {
   int* flag = nullptr;
   CHECK(hipMalloc(&flag, sizeof(int)));
   CHECK(hipMemset(flag, 0, sizeof(int)));
-  if (IsMended(count, arguments)) SetFlag<<<1, 1>>>(flag);
+  if (IsFixed(count, arguments)) SetFlag<<<1, 1>>>(flag);
   WaitForFlag<<<1, 1>>>(flag);
   SetFlag<<<1, 1>>>(flag);
   for (int i = 0; i < 50; ++i) {

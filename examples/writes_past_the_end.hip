@@ -2,7 +2,7 @@
 //
 // Fault: `size` is a number of bytes, and the kernel takes it for a number of elements. It writes
 // four times as much as there is, and the GPU stops the program.
-// Mended: elements.
+// Fixed: elements.
 #include "check.h"
 
 __global__ void Scale(float* data, size_t size, float factor) {
@@ -15,7 +15,7 @@ int main(int count, char** arguments) {
   float* data = nullptr;
   CHECK(hipMalloc(&data, kBytes));
   CHECK(hipMemset(data, 0, kBytes));
-  const size_t size = IsMended(count, arguments) ? kBytes / sizeof(float) : kBytes;
+  const size_t size = IsFixed(count, arguments) ? kBytes / sizeof(float) : kBytes;
   Scale<<<(size + 255) / 256, 256>>>(data, size, 2.0f);
   CHECK(hipDeviceSynchronize());
   CHECK(hipFree(data));

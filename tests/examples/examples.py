@@ -38,13 +38,15 @@ def sentences(page):
 class Example:
     def __init__(self, rochound, program, folder):
         self.rochound, self.program, self.folder = rochound, program, folder
+        self.code = None  # how the program ended
 
     def run(self, *command):
         return subprocess.run([str(word) for word in command], cwd=self.folder, capture_output=True, text=True, check=False, timeout=200)
 
     def first_sentence(self, *arguments):
         """What rochound says first: about a fault if there is one, else about the time. And whether that is more than a note."""
-        self.run(self.rochound, "run", "-q", "--force", "-o", "trace.rpd", "--softgpu", GPU, "--", self.program, *arguments)
+        self.code = self.run(self.rochound, "run", "-q", "--force", "-o", "trace.rpd", "--softgpu", GPU, "--", self.program,
+                             *arguments).returncode
         if (self.folder / "trace.rpd.fault").exists():
             said = self.run(self.rochound, "doctor", "--fault", "trace.rpd.fault").stdout
             return said.split("\n")[0].removeprefix("rochound: "), True
@@ -67,13 +69,16 @@ def check(rochound, program, wanted):
             if without_numbers(said) != without_numbers(wanted):
                 problems.append(f"rochound says: {said}\nthe page says: {wanted}")
         with tempfile.TemporaryDirectory(prefix="rochound-example-") as name:
-            mended, loud = Example(rochound, program, pathlib.Path(name)).first_sentence("mended")
-            if loud and without_numbers(mended) == without_numbers(wanted):
-                problems.append(f"mended, and rochound still says: {mended}")
+            example = Example(rochound, program, pathlib.Path(name))
+            fixed, loud = example.first_sentence("fixed")
+            if example.code != 0:
+                problems.append(f"fixed, and it ends with {example.code}: {fixed}")
+            if loud and without_numbers(fixed) == without_numbers(wanted):
+                problems.append(f"fixed, and rochound still says: {fixed}")
         if not problems:
             break
     if not problems:
-        print(f"{said}\nmended: {mended}")
+        print(f"{said}\nfixed: {fixed}")
     return problems
 
 
