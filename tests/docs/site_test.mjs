@@ -58,17 +58,18 @@ try {
   assert.deepEqual(broken, [], 'pictures that are not shown');
   assert.ok(await page.evaluate(() => document.images.length) >= 2, 'the home page has no pictures');
 
-  // Dark, for whom it is.
-  const shade = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-  const light = await shade();
-  await page.emulateMedia({colorScheme: 'dark'});
-  await page.reload();
+  // Dark, for whom it is. A context of its own: the site remembers what it chose at the first visit.
+  const light = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const night = await browser.newContext({colorScheme: 'dark'});
+  const darkPage = await night.newPage();
+  await darkPage.goto(home);
   // The page's own script chooses, once it is loaded.
-  await page.waitForFunction((before) => getComputedStyle(document.body).backgroundColor !== before, light, {timeout: 30000});
+  await darkPage.waitForFunction((before) => getComputedStyle(document.body).backgroundColor !== before, light, {timeout: 30000});
+  await night.close();
 
   // A word of one page leads there.
-  await page.locator('label[for=__search]').first().click();
-  await page.locator('.md-search__input').fill('ROCHOUND_HANG');
+  await page.locator('.md-search__input').click();
+  await page.keyboard.type('ROCHOUND_HANG');  // key by key: the search listens to keys
   const found = page.locator('.md-search-result__link', {hasText: 'Environment variables'}).first();
   await found.waitFor({timeout: 30000});
 
