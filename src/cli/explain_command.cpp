@@ -32,8 +32,9 @@ Examples:
   rochound explain diff old*.rpd --against new*.rpd several runs of each side, so that chance can be told
   rochound explain top chrome-trace.json.gz         PyTorch's, rocprofv3's .db, our Parquet
 
-With --write, callstack, graphs and autograd leave RPD's tables and views in the .rpd: ext_callstack,
-callStack_inclusive_name, graphLaunch, graphKernel, autogradKernel and others, for sqlite3 and for scripts written for RPD.
+With --write, callstack, graphs and autograd leave RPD's tables and views in the
+.rpd: ext_callstack, callStack_inclusive_name, graphLaunch, graphKernel,
+autogradKernel and others, for sqlite3 and for scripts written for RPD.
 
 Exit codes: 0 answered, 2 wrong command line, 125 the trace cannot be read.
 )";

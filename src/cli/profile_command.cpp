@@ -52,8 +52,9 @@ no card is needed. The page says what each kernel is limited by on that GPU, wit
 the figures that led to it (analysis.json), and on which side of the roofline it
 is (roofline.json; profile.json has the counts): these times are the least that
 the GPU can take. It begins with what each kernel is worth from the first event
-to the last, by the trace that was recorded meanwhile (dag.json, profile.rpd). docs/formats/profile.md describes the files. The
-program's exit code and signals are passed through.
+to the last, by the trace that was recorded meanwhile (dag.json, profile.rpd).
+docs/formats/profile.md describes the files. The program's exit code and signals
+are passed through.
 
 With --replay, a launch that rochound capture has kept is profiled, again and
 again: it has the same memory each time, and its results are compared with the

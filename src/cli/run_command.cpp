@@ -104,9 +104,11 @@ and the processes it starts are recorded, too. What rochound itself has to say
 goes to stderr. When program or launcher were killed, the log stays beside the
 output: rochound log recover FOLDER -o trace.rpd. The environment variables
 RPDT_FILENAME, RPDT_AUTOSTART, RPDT_STACKFRAMES, LOGDUR_LOG_LOCATION and
-LOGDUR_KERNEL_CACHE mean what they mean for RPD and logduration. Exit codes of rochound itself: 2 wrong usage,
-123 the program ended with 0 and used a GPU, but nothing was recorded, 125 no trace could be made although the program ended with 0, 126 program cannot
-be started, 127 program not found.
+LOGDUR_KERNEL_CACHE mean what they mean for RPD and logduration.
+
+Exit codes of rochound itself: 2 wrong usage, 123 the program ended with 0 and
+used a GPU, but nothing was recorded, 125 no trace could be made although the
+program ended with 0, 126 program cannot be started, 127 program not found.
 )";
 
 const char* RunCommand::examples() const { return kExamples; }

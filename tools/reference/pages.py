@@ -9,10 +9,11 @@ ENVIRONMENT = """# Environment variables
 {generated} The table is `src/cli/variables.cpp`;
 the test `docs-environment` compares it with the names that the sources read.
 
-rochound reads variables of others as well: `HSA_TOOLS_LIB` and `LD_PRELOAD` are how it [gets into programs](../how-it-loads.md),
-`HSA_*`, `HIP_*`, `ROCR_*`, `GPU_*` and `AMD_*` are judged by [the doctor](../guides/doctor.md), `TMPDIR`, `XDG_RUNTIME_DIR`,
-`XDG_CONFIG_HOME` and `HOME` say where files may be, `NO_COLOR` asks for plain text, `TRITON_CACHE_DIR` and `ROCM_PATH` where to look.
-Those of the scripts for developers (`ROCHOUND_ROOTS`, `ROCHOUND_CACHE`, `ROCHOUND_BIND`) are in `./dev --help`.
+rochound reads variables of others as well. `HSA_TOOLS_LIB` and `LD_PRELOAD` are how it
+[gets into programs](../how-it-loads.md). `HSA_*`, `HIP_*`, `ROCR_*`, `GPU_*` and `AMD_*` are judged by
+[the doctor](../guides/doctor.md). `TMPDIR`, `XDG_RUNTIME_DIR`, `XDG_CONFIG_HOME` and `HOME` say where files may be,
+`TRITON_CACHE_DIR` and `ROCM_PATH` where to look; `NO_COLOR` asks for plain text. Those of the scripts for developers
+(`ROCHOUND_ROOTS`, `ROCHOUND_CACHE`, `ROCHOUND_BIND`) are in `./dev --help`.
 """
 GROUPS = [
     ("person", "What you may set", "No option sets these. Names with `RPDT_` are RPD's, those with `LOGDUR_` are of omniprobe and "
