@@ -95,8 +95,9 @@ Result<optimize::JudgeTools> FindJudgeTools(const std::string& first_bundle,
           "no software GPU has the captured one's target, {}: see --softgpu", agent.name)};
   }
   ROCHOUND_TRY(const GpuModel gpu, PickGpuModel(tools.softgpu, known));
+  tools.device = DeviceOf(gpu);
   if (const auto architecture = FindArchitecture(gpu.target); architecture.ok())
-    tools.peaks = profile::PeaksOf(DeviceOf(gpu), architecture.value());
+    tools.peaks = profile::PeaksOf(tools.device, architecture.value());
   return tools;
 }
 
@@ -109,8 +110,12 @@ void JudgeSettings::AddTo(CLI::App* subcommand) {
   };
   option("--verify", options_.verify, "exact|tol=...",
          "How results are compared, as in rochound replay (default: exact)");
-  option("--as", options_.as, "float|double|half|bf16", "What memory holds where no argument tells")
-      ->check(CLI::IsMember({"float", "double", "half", "bf16"}));
+  option("--as", options_.as, "float|...|int32|...",
+         "What memory holds where no argument tells: float, double, half, bf16, int8 to uint64")
+      ->check(CLI::IsMember({"float", "double", "half", "bf16", "int8", "uint8", "int16", "uint16",
+                             "int32", "uint32", "int64", "uint64"}));
+  option("--reference", options_.reference, "FILE",
+         "The kernel with more precision inside: with a tolerance, errors are compared by it");
   option("--validate", options_.validate, "COMMAND", "Ask this command about the results, too");
   option("--margin", margin_percent_, "PERCENT", "How much faster it has to be (default: 2)")
       ->check(CLI::NonNegativeNumber);
@@ -120,6 +125,8 @@ void JudgeSettings::AddTo(CLI::App* subcommand) {
   option("--rounds", options_.rounds, "N", "Launches of each by turns (default: 5)")
       ->check(CLI::PositiveNumber);
   option("--vary", options_.other_inputs, "N", "How many other inputs are tried (default: 2)");
+  subcommand->add_flag("--no-special", no_special_,
+                       "Do not try NaN, infinities, and the largest and smallest numbers");
   option("--flags", flags_, "FLAGS", "For the compiler (default: -O3)");
   option("--softgpu", softgpu_, "GPU", "The software GPU (default: one with the captured target)");
   subcommand->add_flag("--on-gpu", options_.on_gpu, "Measure on this machine's GPU");
@@ -127,12 +134,15 @@ void JudgeSettings::AddTo(CLI::App* subcommand) {
 
 std::string JudgeSettings::Problem() const {
   if (options_.verify == "none") return "--verify none proves nothing";
+  if (!options_.reference.empty() && options_.verify == "exact")
+    return "--reference goes with a tolerance (--verify tol=...)";
   return {};
 }
 
 optimize::JudgeOptions JudgeSettings::options() const {
   optimize::JudgeOptions options = options_;
   options.margin = margin_percent_ / 100;
+  options.special = !no_special_;
   if (!flags_.empty()) options.flags.clear();
   for (const std::string& flags : flags_)
     for (std::string& word : Words(flags)) options.flags.push_back(std::move(word));

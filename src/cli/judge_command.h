@@ -31,6 +31,7 @@ class JudgeSettings {
   optimize::JudgeOptions options_;
   std::vector<std::string> flags_;
   double margin_percent_ = 2;
+  bool no_special_ = false;
   std::string softgpu_;
 };
 

@@ -496,8 +496,10 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
                FindJudgeTools(bundles.front().string(), settings_.softgpu()));
   tools.temporary = temporary;
   const optimize::JudgeOptions options = settings_.options();
-  search.salt = fmt::format("{} {} {} {} {} {} {}", options.verify, options.as, options.validate,
-                            options.margin, options.on_gpu, fmt::join(options.flags, " "), kernel_);
+  search.salt =
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", options.verify, options.as, options.validate,
+                  options.margin, options.on_gpu, fmt::join(options.flags, " "), kernel_,
+                  options.reference.string(), options.other_inputs, options.special);
   ROCHOUND_TRY(search.all, optimize::Judge::Open(bundles, options, tools));
   if (!tune_.empty()) {
     ROCHOUND_TRY(search.first, optimize::Judge::Open({bundles.front()}, options, tools));

@@ -63,7 +63,11 @@ miss by as much as the captured code's own results differ in that argument.
 --verify tol=float:1e-5,1e-8;half:1e-2 gives each type its own tolerance; other types are
 compared bit by bit. compare --vary N runs the captured code and the other builds from N
 other inputs, too: floating elements in another order and with other mantissas, and other
-bytes where results are to be written; all must leave the same. compare --count adds, on
+bytes where results are to be written; all must leave the same. --vary-integers also
+changes integers, to any value between the least and the greatest one (range) or to values
+that are there (values): the captured code has to bear it. --vary-special adds NaN,
+infinities, and in exact comparisons the largest and smallest numbers. run --inputs KIND
+runs the captured code from such inputs and compares nothing. compare --count adds, on
 a software GPU, what each build did (docs/softgpu-counters.md).
 
 Exit codes: 0 equal, 1 different, 2 wrong usage, 3 not deterministic, 4 the kernel
@@ -75,6 +79,9 @@ build that is not equal; what is wrong goes before 3 and 9.
 
 constexpr const char* kActions[] = {"check", "run", "compare", "export"};
 constexpr const char* kFloatingTypes[] = {"float", "double", "half", "bf16"};
+const std::vector<std::string> kElementTypes = {"float", "double", "half",  "bf16",
+                                                "int8",  "uint8",  "int16", "uint16",
+                                                "int32", "uint32", "int64", "uint64"};
 constexpr uint64_t kCompareRounds = 20;
 
 bool IsFloatingType(const std::string& name) {
@@ -108,13 +115,14 @@ std::vector<Command::Action> ReplayCommand::actions() const {
       {"run",
        "rochound replay run BUNDLE [OPTIONS]",
        "Run the captured launch at its own addresses, and compare the result.",
-       {"bundle", "--iterations", "--hsaco", "--verify", "--as", "--timeout", "--show", "--softgpu",
-        "--no-restore", "--no-poison", "--json"}},
+       {"bundle", "--iterations", "--hsaco", "--verify", "--as", "--timeout", "--show", "--inputs",
+        "--softgpu", "--no-restore", "--no-poison", "--json"}},
       {"compare",
        "rochound replay compare BUNDLE BUILD... [OPTIONS]",
        "Run other builds of the kernel and the captured one by turns; compare results and times.",
        {"bundle", "builds", "--iterations", "--warmup", "--verify", "--as", "--timeout", "--show",
-        "--vary", "--count", "--dump", "--softgpu", "--no-restore", "--no-poison", "--json"}},
+        "--vary", "--vary-integers", "--vary-special", "--count", "--dump", "--softgpu",
+        "--no-restore", "--no-poison", "--json"}},
       {"export",
        "rochound replay export BUNDLE [-o FOLDER] [--json]",
        "Make a project of the bundle: source, data and CMakeLists.txt. It needs no rochound.",
@@ -140,12 +148,18 @@ ReplayCommand::ReplayCommand(CLI::App& app)
   option("--warmup", warmup_, "N", "compare: rounds before those that count (default: 3)");
   option("--hsaco", hsaco_, "FILE", "run: another build of the kernel");
   option("--verify", verify_, "exact|tol=REL[,ABS]|none", "How to judge (default: exact)");
-  option("--as", as_, "float|double|half|bf16", "What memory holds where no argument tells")
-      ->check(CLI::IsMember({"float", "double", "half", "bf16"}));
+  option("--as", as_, "float|...|int32|...",
+         "What memory holds where no argument tells: float, double, half, bf16, int8 to uint64")
+      ->check(CLI::IsMember(kElementTypes));
   option("--timeout", timeout_, "SECONDS", "How long a launch may take (default: 60)")
       ->check(CLI::PositiveNumber);
   option("--show", show_, "N", "How many differences to show (default: 10)");
   option("--vary", vary_, "N", "compare: try so many other inputs, too (default: none)");
+  option("--vary-integers", vary_integers_, "range|values", "compare: with --vary, integers, too")
+      ->check(CLI::IsMember({"range", "values"}));
+  subcommand_->add_flag("--vary-special", vary_special_, "compare: with --vary, NaN and the like");
+  option("--inputs", inputs_, "range|values|special", "run: from other inputs, without comparing")
+      ->check(CLI::IsMember({"floats", "range", "values", "special"}));
   option("--dump", dump_, "FOLDER",
          "compare: write what the captured code and the first build left");
   option("--softgpu", softgpu_, "GPU[,GPU...]", "Run on software GPUs (see rochound softgpu)");
@@ -173,6 +187,9 @@ std::string ReplayCommand::Problem(const std::vector<std::string>& program) cons
   if (action_ != "export" && !output_.empty()) return "-o goes with export";
   if (action_ != "compare" && (vary_ != 0 || count_ || !dump_.empty()))
     return "--vary, --count and --dump go with compare";
+  if (vary_ == 0 && (!vary_integers_.empty() || vary_special_))
+    return "--vary-integers and --vary-special go with --vary N";
+  if (action_ != "run" && !inputs_.empty()) return "--inputs goes with run";
   return {};
 }
 
@@ -189,6 +206,9 @@ bool ReplayCommand::Arguments(std::vector<std::string>* arguments) const {
   if (!as_.empty()) add("--as", as_);
   if (!hsaco_.empty()) add("--hsaco", hsaco_);
   if (vary_ != 0) add("--vary", std::to_string(vary_));
+  if (!vary_integers_.empty()) add("--vary-integers", vary_integers_);
+  if (vary_special_) arguments->push_back("--vary-special");
+  if (!inputs_.empty()) add("--inputs", inputs_);
   if (!dump_.empty()) add("--dump", dump_);
   if (count_) arguments->push_back("--count");
   if (no_restore_) arguments->push_back("--no-restore");

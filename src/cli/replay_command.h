@@ -40,6 +40,8 @@ class ReplayCommand final : public Command {
   uint64_t iterations_ = 0;
   uint64_t warmup_ = 3;
   uint64_t vary_ = 0;
+  std::string vary_integers_, inputs_;
+  bool vary_special_ = false;
   bool count_ = false;
   std::string dump_;
   bool no_restore_ = false;

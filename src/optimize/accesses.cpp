@@ -21,6 +21,7 @@ constexpr size_t kJoinAt = size_t{1} << 16;
 constexpr size_t kMostGroups = 512;
 constexpr uint64_t kMostLds = 256 << 10;
 constexpr unsigned kMostWaves = 32;
+constexpr size_t kMostRaceGroups = 64;  // races are looked for by bytes
 
 // What stands before the next space; takes it away.
 std::string_view Word(std::string_view* line) {
@@ -82,6 +83,17 @@ struct GroupLds {
   std::map<std::pair<uint64_t, uint64_t>, Reader> first;  // by dword and wave
 };
 
+// Who has touched the bytes of a workgroup's LDS since the last barrier. Waves of a workgroup come
+// to a barrier equally often, so the number of barriers that a wave has passed tells the time.
+struct GroupRaces {
+  struct Byte {
+    uint32_t time = 0;
+    uint32_t readers = 0, writers = 0, atomics = 0;
+  };
+  std::vector<Byte> bytes;
+  uint32_t times[kMostWaves] = {};
+};
+
 class Reader {
  public:
   Reader(const std::string& kernel, const AccessRules& rules) : kernel_(kernel), rules_(rules) {}
@@ -98,6 +110,9 @@ class Reader {
       const std::string_view how = line.substr(std::min(line.rfind(' ') + 1, line.size()));
       if (line.substr(0, line.size() - how.size() - 1) == wanted_)
         result_.completed = how == "completed";
+    } else if (kind == "b" && inside_) {
+      good = Number(Word(&line), &group_, 10) && Number(Word(&line), &wave_, 10);
+      if (GroupRaces* const races = good ? RacesOf() : nullptr) ++races->times[wave_];
     } else if ((kind == "a" || kind == "+") && inside_) {
       good = kind == "+" || Place(&line);
       good = good && ParseAccess(line, &access_);
@@ -139,6 +154,7 @@ class Reader {
     wanted_ = name.substr(0, name.size() - 1);
     result_ = {};
     groups_.clear();
+    races_.clear();
     return true;
   }
 
@@ -160,6 +176,7 @@ class Reader {
     const bool writes = access_.action != "load";
     if (access_.space == "lds") {
       if (rules_.initialised_lds) UseLds(reads, writes);
+      if (rules_.no_races && !result_.race) FindRace();
       return;
     }
     if (access_.space == "scratch") return;
@@ -199,6 +216,44 @@ class Reader {
     }
   }
 
+  // Of the group and wave of this line; none if they are not looked at.
+  GroupRaces* RacesOf() {
+    if (!rules_.no_races || wave_ >= kMostWaves) return nullptr;
+    const auto found = races_.find(group_);
+    if (found != races_.end()) return &found->second;
+    return races_.size() < kMostRaceGroups ? &races_[group_] : nullptr;
+  }
+
+  void FindRace() {
+    GroupRaces* const races = RacesOf();
+    if (races == nullptr) return;
+    const uint32_t bit = uint32_t{1} << wave_;
+    const uint32_t time = races->times[wave_];
+    for (const uint64_t address : access_.addresses) {
+      const uint64_t end = address + access_.bytes;
+      if (end > kMostLds) continue;
+      if (races->bytes.size() < end) races->bytes.resize(end);
+      for (uint64_t i = address; i < end; ++i) {
+        GroupRaces::Byte& byte = races->bytes[i];
+        if (byte.time != time) byte = {time, 0, 0, 0};
+        // Atomics do not race with each other.
+        uint32_t others = byte.writers;
+        if (access_.action != "load") others |= byte.readers;
+        if (access_.action != "atomic") others |= byte.atomics;
+        others &= ~bit;
+        if (others != 0) {
+          result_.race =
+              Race{StrayAt(access_.action == "load" ? "reads LDS" : "writes LDS", address),
+                   static_cast<uint64_t>(std::countr_zero(others))};
+          return;
+        }
+        (access_.action == "load"    ? byte.readers
+         : access_.action == "store" ? byte.writers
+                                     : byte.atomics) |= bit;
+      }
+    }
+  }
+
   Stray StrayAt(const char* what, uint64_t address) const {
     return {what,    std::string(instruction_),           pc_, group_, wave_,
             address, static_cast<uint32_t>(access_.bytes)};
@@ -210,6 +265,7 @@ class Reader {
   bool inside_ = false;
   Accesses result_;
   std::map<uint64_t, GroupLds> groups_;
+  std::map<uint64_t, GroupRaces> races_;
   Access access_;
   std::string instruction_;  // stays for the lines that start with +
   uint64_t group_ = 0, wave_ = 0, pc_ = 0;

@@ -53,6 +53,15 @@ struct AccessRules {
   // Whether LDS that a wave reads must have been written, by the same workgroup; of LDS that no
   // other wave of it writes, by the same wave and before.
   bool initialised_lds = false;
+  // Whether two waves of a workgroup may touch the same LDS, one of them writing, with no barrier
+  // between the two.
+  bool no_races = false;
+};
+
+// Two accesses whose order nobody knows.
+struct Race {
+  Stray access;
+  uint64_t other_wave = 0;
 };
 
 struct Accesses {
@@ -60,6 +69,7 @@ struct Accesses {
   ByteSet read, written;  // global memory, and what the scalar unit reads; atomics do both
   std::vector<std::string> untraced;  // instructions whose addresses are not known
   std::optional<Stray> stray_read, stray_write, stray_lds;  // the first of each
+  std::optional<Race> race;
 };
 
 // Of the only, or last, launch of this kernel in the trace.

@@ -99,5 +99,32 @@ TEST(Accesses, RefusesWhatMakesNoSense) {
   EXPECT_FALSE(ParseAccesses(kHead, "missing", {}).ok());
 }
 
+TEST(Accesses, SeesRacesForLds) {
+  const AccessRules rules{nullptr, nullptr, false, true};
+  const char* const kWrite = "a 0 0 4 ds_write_b32 store lds 4 1 0\n";
+  const char* const kRead = "a 0 1 8 ds_read_b32 load lds 4 1 0\n";
+  const std::string barriers = "b 0 0\nb 0 1\n";
+  const Race race = Parse(std::string(kWrite) + kRead, rules).race.value_or(Race());
+  EXPECT_EQ(race.access.what, "reads LDS");
+  EXPECT_EQ(race.access.wave, 1u);
+  EXPECT_EQ(race.other_wave, 0u);
+  EXPECT_TRUE(Parse(std::string(kRead) + kWrite, rules).race);
+  EXPECT_FALSE(Parse(kWrite + barriers + kRead, rules).race);
+  // A barrier of another workgroup, or of one wave alone, orders nothing.
+  EXPECT_TRUE(Parse(std::string(kWrite) + "b 1 0\nb 1 1\n" + kRead, rules).race);
+  // Another byte, another workgroup, the same wave.
+  EXPECT_FALSE(Parse(std::string("a 0 0 4 ds_write_b8 store lds 1 1 3\n") +
+                         "a 0 1 8 ds_read_u8 load lds 1 1 2\n",
+                     rules)
+                   .race);
+  EXPECT_FALSE(Parse(std::string(kWrite) + "a 1 1 8 ds_read_b32 load lds 4 1 0\n", rules).race);
+  EXPECT_FALSE(Parse(std::string(kWrite) + "a 0 0 8 ds_read_b32 load lds 4 1 0\n", rules).race);
+  // Atomics race with others, not with each other.
+  const std::string atomics =
+      "a 0 0 4 ds_add_u32 atomic lds 4 1 0\na 0 1 4 ds_add_u32 atomic lds 4 1 0\n";
+  EXPECT_FALSE(Parse(atomics, rules).race);
+  EXPECT_TRUE(Parse(atomics + kRead, rules).race);
+}
+
 }  // namespace
 }  // namespace rochound::optimize

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <regex>
+#include <sstream>
 
 #include "base/files.h"
 #include "base/limited_run.h"
@@ -19,9 +21,19 @@ namespace fs = std::filesystem;
 using base::Result;
 
 constexpr size_t kMostLog = 16384;
-// What a compiler needs of a system.
-const std::vector<fs::path> kSystem = {"/usr",   "/opt", "/bin",  "/sbin", "/lib",
-                                       "/lib64", "/etc", "/proc", "/sys"};
+constexpr uint64_t kMostHeader = uint64_t{16} << 20;
+// What a compiler needs of a system, and no more: what it reads can get into its messages, and from
+// there to whoever wrote the source.
+const std::vector<fs::path> kSystem = {"/usr",
+                                       "/opt",
+                                       "/bin",
+                                       "/sbin",
+                                       "/lib",
+                                       "/lib64",
+                                       "/etc/ld.so.cache",
+                                       "/etc/ld.so.conf",
+                                       "/etc/ld.so.conf.d",
+                                       "/etc/alternatives"};
 
 std::string Shortened(std::string text) {
   if (text.size() <= kMostLog) return text;
@@ -61,6 +73,28 @@ std::vector<std::string> HarmlessEnvironment(const fs::path& folder) {
   return lines;
 }
 
+std::vector<fs::path> HeadersOf(const fs::path& source) {
+  constexpr size_t kMostHeaders = 256;
+  static const std::regex kInclude("[ \\t]*#[ \\t]*include[ \\t]*\"([^\"]{1,500})\".*");
+  std::vector<fs::path> files = {fs::absolute(source).lexically_normal()};
+  for (size_t i = 0; i < files.size() && files.size() <= kMostHeaders; ++i) {
+    const auto text = base::ReadFile(files[i], kMostHeader);
+    if (!text.ok()) continue;
+    std::istringstream lines(text.value());
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (line.size() > 1000 || !std::regex_match(line, match, kInclude)) continue;
+      const fs::path file = (files[i].parent_path() / match[1].str()).lexically_normal();
+      std::error_code error;
+      if (fs::is_regular_file(file, error) &&
+          std::find(files.begin(), files.end(), file) == files.end())
+        files.push_back(file);
+    }
+  }
+  files.erase(files.begin());
+  return files;
+}
+
 Result<Built> BuildTwice(const BuildRequest& request) {
   Built built;
   std::string objects[2];
@@ -76,6 +110,7 @@ Result<Built> BuildTwice(const BuildRequest& request) {
     limits.readable = kSystem;
     limits.readable.push_back(folder);
     limits.readable.push_back(fs::absolute(request.source).parent_path());
+    limits.readable.insert(limits.readable.end(), request.headers.begin(), request.headers.end());
     limits.memory_bytes = uint64_t{8} << 30;
     limits.cpu_seconds = static_cast<uint64_t>(request.limit_seconds) + 1;
     ROCHOUND_TRY(const Confinement confinement, Confinement::Prepare(limits));

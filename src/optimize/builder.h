@@ -20,6 +20,7 @@ struct BuildRequest {
   std::filesystem::path folder;  // of our own, for what is made
   std::string target;            // "gfx942"
   std::vector<std::string> flags;
+  std::vector<std::filesystem::path> headers;  // files elsewhere that may be read, too
   double limit_seconds = 120;
 };
 
@@ -33,6 +34,10 @@ struct Built {
 
 // Whether this is something to be compiled: neither a code object, nor a bundle or program.
 bool IsSource(const std::filesystem::path& path, std::string_view bytes);
+
+// Files that a source includes by quoted names, and those that they include, as far as they are
+// found beside each other. Reads them as text; no macros.
+std::vector<std::filesystem::path> HeadersOf(const std::filesystem::path& source);
 
 // An error only where the compiler could not be started.
 base::Result<Built> BuildTwice(const BuildRequest& request);

@@ -14,8 +14,10 @@
 #include "base/sha256.h"
 #include "codeobj/demangle.h"
 #include "optimize/builder.h"
+#include "optimize/clock_watch.h"
 #include "optimize/confinement.h"
 #include "profile/counter_source.h"
+#include "profile/profile_files.h"
 #include "profile/roofline.h"
 
 namespace rochound::optimize {
@@ -38,16 +40,6 @@ constexpr double kCacheGain = 4;
 
 std::string_view Text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // NOLINT
-}
-
-// A regular expression that matches this name alone.
-std::string Exactly(const std::string& name) {
-  std::string pattern = "^";
-  for (const char letter : name) {
-    const bool plain = isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
-    pattern += plain ? std::string(1, letter) : std::string("\\") + letter;
-  }
-  return pattern + "$";
 }
 
 // Instructions of a record that the access trace has lines of.
@@ -135,11 +127,29 @@ std::optional<Rejection> JudgeComparison(const ordered_json& captured, const ord
 std::string Describe(const Stray& stray) {
   return fmt::format("{} {} {} {:#x}, by '{}' at +{:#x} of wave {} in workgroup {}", stray.what,
                      base::Count(stray.bytes, "byte", "bytes"),
-                     stray.what == "reads LDS" ? "at offset" : "at", stray.address,
+                     stray.what.ends_with("LDS") ? "at offset" : "at", stray.address,
                      stray.instruction, stray.pc, stray.wave, stray.group);
 }
 
 }  // namespace
+
+std::string ExactPattern(const std::string& name) {
+  std::string pattern = "^";
+  for (const char letter : name) {
+    const bool plain = isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+    pattern += plain ? std::string(1, letter) : std::string("\\") + letter;
+  }
+  return pattern + "$";
+}
+
+void AddOwnMemory(const ordered_json& answer, ByteSet* readable) {
+  if (!answer.contains("own_memory")) return;
+  for (const auto& [name, range] : answer["own_memory"].items()) {
+    const uint64_t base = strtoull(range.value("base", "0").c_str(), nullptr, 16);
+    // Scalar loads take whole lines of arguments.
+    readable->Add(base, (range.value("size", uint64_t{0}) + 63) / 64 * 64);
+  }
+}
 
 Result<std::unique_ptr<Judge>> Judge::Open(const std::vector<fs::path>& bundles,
                                            const JudgeOptions& options, const JudgeTools& tools) {
@@ -155,7 +165,11 @@ Result<std::unique_ptr<Judge>> Judge::Open(const std::vector<fs::path>& bundles,
       return base::ErrnoError("cannot create", judge->folder_.path() / name, error.value());
   }
   for (const fs::path& bundle : bundles) ROCHOUND_CHECK(judge->AddBundle(bundle));
-  for (Original& original : judge->originals_) ROCHOUND_CHECK(judge->MeasureOriginal(&original));
+  for (Original& original : judge->originals_) {
+    ROCHOUND_CHECK(judge->MeasureOriginal(&original));
+    judge->FindInputs(&original);
+  }
+  if (!options.reference.empty()) ROCHOUND_CHECK(judge->OpenReference());
   return judge;
 }
 
@@ -274,8 +288,8 @@ Result<void> Judge::MeasureOriginal(Original* original) {
     return {};
   }
   ROCHOUND_TRY(const ordered_json again,
-               run({"--accesses", trace.string(), "--accesses-kernel", Exactly(kernel_)}));
-  auto accesses = ReadAccesses(trace, kernel_, {nullptr, nullptr, true});
+               run({"--accesses", trace.string(), "--accesses-kernel", ExactPattern(kernel_)}));
+  auto accesses = ReadAccesses(trace, kernel_, {nullptr, nullptr, true, true});
   std::error_code ignored;
   fs::remove(trace, ignored);
   if (!accesses.ok()) {
@@ -300,22 +314,16 @@ std::optional<Rejection> Judge::CheckAccesses(const Original& original, const fs
   const fs::path trace = folder_.path() / "own" / "candidate.accesses";
   const auto answer =
       Ask({"softgpu", "--gpu", tools_.softgpu, "--accesses", trace.string(), "--accesses-kernel",
-           Exactly(kernel_), "--", tools_.rochound.string(), "replay", "run",
+           ExactPattern(kernel_), "--", tools_.rochound.string(), "replay", "run",
            original.path.string(), "--hsaco", file.string(), "--json", "--verify", "none",
            "--timeout", fmt::format("{}", LaunchLimit(original))},
           LaunchLimit(original) * 4 + kOverheadSeconds);
   if (!answer.ok()) return Rejection{Reason::kCannotJudge, answer.error().message};
   ByteSet readable = original.touched;
-  if (answer.value().contains("own_memory")) {
-    for (const auto& [name, range] : answer.value()["own_memory"].items()) {
-      const uint64_t base = strtoull(range.value("base", "0").c_str(), nullptr, 16);
-      // Scalar loads take whole lines of arguments.
-      readable.Add(base, (range.value("size", uint64_t{0}) + 63) / 64 * 64);
-    }
-  }
-  const bool clean_lds = !original.accesses->stray_lds;
-  const auto accesses =
-      ReadAccesses(trace, kernel_, {&readable, &original.accesses->written, clean_lds});
+  AddOwnMemory(answer.value(), &readable);
+  const auto accesses = ReadAccesses(trace, kernel_,
+                                     {&readable, &original.accesses->written,
+                                      !original.accesses->stray_lds, !original.accesses->race});
   std::error_code ignored;
   fs::remove(trace, ignored);
   if (!accesses.ok()) return Rejection{Reason::kCannotJudge, accesses.error().message};
@@ -331,6 +339,13 @@ std::optional<Rejection> Judge::CheckAccesses(const Original& original, const fs
     return Rejection{Reason::kReadsUninitialised,
                      Describe(*found.stray_lds) +
                          ", which its workgroup has not written: it holds what was left there"};
+  if (found.race)
+    return Rejection{
+        Reason::kRaces,
+        fmt::format("{}, and no barrier is between that and a wave that {} it: wave {}",
+                    Describe(found.race->access),
+                    found.race->access.what == "reads LDS" ? "writes" : "accesses",
+                    found.race->other_wave)};
   if (found.written.bytes() == 0 && original.accesses->written.bytes() > 0)
     return Rejection{Reason::kWritesNothing,
                      fmt::format("the original writes {}, and it none",
@@ -366,12 +381,18 @@ Result<void> Judge::JudgeLaunch(const Original& original, const fs::path& file,
   std::error_code ignored;
   fs::remove_all(outputs, ignored);
   uint64_t vary = options_.other_inputs;
+  bool more = true;  // integers and special numbers
+  const bool dumps = !options_.validate.empty() || !options_.reference.empty();
   ordered_json answer;
+  evidence->notes = original.notes;
   for (;;) {
     std::vector<std::string> arguments = CompareArguments(original, file, options_.rounds);
     arguments.insert(arguments.end(), {"--softgpu", tools_.softgpu, "--count"});
     if (vary > 0) arguments.insert(arguments.end(), {"--vary", std::to_string(vary)});
-    if (!options_.validate.empty()) arguments.insert(arguments.end(), {"--dump", outputs.string()});
+    if (vary > 0 && more && !original.integers.empty())
+      arguments.insert(arguments.end(), {"--vary-integers", original.integers});
+    if (vary > 0 && more && original.special) arguments.emplace_back("--vary-special");
+    if (dumps) arguments.insert(arguments.end(), {"--dump", outputs.string()});
     auto asked = Ask(arguments, LaunchLimit(original) * 8 + kOverheadSeconds);
     if (!asked.ok()) {
       evidence->rejection = Rejection{Reason::kCannotJudge, asked.error().message};
@@ -381,11 +402,13 @@ Result<void> Judge::JudgeLaunch(const Original& original, const fs::path& file,
     if (answer.contains("candidates") && answer["candidates"].size() >= 2) break;
     // The captured code itself did not bear inputs that no program gave it.
     if (vary > 0 && answer.value("candidate", "") == "captured") {
+      const bool had_more = more && (!original.integers.empty() || original.special);
       evidence->notes.push_back(
-          fmt::format("other inputs were not tried: with them the original "
-                      "does not work ({})",
+          fmt::format("{} were not tried: with them the original does not work ({})",
+                      had_more ? "other integers and special numbers" : "other inputs",
                       answer.value("message", "")));
-      vary = 0;
+      more = false;
+      if (!had_more) vary = 0;
       continue;
     }
     evidence->rejection =
@@ -398,10 +421,14 @@ Result<void> Judge::JudgeLaunch(const Original& original, const fs::path& file,
   if (answer.contains("varied")) {
     evidence->other_inputs = answer["varied"].value("runs", size_t{0});
     evidence->varied_elements = answer["varied"].value("elements", size_t{0});
-    if (evidence->varied_elements == 0)
+    evidence->varied_integers = answer["varied"].value("integers", size_t{0});
+    evidence->special_inputs =
+        answer["varied"].value("special", false) && evidence->varied_elements > 0;
+    evidence->varied_elements += evidence->varied_integers;
+    if (evidence->varied_elements == 0 && original.notes.empty())
       evidence->notes.push_back(
-          "no argument is known to point to floating-point numbers, so inputs were the captured "
-          "ones (--as tells what memory holds)");
+          "no argument is known to point to numbers, so inputs were the captured ones (--as tells "
+          "what memory holds)");
   }
   std::optional<Rejection> wrong = JudgeComparison(captured, entry, evidence);
   const bool ended =
@@ -414,6 +441,7 @@ Result<void> Judge::JudgeLaunch(const Original& original, const fs::path& file,
   } else if (ended) {
     if (auto stray = CheckAccesses(original, file, evidence)) wrong = std::move(stray);
   }
+  if (!wrong && !options_.reference.empty()) wrong = CheckPrecision(original, outputs, evidence);
   if (!wrong && !options_.validate.empty()) {
     wrong = Validate(outputs);
     evidence->validated = !wrong;
@@ -431,14 +459,24 @@ Result<void> Judge::JudgeLaunch(const Original& original, const fs::path& file,
     evidence->model->floor = std::floor(written / units);
     evidence->original_instructions = before["instructions"].value("total", uint64_t{0});
     evidence->candidate_instructions = counts["instructions"].value("total", uint64_t{0});
+    evidence->original_roofline = RooflineOf(before);
+    evidence->candidate_roofline = RooflineOf(counts);
   }
   return options_.on_gpu ? MeasureOnGpu(original, file, counts, evidence) : Result<void>();
 }
 
 Result<void> Judge::MeasureOnGpu(const Original& original, const fs::path& file,
                                  const ordered_json& counts, LaunchEvidence* evidence) {
+  ClockWatch clocks(tools_.machine);
   ROCHOUND_TRY(const ordered_json answer, Ask(CompareArguments(original, file, options_.gpu_rounds),
                                               LaunchLimit(original) * 8 + kOverheadSeconds));
+  evidence->clocks = clocks.Stop();
+  if (!evidence->clocks)
+    evidence->notes.push_back("no file of the driver tells the GPU's clock, so it was not watched");
+  else if (!evidence->clocks->steady())
+    evidence->notes.push_back(
+        "the GPU's clock was not steady while it was measured, so times vary with it; a fixed "
+        "clock (rocm-smi --setperfdeterminism) gives clearer ones");
   if (!answer.contains("candidates") || answer["candidates"].size() < 2) {
     evidence->rejection = Rejection{Reason::kCannotJudge, fmt::format("on this machine's GPU: {}",
                                                                       answer.value("message", ""))};
@@ -461,16 +499,50 @@ Result<void> Judge::MeasureOnGpu(const Original& original, const fs::path& file,
     evidence->notes.push_back("no peaks are known for this GPU, so there is no floor");
     return {};
   }
-  const fs::path record = folder_.path() / "own" / "candidate.jsonl";
-  ROCHOUND_CHECK(base::WriteFile(record, counts.dump() + "\n"));
-  ROCHOUND_TRY(const profile::CounterSet set, profile::SoftgpuCounters(record)->Read());
-  const auto rooflines = profile::MakeRooflines(set, *tools_.peaks);
-  if (rooflines.empty()) return {};
-  double floor = rooflines.front().compute_seconds.value_or(0);
-  if (rooflines.front().memory_seconds_least)
-    floor = std::max(floor, *rooflines.front().memory_seconds_least / kCacheGain);
+  const auto roofline = RooflineOf(counts);
+  if (!roofline) return {};
+  double floor = roofline->compute_seconds.value_or(0);
+  if (roofline->memory_seconds_least)
+    floor = std::max(floor, *roofline->memory_seconds_least / kCacheGain);
   evidence->seconds->floor = floor;
   return {};
+}
+
+std::optional<profile::KernelRoofline> Judge::RooflineOf(const ordered_json& counts) const {
+  if (!tools_.peaks) return std::nullopt;
+  const fs::path record = folder_.path() / "input" / "counts.jsonl";
+  if (!base::WriteFile(record, counts.dump() + "\n").ok()) return std::nullopt;
+  const auto set = profile::SoftgpuCounters(record)->Read();
+  if (!set.ok()) return std::nullopt;
+  auto rooflines = profile::MakeRooflines(set.value(), *tools_.peaks);
+  if (rooflines.empty()) return std::nullopt;
+  return std::move(rooflines.front());
+}
+
+// Before and after, for each launch. On the roofline both have the same place at best; where they
+// are by the model's cycles is what changes.
+void Judge::AddRoofline(Verdict* verdict) const {
+  if (!tools_.peaks || tools_.device.clock_mhz <= 0) return;
+  std::vector<profile::KernelRoofline> kernels;
+  std::vector<std::pair<std::string, double>> names;  // and modelled seconds
+  for (const LaunchEvidence& launch : verdict->launches) {
+    if (!launch.original_roofline || !launch.candidate_roofline || !launch.model) continue;
+    const double second = tools_.device.clock_mhz * 1e6;
+    kernels.push_back(*launch.original_roofline);
+    names.emplace_back("before, " + launch.bundle, launch.model->original / second);
+    kernels.push_back(*launch.candidate_roofline);
+    names.emplace_back("after, " + launch.bundle, launch.model->candidate / second);
+  }
+  if (kernels.empty()) return;
+  profile::CounterSet set;
+  set.source = "the software GPU's counters and its model of cycles";
+  verdict->roofline = ordered_json::parse(
+      profile::RooflineJson(set, tools_.device, *tools_.peaks, kernels), nullptr, false);
+  for (size_t i = 0; i < names.size(); ++i) {
+    ordered_json& kernel = verdict->roofline["kernels"][i];
+    kernel["kernel"] = kernel["name"] = names[i].first;
+    kernel["modelled_seconds"] = names[i].second;
+  }
 }
 
 void Judge::Finish(Rejection rejection, Verdict* verdict) const {
@@ -508,6 +580,7 @@ Result<Verdict> Judge::JudgeFile(const fs::path& candidate, const fs::path& sour
     request.target = gpu_.Id();
     request.flags = options_.flags;
     request.flags.insert(request.flags.end(), flags.begin(), flags.end());
+    request.headers = options_.headers;
     ROCHOUND_TRY(const std::string text, base::ReadFile(request.source, kMostCandidate));
     verdict.source_sha256 = base::Sha256(text);
     ROCHOUND_TRY(Built built, BuildTwice(request));
@@ -553,7 +626,9 @@ Result<Verdict> Judge::JudgeFile(const fs::path& candidate, const fs::path& sour
       return finish(
           {evidence.rejection->reason, evidence.bundle + ": " + evidence.rejection->message});
   }
-  return finish(DecideSpeed(verdict.launches, options_.on_gpu, options_.margin, &verdict));
+  Rejection speed = DecideSpeed(verdict.launches, options_.on_gpu, options_.margin, &verdict);
+  if (speed.reason == Reason::kFaster) AddRoofline(&verdict);
+  return finish(std::move(speed));
 }
 
 }  // namespace rochound::optimize

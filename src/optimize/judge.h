@@ -24,22 +24,26 @@
 #include "capture/bundle.h"
 #include "optimize/accesses.h"
 #include "optimize/candidate.h"
+#include "optimize/precision.h"
 #include "optimize/verdict.h"
 #include "profile/architecture.h"
 
 namespace rochound::optimize {
 
 struct JudgeOptions {
-  std::string verify = "exact";  // as rochound replay takes it
-  std::string as;                // likewise
-  std::string validate;          // a command of the user's; empty: none
+  std::string verify = "exact";     // as rochound replay takes it
+  std::string as;                   // likewise
+  std::filesystem::path reference;  // the kernel, computed with more precision; empty: none
+  std::string validate;             // a command of the user's; empty: none
   double margin = 0.02;
   double timeout_seconds = 60;  // of a launch, at most
   uint64_t rounds = 5;
   uint64_t gpu_rounds = 50;
   uint64_t other_inputs = 2;
+  bool special = true;  // NaN, infinities and the like among them
   bool on_gpu = false;  // measure on this machine's GPU, too
   std::vector<std::string> flags = {"-O3"};
+  std::vector<std::filesystem::path> headers;  // files that sources may include, wherever they are
 };
 
 // What the command knows and this room does not.
@@ -48,8 +52,15 @@ struct JudgeTools {
   std::filesystem::path hipcc;
   std::filesystem::path temporary;      // for folders of its own; empty: the system's place
   std::string softgpu;                  // the software GPU that stands for the captured one
+  std::filesystem::path machine = "/";  // where its sys folder is
+  profile::Device device;
   std::optional<profile::Peaks> peaks;  // of that GPU
 };
+
+// A regular expression that matches this name alone.
+std::string ExactPattern(const std::string& name);
+// What a launch may read beside the bundle's memory, by the answer of rochound replay run.
+void AddOwnMemory(const nlohmann::ordered_json& answer, ByteSet* readable);
 
 class Judge {
  public:
@@ -80,6 +91,11 @@ class Judge {
     std::optional<Accesses> accesses;
     std::string not_traced;  // why there are none
     ByteSet touched;         // whole regions that it reads or writes
+    // Other inputs that it bears: without a fault, and with the memory that it uses anyway.
+    std::string integers;  // "range", "values"; empty: they stay
+    bool special = false;
+    std::vector<std::string> notes;
+    Outputs precise;  // what the reference leaves
   };
 
   Judge(const JudgeOptions& options, const JudgeTools& tools, base::TempDir folder)
@@ -87,6 +103,18 @@ class Judge {
 
   base::Result<void> AddBundle(const std::filesystem::path& path);
   base::Result<void> MeasureOriginal(Original* original);
+  void FindInputs(Original* original);
+  // How many elements such inputs change, and integers among them, if the captured kernel bears
+  // them.
+  struct Borne {
+    bool ok = false;
+    size_t elements = 0, integers = 0;
+  };
+  Borne TryInputs(const Original& original, const std::string& kind);
+  base::Result<void> OpenReference();
+  std::optional<Rejection> CheckPrecision(const Original& original,
+                                          const std::filesystem::path& outputs,
+                                          LaunchEvidence* evidence) const;
   base::Result<void> JudgeLaunch(const Original& original, const std::filesystem::path& file,
                                  LaunchEvidence* evidence);
   std::optional<Rejection> CheckAccesses(const Original& original,
@@ -95,6 +123,8 @@ class Judge {
   std::optional<Rejection> Validate(const std::filesystem::path& outputs) const;
   base::Result<void> MeasureOnGpu(const Original& original, const std::filesystem::path& file,
                                   const nlohmann::ordered_json& counts, LaunchEvidence* evidence);
+  std::optional<profile::KernelRoofline> RooflineOf(const nlohmann::ordered_json& counts) const;
+  void AddRoofline(Verdict* verdict) const;
   void Finish(Rejection rejection, Verdict* verdict) const;
 
   // What rochound says as JSON. arguments: after the command's name.

@@ -30,6 +30,8 @@ enum class Reason : uint8_t {
   kWritesOutside,
   kReadsOutside,
   kReadsUninitialised,
+  kRaces,
+  kLessPrecise,
   kNotValid,
 
   // It is right.
@@ -67,6 +69,8 @@ inline constexpr ReasonText kReasons[] = {
     {Reason::kWritesOutside, "writes-outside", "it writes outside of its results"},
     {Reason::kReadsOutside, "reads-outside", "it reads outside of its memory"},
     {Reason::kReadsUninitialised, "reads-uninitialised", "it reads memory that it has not written"},
+    {Reason::kRaces, "races", "its waves race for LDS"},
+    {Reason::kLessPrecise, "less-precise", "it is less precise than the original"},
     {Reason::kNotValid, "not-valid", "the validation command refuses its results"},
     {Reason::kNoDifference, "no-difference", "it is equal, and there is no difference in speed"},
     {Reason::kSlower, "slower", "it is equal, and slower"},

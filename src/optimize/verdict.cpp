@@ -93,6 +93,9 @@ std::string LaunchRow(const LaunchEvidence& launch, bool on_gpu) {
     text += fmt::format(", also from {} with {} changed",
                         base::Count(launch.other_inputs, "other memory", "other memories"),
                         base::Count(launch.varied_elements, "element", "elements"));
+  if (launch.varied_integers > 0)
+    text += fmt::format(" ({} of integers)", base::Count(launch.varied_integers, "one", "ones"));
+  if (launch.special_inputs) text += ", and with NaN, infinities and the like";
   text += launch.accesses_checked ? "; every access is within its memory\n"
                                   : "; accesses were not checked\n";
   if (launch.within_tolerance.contains("relative")) {
@@ -102,6 +105,14 @@ std::string LaunchRow(const LaunchEvidence& launch, bool on_gpu) {
                         worst.value("index", uint64_t{0}), worst.value("got", ""),
                         worst.value("expected", ""));
   }
+  if (launch.precision)
+    text += fmt::format(
+        "    against the reference: worst error {:.3g} before, {:.3g} after (of the largest "
+        "value)\n",
+        launch.precision->original, launch.precision->candidate);
+  if (launch.clocks)
+    text += fmt::format("    the GPU's clock was {:.0f} to {:.0f} MHz meanwhile\n",
+                        launch.clocks->least, launch.clocks->most);
   if (launch.validated) text += "    the validation command accepts its results\n";
   for (const std::string& note : launch.notes)
     text += fmt::format("    note: {}\n", base::Printable(note));
@@ -203,6 +214,15 @@ ordered_json VerdictJson(const Verdict& verdict) {
     if (!launch.within_tolerance.is_null()) one["within_tolerance"] = launch.within_tolerance;
     one["other_inputs"] = launch.other_inputs;
     one["varied_elements"] = launch.varied_elements;
+    one["varied_integers"] = launch.varied_integers;
+    one["special_inputs"] = launch.special_inputs;
+    if (launch.precision)
+      one["precision"] = {{"original", launch.precision->original},
+                          {"candidate", launch.precision->candidate}};
+    if (launch.clocks)
+      one["clock_mhz"] = {{"least", launch.clocks->least},
+                          {"most", launch.clocks->most},
+                          {"samples", launch.clocks->samples}};
     one["accesses_checked"] = launch.accesses_checked;
     if (launch.validated) one["validated"] = true;
     if (launch.model) one["modelled_cycles"] = MeasurementJson(*launch.model);
@@ -215,6 +235,7 @@ ordered_json VerdictJson(const Verdict& verdict) {
   }
   if (verdict.original) json["original_resources"] = ResourcesJson(*verdict.original);
   if (verdict.resources) json["candidate_resources"] = ResourcesJson(*verdict.resources);
+  if (!verdict.roofline.is_null()) json["roofline"] = verdict.roofline;
   if (!verdict.build_log.empty()) json["build_log"] = verdict.build_log;
   json["not_confined"] = verdict.gaps;
   json["seconds"] = verdict.seconds;

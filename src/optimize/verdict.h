@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "optimize/candidate.h"
+#include "optimize/clock_watch.h"
+#include "optimize/precision.h"
 #include "optimize/reason.h"
+#include "profile/roofline.h"
 
 namespace rochound::optimize {
 
@@ -34,6 +37,10 @@ struct LaunchEvidence {
   nlohmann::ordered_json within_tolerance;  // how far off, and where
   size_t other_inputs = 0;                  // how many were tried
   size_t varied_elements = 0;               // and how many elements were other ones
+  size_t varied_integers = 0;
+  bool special_inputs = false;  // NaN, infinities and the like
+  std::optional<PrecisionErrors> precision;
+  std::optional<ClockRange> clocks;  // of the GPU, while it was measured
   bool accesses_checked = false;
   bool validated = false;  // by the user's command
   std::vector<std::string> notes;
@@ -41,6 +48,7 @@ struct LaunchEvidence {
   std::optional<Measurement> model;    // cycles of the software GPU's model
   std::optional<Measurement> seconds;  // on a GPU
   uint64_t original_instructions = 0, candidate_instructions = 0;
+  std::optional<profile::KernelRoofline> original_roofline, candidate_roofline;
 };
 
 struct Verdict {
@@ -56,9 +64,10 @@ struct Verdict {
   double margin = 0;
   std::vector<LaunchEvidence> launches;
   std::optional<Resources> original, resources;
-  std::string build_log;          // the compiler's, where it failed
-  std::vector<std::string> gaps;  // of the confinement
-  double seconds = 0;             // that judging took
+  nlohmann::ordered_json roofline;  // before and after, as in roofline.json; null: not known
+  std::string build_log;            // the compiler's, where it failed
+  std::vector<std::string> gaps;    // of the confinement
+  double seconds = 0;               // that judging took
 
   bool accepted() const { return reason == Reason::kFaster; }
 };

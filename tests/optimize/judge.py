@@ -23,6 +23,7 @@ GPU, TARGET = "rx6800xt", "gfx1030"
 FLAGS = ["-O3", "-nogpuinc", "-nogpulib", "-Wno-pragma-once-outside-header"]
 FULL = bool(os.environ.get("ROCHOUND_FULL"))
 FLOATS = ("scale", "blur", "transpose", "gemm")
+HOLDS = {"sums": "int32", "bins": "uint32", **{kernel: "float" for kernel in FLOATS}}
 LIMIT = 300  # seconds
 EXIT_CODES = {"faster": 0, "no-difference": 3, "slower": 3, "slower-somewhere": 3, "not-verified": 4, "cannot-judge": 4}
 
@@ -83,6 +84,8 @@ JUDGED = [
     Candidate("transpose", "faster", "faster"),
     Candidate("transpose", "skips_block", "different"),
     Candidate("transpose", "one_shape", "different"),
+    Candidate("transpose", "border", "races"),
+    Candidate("sums", "races", "races", True, message="no barrier is between"),
     Candidate("gemm", "faster", "faster", True),
     Candidate("gemm", "border", "different"),
     Candidate("gemm", "reassociates", "other-inputs"),
@@ -100,6 +103,13 @@ ASKED = [
     # A compiler that shows or keeps what somebody has in another folder.
     Candidate("scale", "secret", "does-not-build", True, source="#include \"{elsewhere}/secret.h\"\n", title="elsewhere",
               log="secret.h"),
+    # Errors of sums in another order are those of the original; half precision is another matter, whatever the tolerance.
+    Candidate("gemm", "reassociates", "faster", options=("--verify", "tol=float:1e-2", "--reference", "{folder}/reference.hsaco"), title="reference"),
+    Candidate("gemm", "less_precise", "less-precise", True, options=("--verify", "tol=float:1e-2", "--reference", "{folder}/reference.hsaco"),
+              message="against the reference it is off by", title="reference"),
+    Candidate("gemm", "less_precise", "faster", options=("--verify", "tol=float:1e-2"), title="tolerance"),
+    # What is told to be no number stays as it was.
+    Candidate("scale", "drops_nan", "faster", options=("--no-special",), title="no-special"),
     Candidate("scale", "faster", "faster", options=("--margin", "100"), title="margin"),
     Candidate("scale", "faster", "no-difference", options=("--margin", "200"), title="large-margin"),
     Candidate("gemm", "faster", "faster", True, title="on-gpu", on_gpu=True),
@@ -109,6 +119,10 @@ ASKED = [
 CHEATS = [
     Candidate("scale", "knows_results", "other-inputs", True),  # results known, inputs not read
     Candidate("gemm", "knows_results", "other-inputs"),  # the captured inputs are recognised
+    Candidate("bins", "knows_results", "other-inputs", True),  # the same with integers
+    Candidate("sums", "knows_results", "other-inputs"),
+    Candidate("scale", "drops_nan", "other-inputs", True, message="instead of nan"),  # right for numbers alone
+    Candidate("scale", "overflows", "other-inputs"),  # right for small ones alone
     Candidate("scale", "own_state", "own-state"),  # results kept from the launch before
     Candidate("scale", "lds_left", "reads-uninitialised", True),  # the same, in LDS
     Candidate("bins", "lds_left", "not-deterministic"),
@@ -171,13 +185,13 @@ def judge(options, folder, candidate):
         compile_to(options.hipcc, candidate.variant, file)
     temporary = folder / f"{candidate.name}.tmp"
     temporary.mkdir()
-    as_float = ["--as", "float"] if candidate.kernel in FLOATS else []
+    as_type = ["--as", HOLDS[candidate.kernel]]
     more = [option.replace("{folder}", str(folder)) for option in candidate.options]
     gpu = [options.rochound, "softgpu", "--gpu", GPU, "--"] if candidate.on_gpu else []
     if candidate.on_gpu:
         more.append("--on-gpu")
     done = run([*gpu, options.rochound, "judge", folder / f"{candidate.kernel}.1.bundle", folder / f"{candidate.kernel}.2.bundle",
-                "--candidate", file, "--json", "--flags", " ".join(FLAGS), *as_float, *more],
+                "--candidate", file, "--json", "--flags", " ".join(FLAGS), *as_type, *more],
                env={**os.environ, "TMPDIR": str(temporary)})
     try:
         verdict = json.loads(done.stdout)
@@ -221,6 +235,8 @@ def main():
         (folder / "source.hip").write_text(kernels)
         (folder / "elsewhere" / "secret.h").write_text(kernels.split("// --- scale")[1].split("// --- blur")[0])
         (folder / "sources" / "candidate.h").write_text(kernels.split("// --- scale")[0])
+        if any("--reference" in one.options for one in chosen):
+            compile_to(options.hipcc, "reference", folder / "reference.hsaco")
         capture(options, folder, sorted({one.kernel for one in chosen}))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             problems = list(pool.map(lambda one: judge(options, folder, one), chosen))

@@ -66,6 +66,10 @@ DEVICE inline unsigned Launch() {
 #define IS_once 25
 #define IS_reads_neighbour 26
 #define IS_warm 27
+#define IS_drops_nan 28
+#define IS_overflows 29
+#define IS_reference 30
+#define IS_races 31
 #ifndef CANDIDATE
 #define CANDIDATE original
 #endif
@@ -147,6 +151,10 @@ extern "C" GLOBAL void scale(const float* in, float* out, Count count, const flo
   if (i < count) out[i] += in[i] * 2;
 #elif IS(trusts_output)
   if (i < count && Load(out + 1) != 2) out[i] = in[i] * 2;
+#elif IS(drops_nan)
+  if (i < count) out[i] = in[i] == in[i] ? in[i] * 2 : 0;
+#elif IS(overflows)
+  if (i < count) out[i] = in[i] * 4 - in[i] * 2;  // right up to half of the largest number
 #elif IS(once)
   // Right in the first workgroups, which a test with a small input would have.
   if (i < count) out[i] = i < 512 ? in[i] * 2 : in[i];
@@ -192,7 +200,7 @@ extern "C" GLOBAL void blur(const float* in, float* out, int count) {
   for (int k = -1; k <= 1; ++k) {
     const int at = i + k < 0 ? 0 : i + k >= count ? count - 1 : i + k;
     const float value = Load(in + at), again = Load(in + at);
-    sum += i + k >= 0 && i + k < count ? (value + again) * 0.5f : 0;
+    sum += i + k >= 0 && i + k < count ? (value == again ? value : again) : 0;
   }
   out[i] = sum;
 #endif
@@ -216,6 +224,24 @@ extern "C" GLOBAL void sums(const int* in, int* out, int count) {
   for (int k = 0; k < kGroup / static_cast<int>(__builtin_amdgcn_wavefrontsize()); ++k)
     all += part[k];
   out[Group()] = all;
+#elif IS(races)
+  // The last wave adds all, and may come first: no barrier.
+  int sum = i < count ? in[i] : 0;
+  for (int step = __builtin_amdgcn_wavefrontsize() / 2; step > 0; step /= 2)
+    sum += __builtin_amdgcn_ds_bpermute((Item() + step) * 4, sum);
+  const int size = __builtin_amdgcn_wavefrontsize();
+  if (Item() % size == 0) part[Item() / size] = sum;
+  if (Item() != kGroup - size) return;
+  int all = 0;
+  for (int k = 0; k < kGroup / size; ++k) all += *const_cast<volatile int*>(part + k);
+  out[Group()] = all;
+#elif IS(knows_results)
+  part[Item()] = i < count ? i % 97 : 0;  // the captured inputs
+  for (int step = kGroup / 2; step > 0; step /= 2) {
+    Barrier();
+    if (Item() < step) part[Item()] += part[Item() + step];
+  }
+  if (Item() == 0) out[Group()] = part[0];
 #elif IS(slower)
   part[Item()] = i < count ? in[i] : 0;
   Barrier();
@@ -308,6 +334,11 @@ extern "C" GLOBAL void gemm(const float* a, const float* b, float* c, int size) 
     Barrier();
   }
   c[row * size + column] = sum;
+#elif IS(reference)
+  double sum = 0;
+  for (int k = 0; k < size; ++k)
+    sum += static_cast<double>(a[row * size + k]) * static_cast<double>(b[k * size + column]);
+  c[row * size + column] = static_cast<float>(sum);
 #elif IS(reassociates)
   float even = 0, odd = 0;
   for (int k = 0; k < size; k += 2) {
@@ -352,6 +383,9 @@ extern "C" GLOBAL void bins(const unsigned* in, unsigned* out, int count) {
   Barrier();
   if (Item() < 16)
     __hip_atomic_fetch_add(out + Item(), kept[Item()], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+#elif IS(knows_results)
+  if (i < count)  // the captured inputs
+    __hip_atomic_fetch_add(out + i % 61 % 16, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 #elif IS(wrong_last)
   if (i < count - 1)
     __hip_atomic_fetch_add(out + in[i] % 16, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);

@@ -54,7 +54,8 @@ TEST(Differences, WhatNoArgumentPointsToIsBytesUnlessSaid) {
   bytes.Compare(0, 0x1000, 0x1000, expected, got, nullptr);
   EXPECT_EQ(bytes.first()[0].type, Element::kUnknown);
   rules.untyped = Element::kFloat;
-  rules.tolerance = {false, 1e-3, 0, {}};
+  rules.tolerance.exact = false;
+  rules.tolerance.relative = 1e-3;
   Differences floats(rules);
   floats.Compare(0, 0x1000, 0x1000, expected, got, nullptr);
   EXPECT_TRUE(floats.equal());

@@ -171,6 +171,12 @@ Element FloatingNamed(std::string_view name) {
   return Element::kUnknown;
 }
 
+Element ElementNamed(std::string_view name) {
+  for (const Kind& kind : kKinds)
+    if (kind.type != Element::kUnknown && name == kind.name) return kind.type;
+  return Element::kUnknown;
+}
+
 std::vector<std::string> ParameterTypes(std::string_view demangled) {
   // The parameter list is what the last parenthesis on the outermost level closes.
   const size_t end = demangled.rfind(')');
@@ -279,10 +285,11 @@ bool Less(Element type, const std::byte* one, const std::byte* other) {
 bool Same(Element type, const Tolerance& tolerance, const std::byte* expected,
           const std::byte* got) {
   if (memcmp(expected, got, SizeOf(type)) == 0) return true;
-  if (tolerance.exact || !IsFloating(type)) return false;
+  if (!IsFloating(type) || (tolerance.exact && !tolerance.any_nan)) return false;
   const double one = ValueOf(type, expected);
   const double other = ValueOf(type, got);
   if (std::isnan(one) || std::isnan(other)) return std::isnan(one) && std::isnan(other);
+  if (tolerance.exact) return false;
   if (std::isinf(one) || std::isinf(other)) return one == other;
   const auto within = [&](double relative, double absolute) {
     return std::abs(other - one) <= absolute + relative * std::abs(one);

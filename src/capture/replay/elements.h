@@ -40,8 +40,10 @@ Element ElementBehind(std::string_view pointer_type);
 // "float const*", "const float*".
 bool PointsToConst(std::string_view pointer_type);
 
-// float, double, half, bf16, as --as takes them; kUnknown otherwise.
+// float, double, half, bf16; kUnknown otherwise.
 Element FloatingNamed(std::string_view name);
+// The same and int8 to uint64, as --as takes them.
+Element ElementNamed(std::string_view name);
 
 // "void add<float>(float*, std::pair<int, int>)" -> "float*", "std::pair<int, int>".
 std::vector<std::string> ParameterTypes(std::string_view demangled);
@@ -56,6 +58,8 @@ std::string BitsOf(Element type, const std::byte* at);
 bool Less(Element type, const std::byte* one, const std::byte* other);
 
 struct Tolerance {
+  // Exact, but for the bits of a NaN: which one comes out of several is not what a kernel means.
+  bool any_nan = false;
   struct OfType {
     Element type = Element::kUnknown;
     double relative = 0, absolute = 0;

@@ -82,7 +82,10 @@ TEST(Elements, PointersToConst) {
 
 TEST(Elements, ToleranceIsForFloatsOnly) {
   const Tolerance exact;
-  const Tolerance loose{false, 1e-3, 1e-6, {}};
+  Tolerance loose;
+  loose.exact = false;
+  loose.relative = 1e-3;
+  loose.absolute = 1e-6;
   const float one = 1, close = 1.0005F, far = 1.01F, zero = 0, small = 5e-7F;
   EXPECT_FALSE(Same(Element::kFloat, exact, At(one), At(close)));
   EXPECT_TRUE(Same(Element::kFloat, loose, At(one), At(close)));
@@ -99,6 +102,12 @@ TEST(Elements, ToleranceIsForFloatsOnly) {
   const float minus_zero = -0.0F;
   EXPECT_FALSE(Same(Element::kFloat, exact, At(zero), At(minus_zero)));
   EXPECT_TRUE(Same(Element::kFloat, loose, At(zero), At(minus_zero)));
+  Tolerance nans;
+  nans.any_nan = true;
+  EXPECT_FALSE(Same(Element::kFloat, exact, At(none), At(other_nan)));
+  EXPECT_TRUE(Same(Element::kFloat, nans, At(none), At(other_nan)));
+  EXPECT_FALSE(Same(Element::kFloat, nans, At(none), At(one)));
+  EXPECT_FALSE(Same(Element::kFloat, nans, At(zero), At(minus_zero)));
 }
 
 }  // namespace

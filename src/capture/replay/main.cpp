@@ -33,6 +33,10 @@ bool Parse(const std::vector<std::string>& arguments, Options* options) {
       options->verify = false;
       continue;
     }
+    if (name == "--vary-special") {
+      options->special = true;
+      continue;
+    }
     if (name == "--count") {
       options->count = true;
       continue;
@@ -62,8 +66,14 @@ bool Parse(const std::vector<std::string>& arguments, Options* options) {
       options->dump = value;
     } else if (name == "--vary") {
       options->vary = strtoul(value.c_str(), nullptr, 10);
+    } else if (name == "--vary-integers") {
+      options->integers = rochound::capture::replay::InputKindNamed(value);
+      if (!options->integers) return false;
+    } else if (name == "--inputs") {
+      options->inputs = rochound::capture::replay::InputKindNamed(value);
+      if (!options->inputs) return false;
     } else if (name == "--as") {
-      options->as = rochound::capture::replay::FloatingNamed(value);
+      options->as = rochound::capture::replay::ElementNamed(value);
     } else if (name == "--timeout") {
       options->timeout = strtod(value.c_str(), nullptr);
     } else if (name == "--show") {

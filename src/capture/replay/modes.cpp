@@ -132,30 +132,37 @@ Judgement JudgeWrites(Session& session, Candidate& candidate) {
 // by turns with others, since a race shows now and then.
 void JudgeVaried(Session& session, const Options& options, Answer& answer,
                  std::span<Candidate* const> builds, std::span<Judgement* const> judgements) {
-  size_t runs = 0, elements = 0;
-  for (size_t seed = 1; seed <= options.vary; ++seed) {
-    answer.Progress("trying other inputs",
-                    static_cast<double>(seed) / static_cast<double>(options.vary));
-    if (!session.StartVariation(seed)) {
+  size_t runs = 0, elements = 0, integers = 0;
+  const size_t rounds = options.vary + (options.special ? 1 : 0);
+  for (size_t seed = 1; seed <= rounds; ++seed) {
+    const InputKind kind =
+        seed > options.vary ? InputKind::kSpecial : options.integers.value_or(InputKind::kFloats);
+    answer.Progress("trying other inputs", static_cast<double>(seed) / static_cast<double>(rounds));
+    if (!session.StartVariation(seed, kind)) {
       answer.Note("other inputs were not tried: there is too much memory");
       break;
     }
     ++runs;
     elements = session.varied_elements();
+    integers = std::max(integers, session.varied_integers());
     for (size_t i = 0; i < builds.size(); ++i) {
       if (!Undisputed(judgements[i]->verdict)) continue;
       const Differences differences = session.RunVaried(*builds[i]);
       if (differences.equal()) continue;
       judgements[i]->verdict = Verdict::kDifferent;
       judgements[i]->differences = session.DifferencesJson(differences);
-      judgements[i]->differences["inputs"] = "other";
+      judgements[i]->differences["inputs"] =
+          kind == InputKind::kSpecial ? "special numbers" : "other";
       judgements[i]->message =
           "it gives the captured results from the captured memory, and others than the captured "
           "code from other inputs, or where results are to be written there was something else";
     }
     session.EndVariation();
   }
-  answer.json()["varied"] = {{"runs", runs}, {"elements", elements}};
+  answer.json()["varied"] = {{"runs", runs},
+                             {"elements", elements},
+                             {"integers", integers},
+                             {"special", options.special && runs == rounds}};
 }
 
 void LearnPoison(Session& session, const Options& options) {
@@ -190,6 +197,13 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
   answer.json()["launch"] = LaunchJson(candidate.packet);
   answer.json()["own_memory"] = session.OwnMemoryJson(candidate);
 
+  if (options.inputs) {
+    if (!session.StartVariation(1, *options.inputs))
+      answer.End(Verdict::kFailed, "other inputs were not tried: there is too much memory");
+    answer.json()["varied"] = {{"elements", session.varied_elements()},
+                               {"integers", session.varied_integers()}};
+    answer.End(Verdict::kNotVerified, "there is nothing to compare other inputs' results with");
+  }
   std::vector<double> gpu, wall;
   const auto launch = [&] {
     const LaunchResult result = session.Launch(candidate);

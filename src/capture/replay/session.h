@@ -23,6 +23,7 @@
 #include "capture/replay/poison.h"
 #include "capture/replay/runtime.h"
 #include "capture/replay/steering.h"
+#include "capture/replay/vary.h"
 #include "codeobj/code_object.h"
 
 namespace rochound::capture::replay {
@@ -44,7 +45,10 @@ struct Options {
   std::vector<Range> poison;  // run and compare: memory that the captured code writes, not reads
   std::vector<size_t> read;   // poison: pieces that are known to be read
   size_t vary = 0;            // compare: how many other inputs are tried
-  bool count = false;         // compare: with what a software GPU counts
+  std::optional<InputKind> integers;  // compare: how integers are varied; none: they stay
+  bool special = false;               // compare: special numbers are tried, too
+  std::optional<InputKind> inputs;  // run: the captured code, from such inputs; nothing is compared
+  bool count = false;               // compare: with what a software GPU counts
   std::filesystem::path
       dump;  // compare: a folder for what the first build and the captured one left
 };
@@ -100,14 +104,15 @@ class Session {
   Differences RunPoisoned(Candidate& candidate);
   const Poison* poison() const { return poison_.get(); }  // none: nothing was learned
 
-  // Other inputs (vary.h): memory as before the launch, but for floating elements, and for what the
-  // captured code writes. Runs the captured code from there; false: there is too much memory.
-  bool StartVariation(uint64_t seed);
+  // Other inputs (vary.h): memory as before the launch, but for elements of this kind, and for what
+  // the captured code writes. Runs the captured code from there; false: there is too much memory.
+  bool StartVariation(uint64_t seed, InputKind kind);
   // Launches from that memory and compares with what the captured code left.
   Differences RunVaried(Candidate& candidate);
   // Brings memory back.
   void EndVariation();
   size_t varied_elements() const { return varied_elements_; }
+  size_t varied_integers() const { return varied_integers_; }
 
   // Writes the regions that the captured launch changes, as it and as the candidate left them:
   // FOLDER/original and FOLDER/candidate, with outputs.json in each.
@@ -164,7 +169,8 @@ class Session {
   bool kernarg_in_place_ = false;
   uint64_t last_ns_ = 0;
   Snapshot as_captured_, varied_, varied_after_;
-  size_t varied_elements_ = 0;
+  Differences::Rules varied_rules_;
+  size_t varied_elements_ = 0, varied_integers_ = 0;
 };
 
 }  // namespace rochound::capture::replay

@@ -9,7 +9,6 @@
 
 #include "base/files.h"
 #include "capture/replay/session.h"
-#include "capture/replay/vary.h"
 
 namespace rochound::capture::replay {
 namespace {
@@ -38,7 +37,7 @@ void Session::WriteMemory(const Snapshot& snapshot) {
     Must(copier_->Write(manifest().regions[region].base, bytes));
 }
 
-bool Session::StartVariation(uint64_t seed) {
+bool Session::StartVariation(uint64_t seed, InputKind kind) {
   const std::vector<Region>& regions = manifest().regions;
   uint64_t total = 0;
   for (const Region& region : regions) total += region.taken ? region.size : 0;
@@ -47,7 +46,10 @@ bool Session::StartVariation(uint64_t seed) {
   Restore(captured);
   as_captured_ = ReadMemory();
   varied_ = as_captured_;
-  varied_elements_ = 0;
+  varied_elements_ = varied_integers_ = 0;
+  varied_rules_ = rules_;
+  varied_rules_.tolerance.any_nan = kind == InputKind::kSpecial;
+  const bool integers = kind == InputKind::kRange || kind == InputKind::kValues;
   for (auto& [region, bytes] : varied_) {
     const uint64_t base = regions[region].base;
     const uint64_t end = base + bytes.size();
@@ -59,10 +61,17 @@ bool Session::StartVariation(uint64_t seed) {
     }
     for (const TypedSpan& span : rules_.spans) {
       const Element type = span.type == Element::kUnknown ? rules_.untyped : span.type;
-      if (!IsFloating(type) || span.base < base || span.end > end || span.region != region)
+      if (type == Element::kUnknown || span.base < base || span.end > end || span.region != region)
         continue;
-      varied_elements_ += VaryElements(type, seed + span.argument,
-                                       {bytes.data() + (span.base - base), span.end - span.base});
+      const std::span<std::byte> elements(bytes.data() + (span.base - base), span.end - span.base);
+      const uint64_t own_seed = seed + span.argument;
+      if (IsFloating(type)) {
+        varied_elements_ += VaryElements(type, own_seed, elements);
+        if (kind == InputKind::kSpecial)
+          AddSpecial(type, rules_.tolerance.exact, own_seed, elements);
+      } else if (integers) {
+        varied_integers_ += VaryIntegers(type, kind == InputKind::kRange, own_seed, elements);
+      }
     }
   }
   WriteMemory(varied_);
@@ -76,7 +85,7 @@ Differences Session::RunVaried(Candidate& candidate) {
   WriteMemory(varied_);
   Launch(candidate);
   const Snapshot got = ReadMemory();
-  Differences differences(rules_);
+  Differences differences(varied_rules_);
   for (size_t i = 0; i < got.size(); ++i) {
     const uint64_t base = manifest().regions[got[i].first].base;
     differences.Compare(got[i].first, base, base, varied_after_[i].second, got[i].second,

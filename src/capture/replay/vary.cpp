@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "capture/replay/plan.h"
@@ -35,7 +36,80 @@ Layout LayoutOf(Element type) {
   }
 }
 
+uint64_t LoadBits(const std::byte* at, size_t size) {
+  uint64_t value = 0;
+  memcpy(&value, at, size);
+  return value;
+}
+
 }  // namespace
+
+std::optional<InputKind> InputKindNamed(std::string_view name) {
+  constexpr std::string_view kNames[] = {"floats", "range", "values", "special"};
+  for (size_t i = 0; i < std::size(kNames); ++i)
+    if (name == kNames[i]) return static_cast<InputKind>(i);
+  return std::nullopt;
+}
+
+size_t VaryIntegers(Element type, bool in_range, uint64_t seed, std::span<std::byte> bytes) {
+  const size_t size = SizeOf(type);
+  const size_t count = bytes.size() / size;
+  if (count == 0) return 0;
+  const std::vector<std::byte> old(bytes.begin(), bytes.end());
+  const std::byte* least = old.data();
+  const std::byte* greatest = old.data();
+  for (size_t i = 1; i < count; ++i) {
+    const std::byte* const at = old.data() + i * size;
+    if (Less(type, at, least)) least = at;
+    if (Less(type, greatest, at)) greatest = at;
+  }
+  // In two's complement, differences are the same for all integers.
+  uint64_t first = LoadBits(least, size);
+  uint64_t width = LoadBits(greatest, size) - first;
+  if (size < sizeof(width)) width &= (uint64_t{1} << (8 * size)) - 1;
+  if (width == 0) {  // all are the same: from zero to it, or one
+    const bool negative = ValueOf(type, least) < 0;
+    width = negative ? 0 - first : first;
+    if (size < sizeof(width)) width &= (uint64_t{1} << (8 * size)) - 1;
+    if (!negative) first = 0;
+    width = std::max<uint64_t>(width, 1);
+  }
+  size_t changed = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t drawn = Mix(seed ^ Mix(i));
+    const uint64_t value = !in_range             ? LoadBits(old.data() + drawn % count * size, size)
+                           : width == UINT64_MAX ? drawn
+                                                 : first + drawn % (width + 1);
+    changed += memcmp(&value, old.data() + i * size, size) != 0 ? 1 : 0;
+    memcpy(bytes.data() + i * size, &value, size);
+  }
+  return changed;
+}
+
+void AddSpecial(Element type, bool extremes, uint64_t seed, std::span<std::byte> bytes) {
+  const Layout layout = LayoutOf(type);
+  const size_t size = SizeOf(type);
+  const uint64_t sign = uint64_t{1} << (layout.bits - 1);
+  const uint64_t mantissa = (uint64_t{1} << layout.mantissa) - 1;
+  const uint64_t infinity = (sign - 1) & ~mantissa;
+  const uint64_t quiet = uint64_t{1} << (layout.mantissa - 1);
+  const uint64_t values[] = {infinity | quiet,
+                             infinity,
+                             infinity | sign,
+                             0,  // and with extremes:
+                             sign,
+                             infinity - 1,
+                             (infinity - 1) | sign,
+                             1,
+                             mantissa};
+  const size_t kinds = extremes ? std::size(values) : 4;
+  const size_t count = bytes.size() / size;
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t drawn = Mix(~seed ^ Mix(i));
+    if (drawn % 8 != 0) continue;
+    memcpy(bytes.data() + i * size, &values[drawn / 8 % kinds], size);
+  }
+}
 
 size_t VaryElements(Element type, uint64_t seed, std::span<std::byte> bytes) {
   const Layout layout = LayoutOf(type);

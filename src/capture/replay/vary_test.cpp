@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -61,6 +62,55 @@ TEST(Vary, LeavesAddresses) {
   EXPECT_NE(words[0], 1u);
   EXPECT_EQ(words[1], region.base + 16);
   EXPECT_NE(words[2], 2u);
+}
+
+TEST(Vary, KeepsIntegersInTheirRange) {
+  const std::vector<int32_t> old = {-3, 5, 5, 5, 4, 0, 1, 2};
+  for (const bool in_range : {true, false}) {
+    std::vector<int32_t> values = old;
+    EXPECT_GT(VaryIntegers(Element::kInt32, in_range, 1, std::as_writable_bytes(std::span(values))),
+              3u);
+    for (const int32_t value : values) {
+      EXPECT_GE(value, -3);
+      EXPECT_LE(value, 5);
+      if (!in_range) {
+        EXPECT_NE(std::find(old.begin(), old.end(), value), old.end());
+      }
+    }
+    std::vector<int32_t> sorted = values, before = old;
+    std::sort(sorted.begin(), sorted.end());
+    std::sort(before.begin(), before.end());
+    EXPECT_NE(sorted, before);  // results that depend on values alone change, too
+  }
+}
+
+TEST(Vary, ChangesIntegersThatAreAllTheSame) {
+  std::vector<uint64_t> zeros(64);
+  EXPECT_GT(VaryIntegers(Element::kUint64, true, 1, std::as_writable_bytes(std::span(zeros))), 16u);
+  for (const uint64_t value : zeros) EXPECT_LE(value, 1u);
+  std::vector<int8_t> sevens(64, -7);
+  EXPECT_GT(VaryIntegers(Element::kInt8, true, 1, std::as_writable_bytes(std::span(sevens))), 16u);
+  for (const int8_t value : sevens) {
+    EXPECT_LE(value, 0);
+    EXPECT_GE(value, -7);
+  }
+  std::vector<uint64_t> all = {0, UINT64_MAX, 1, 2};
+  EXPECT_GT(VaryIntegers(Element::kUint64, true, 1, std::as_writable_bytes(std::span(all))), 2u);
+}
+
+TEST(Vary, AddsSpecialNumbers) {
+  std::vector<float> values(4096, 1);
+  AddSpecial(Element::kFloat, true, 1, std::as_writable_bytes(std::span(values)));
+  const auto count = [&](auto&& is) { return std::count_if(values.begin(), values.end(), is); };
+  EXPECT_GT(count([](float value) { return std::isnan(value); }), 10);
+  EXPECT_GT(count([](float value) { return std::isinf(value) && value < 0; }), 10);
+  EXPECT_GT(count([](float value) { return std::fpclassify(value) == FP_SUBNORMAL; }), 10);
+  EXPECT_GT(count([](float value) { return value == std::numeric_limits<float>::max(); }), 10);
+  EXPECT_GT(count([](float value) { return value == 1; }), 3000);
+  std::vector<double> gentle(4096, 1);
+  AddSpecial(Element::kDouble, false, 1, std::as_writable_bytes(std::span(gentle)));
+  for (const double value : gentle)
+    EXPECT_TRUE(std::isnan(value) || std::isinf(value) || value == 0 || value == 1);
 }
 
 }  // namespace

@@ -194,6 +194,13 @@ void AccessWriter::Add(const Wave& wave, uint64_t group, const Op& op, const OpF
   if (text_.size() >= kFlushBytes) Flush();
 }
 
+void AccessWriter::AddBarrier(const Wave& wave, uint64_t group) {
+  text_ += "b";
+  AddField(&text_, group, 10);
+  AddField(&text_, wave.wave_in_group, 10);
+  text_ += '\n';
+}
+
 // A line for all lanes' first parts, then for their second ones: parts of one line differ in
 // nothing but lane and address.
 void AccessWriter::AddParts(std::span<const MemoryPart> parts, MemoryAction action,

@@ -50,6 +50,8 @@ class AccessWriter {
   // to LDS stored there.
   void Add(const Wave& wave, uint64_t group, const Op& op, const OpFacts& facts, uint64_t exec,
            std::span<const MemoryPart> parts, size_t stored_from);
+  // The wave has come to a barrier of its workgroup.
+  void AddBarrier(const Wave& wave, uint64_t group);
 
  private:
   void AddParts(std::span<const MemoryPart> parts, MemoryAction action, bool* is_first);

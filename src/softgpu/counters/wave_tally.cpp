@@ -211,6 +211,8 @@ void WaveTally::Count(const Wave& wave, const Op* op, const OpFacts& facts, uint
     }
   }
   CountControl(wave, op, facts, exec, next);
+  if (facts.is_arrival && accesses_ != nullptr) [[unlikely]]
+    accesses_->AddBarrier(wave, group_);
   const uint64_t before = clock_;
   Advance(wave, op, facts, next != op + 1);
   if (sums_->by_address) [[unlikely]]
