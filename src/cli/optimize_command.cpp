@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/limited_run.h"
 #include "base/log.h"
+#include "base/pattern.h"
 #include "base/printable.h"
 #include "base/sha256.h"
 #include "base/units.h"
@@ -22,6 +23,7 @@
 #include "cli/exit_codes.h"
 #include "cli/run_environment.h"
 #include "cli/usage_formatter.h"
+#include "codeobj/demangle.h"
 
 namespace rochound::cli {
 namespace {
@@ -80,6 +82,11 @@ Result<base::LimitedRun> RunCommand(const std::vector<std::string>& command) {
 
 std::string Tail(const std::string& text) {
   return text.substr(text.size() > 400 ? text.size() - 400 : 0);
+}
+
+std::string LastLine(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return base::Printable(text.substr(text.rfind('\n') + 1));
 }
 
 // Modelled cycles of all launches of a counters file.
@@ -249,6 +256,11 @@ int OptimizeCommand::Rollback(Journal& journal) const {
 
 Result<void> OptimizeCommand::ChooseKernel(const std::vector<std::string>& program) {
   if (!kernel_.empty()) return {};
+  // A run that goes on has chosen already; times may say something else today.
+  if (const auto bundle = capture::Bundle::Open(BundleFile(kLaunches[0])); bundle.ok()) {
+    kernel_ = optimize::ExactPattern(bundle.value().manifest().kernel);
+    return {};
+  }
   ROCHOUND_TRY(const fs::path self, base::ExecutablePath());
   const fs::path trace = folder() / "profile.rpd";
   std::vector<std::string> command = {self.string(), "run", "--quiet",
@@ -268,13 +280,24 @@ Result<void> OptimizeCommand::ChooseKernel(const std::vector<std::string>& progr
     return Error{"no kernel is on the program's critical path; name one with --kernel"};
   std::string name = dag["critical_path"]["dominant_symbol"];
   if (name.ends_with(".kd")) name.resize(name.size() - 3);
-  for (const char letter : name) {
-    const bool plain = isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
-    kernel_ += plain ? std::string(1, letter) : std::string("\\") + letter;
-  }
+  kernel_ = optimize::ExactPattern(name);
   base::LogInfo(
       fmt::format("the kernel with most of the critical path is {}", base::Printable(name)));
   return {};
+}
+
+fs::path OptimizeCommand::BundleFile(uint64_t nth) const {
+  return folder() / "bundles" / fmt::format("{}.bundle", nth);
+}
+
+// The folder may be of an earlier run for another kernel.
+Result<void> OptimizeCommand::CheckKernel(const fs::path& file) const {
+  ROCHOUND_TRY(const capture::Bundle bundle, capture::Bundle::Open(file));
+  ROCHOUND_TRY(const base::Pattern pattern, base::Pattern::Compile(kernel_));
+  const std::string& kernel = bundle.manifest().kernel;
+  if (pattern.FoundIn(kernel) || pattern.FoundIn(codeobj::Demangle(kernel))) return {};
+  return Error{fmt::format("'{}' is of another kernel, {}; choose another folder with -o",
+                           file.string(), codeobj::Demangle(kernel))};
 }
 
 Result<std::vector<fs::path>> OptimizeCommand::Capture(const std::vector<std::string>& program) {
@@ -284,7 +307,7 @@ Result<std::vector<fs::path>> OptimizeCommand::Capture(const std::vector<std::st
   std::string problem;
   for (const uint64_t nth : kLaunches) {
     if (bundles.size() == kMostBundles) break;
-    const fs::path bundle = folder() / "bundles" / fmt::format("{}.bundle", nth);
+    const fs::path bundle = BundleFile(nth);
     std::error_code error;
     if (!fs::exists(bundle, error)) {
       std::vector<std::string> command = {self.string(),       "capture", "--quiet",
@@ -297,7 +320,11 @@ Result<std::vector<fs::path>> OptimizeCommand::Capture(const std::vector<std::st
       ROCHOUND_TRY(const base::LimitedRun run, RunCommand(command));
       problem = Tail(run.err);
     }
-    if (!fs::exists(bundle, error)) break;
+    if (!fs::exists(bundle, error)) {
+      base::LogInfo(fmt::format("launch {} was not captured: {}", nth, LastLine(problem)));
+      break;
+    }
+    ROCHOUND_CHECK(CheckKernel(bundle));
     // Other data of the same shape once; then only other shapes.
     const std::string shape = Shape(bundle);
     if (bundles.size() > 1 && std::find(shapes.begin(), shapes.end(), shape) != shapes.end())
@@ -485,6 +512,10 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   fs::remove_all(temporary, error);
   fs::create_directory(temporary, error);
   if (error) return base::ErrnoError("cannot create", temporary, error.value());
+  for (const auto& left : fs::directory_iterator(folder() / "bundles", error)) {
+    std::error_code ignored;
+    if (left.path().extension() != ".bundle") fs::remove_all(left.path(), ignored);
+  }
   Search search;
   if (const auto budget = base::ParseTime(budget_))
     search.end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(*budget);

@@ -32,6 +32,8 @@ class OptimizeCommand final : public Command {
 
   std::string Problem(const std::vector<std::string>& program) const;  // empty: none
   std::filesystem::path folder() const { return output_; }
+  std::filesystem::path BundleFile(uint64_t nth) const;
+  base::Result<void> CheckKernel(const std::filesystem::path& bundle) const;
   int Log(optimize::Journal& journal) const;
   int Show(optimize::Journal& journal) const;
   int Rollback(optimize::Journal& journal) const;

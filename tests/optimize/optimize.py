@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """`rochound optimize` from a program to the kernel that it runs with.
 
-usage: optimize.py --rochound PATH --hipcc PATH --app PATH apply|tune|resume
+usage: optimize.py --rochound PATH --hipcc PATH --app PATH apply|tune|resume|choose
 
   apply   a folder of candidates: the best right one is applied, the program prints the same; rollback; a program that fails
           with the kernel does not get it
   tune    the best point of a space is found, judged on all launches and applied
-  resume  killed at random moments (2; 100 with ROCHOUND_FULL) and started again: the same result, nothing judged twice
+  resume  killed at random moments (4; 100 with ROCHOUND_FULL) and started again: the same result, nothing judged twice
+  choose  without --kernel: not the kernel with most time, but the one on the critical path (critical.hip)
 """
 
 import argparse
@@ -25,7 +26,7 @@ import judge
 
 GPU = judge.GPU
 FLAGS = " ".join(judge.FLAGS)
-KILLS = 100 if os.environ.get("ROCHOUND_FULL") else 2
+KILLS = 100 if os.environ.get("ROCHOUND_FULL") else 4
 
 
 class Failed(Exception):
@@ -44,8 +45,7 @@ class Optimizer:
         self.folder = folder
         self.command = [options.rochound, "optimize", "--kernel", f"^{kernel}$", *generator, "-o", self.output, "--softgpu", GPU, "--flags", FLAGS,
                         "--runs", "1"]
-        if kernel in judge.FLOATS:
-            self.command += ["--as", "float"]
+        self.command += ["--as", judge.HOLDS[kernel]]
 
     def run(self, *more):
         done = judge.run([*self.command, *more, "--", self.options.app], cwd=self.folder)
@@ -87,6 +87,10 @@ def apply(options, folder):
     back = judge.run([options.rochound, "optimize", "rollback", "-o", optimizer.output])
     check(back.returncode == 0 and optimizer.cache() == [], back.stdout)
     check("rolled back" in [entry["state"] for entry in optimizer.log()["candidates"]], "no state")
+
+    # Launches that were captured of one kernel are not another's.
+    other = judge.run([*(word if word != "^blur$" else "^scale$" for word in optimizer.command), "--", options.app], cwd=folder)
+    check(other.returncode == 125 and "is of another kernel, blur" in other.stderr, f"exit code {other.returncode}:\n{other.stderr}")
 
     # A command that does not like the program's output with the kernel.
     code, said = optimizer.run("--check", "false #")
@@ -136,6 +140,22 @@ def resume(options, folder):
     shutil.rmtree(whole.output)
     chance = random.Random(7)
     killed = 0
+    # What a capture leaves that is killed while it packs: the next one has to take its place.
+    (whole.output / "bundles" / "2.bundle.partial").mkdir(parents=True)
+    seen = {}  # what was in the journal, by candidate
+
+    def look():
+        """What was judged stays as it was, and is not judged again."""
+        if not (whole.output / "journal.sqlite").exists():
+            return
+        try:
+            entries = whole.log()["candidates"]
+        except Failed:
+            return  # killed before its tables were made
+        now = {entry["id"]: {key: value for key, value in entry.items() if key != "state"} for entry in entries}
+        lost = {number for number, entry in seen.items() if now.get(number) != entry}
+        check(not lost, f"after {killed} kills candidates {lost} are not what they were: {seen} and {now}")
+        seen.update(now)
     while killed < KILLS:
         process = subprocess.Popen([str(word) for word in [*whole.command, "--", options.app]], cwd=folder, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -145,13 +165,17 @@ def resume(options, folder):
             process.send_signal(signal.SIGKILL)
             process.wait()
             killed += 1
+            look()
             continue
         # It came to its end: begin anew, but for what a whole run takes.
         check(result(whole) == expected, f"after {killed} kills: {result(whole)}")
+        look()
+        seen.clear()
         shutil.rmtree(whole.output)
     code, said = whole.run()
     check(code == 0, said)
     check(result(whole) == expected, f"{result(whole)} instead of {expected}")
+    look()
     check((whole.output / "cache" / "kernel.hsaco").read_bytes() == content, "another kernel")
     left = sorted(path.name for path in (whole.output / "tmp").iterdir())
     check(not left, f"left behind: {left}")
@@ -161,11 +185,28 @@ def resume(options, folder):
     print(f"killed {killed} times")
 
 
+def choose(options, folder):
+    nothing = folder / "nothing"
+    nothing.mkdir()
+    work = folder / "work"
+    done = judge.run([options.rochound, "optimize", "--candidates", nothing, "-o", work, "--softgpu", GPU, "--", options.app])
+    said = done.stdout + done.stderr
+    check(done.returncode == 3, f"exit code {done.returncode}:\n{said}")
+    top = judge.run([options.rochound, "explain", "top", work / "profile.rpd", "--json"])
+    times = {row["kernel"]: row["total_ns"] for row in json.loads(top.stdout)["tables"]["kernels"]["rows"]}
+    print({kernel: f"{time / 1e6:.0f} ms" for kernel, time in times.items()})
+    check(times["aside"] > times["chain"], f"aside does not take most time: {times}")
+    check("the kernel with most of the critical path is chain" in said, said)
+    check((work / "bundles" / "1.bundle").is_dir(), "nothing was captured")
+    manifest = judge.run([options.rochound, "show", work / "bundles" / "1.bundle", "--json"])
+    check('"chain"' in manifest.stdout, manifest.stdout)
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("rochound", "hipcc", "app"):
         parser.add_argument("--" + name, required=True, type=pathlib.Path)
-    parser.add_argument("what", choices=("apply", "tune", "resume"))
+    parser.add_argument("what", choices=("apply", "tune", "resume", "choose"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rochound-optimize-") as name:
         try:
