@@ -24,6 +24,7 @@
 #include "cli/run_environment.h"
 #include "cli/usage_formatter.h"
 #include "codeobj/demangle.h"
+#include "optimize/builder.h"
 
 namespace rochound::cli {
 namespace {
@@ -39,8 +40,10 @@ constexpr const char* kExamples = R"(
 Examples:
   rochound optimize --kernel gemm --candidates tried -- ./app
   rochound optimize --kernel gemm --tune space.json --budget 10m -- ./app
+  rochound optimize --kernel gemm --llm gemm.hip -- ./app
   rochound optimize log                  what was tried, and what became of it
   rochound optimize show 3               one candidate's verdict
+  rochound optimize sent                 what a model was asked, and answered
   rochound optimize rollback             the program's own kernel again
 
 Launches of the kernel are captured, candidates are judged (rochound judge), and the best
@@ -52,7 +55,10 @@ compares instead: it gets the two outputs as files.
 --candidates judges every file of a folder. --tune searches a space of parameters, such as
 {"source": "gemm.hip", "parameters": {"TILE": [8, 16], "flags": ["-O2", "-O3"]}}: what
 cannot run is left out before it is measured, then one launch is measured of up to --most
-points, and all launches of the best ones.
+points, and all launches of the best ones. --llm has a model rewrite the kernel's source:
+any server that speaks OpenAI's chat completions, named by ROCHOUND_LLM_URL (up to /v1),
+ROCHOUND_LLM_MODEL and ROCHOUND_LLM_KEY. The source and what is known about the kernel are
+sent, captured data never; docs/guides/optimize.md has the details.
 
 All of it is in one folder (-o): journal.sqlite, bundles and cache. A run that was stopped
 goes on where it was; nothing is measured twice. On a software GPU, faster means fewer
@@ -133,16 +139,17 @@ const char* OptimizeCommand::examples() const { return kExamples; }
 OptimizeCommand::OptimizeCommand(CLI::App& app)
     : Command(
           app.add_subcommand("optimize", "Put a faster kernel into a program, if it is equal")) {
-  UsageFormatter::Set(*subcommand_,
-                      "rochound optimize [--kernel REGEX] GENERATOR [OPTIONS] -- PROGRAM "
-                      "[ARGUMENTS]\n       rochound optimize log|show ID|rollback [-o DIR]");
+  UsageFormatter::Set(
+      *subcommand_,
+      "rochound optimize [--kernel REGEX] GENERATOR [OPTIONS] -- PROGRAM "
+      "[ARGUMENTS]\n       rochound optimize log|show ID|sent [ID]|rollback [-o DIR]");
   const auto option = [&](const char* name, auto& value, const char* type,
                           const char* description) {
     return subcommand_->add_option(name, value, description)
         ->type_name(type)
         ->allow_extra_args(false);
   };
-  subcommand_->add_option("words", words_, "log, show or rollback")->type_name("");
+  subcommand_->add_option("words", words_, "log, show, sent or rollback")->type_name("");
   option("--kernel", kernel_, "REGEX", "Which kernel (default: the one that is worth most)");
   option("--candidates", candidates_, "DIR", "Judge every code object and source of this folder");
   option("--tune", tune_, "FILE", "Search this space of parameters");
@@ -154,19 +161,24 @@ OptimizeCommand::OptimizeCommand(CLI::App& app)
   option("--runs", rounds_, "N", "How often the program runs with and without it (default: 3)")
       ->check(CLI::PositiveNumber);
   option("-o,--output", output_, "DIR", "Folder for all that is kept (default: rochound-optimize)");
+  llm_.AddTo(subcommand_);
   settings_.AddTo(subcommand_);
-  subcommand_->add_flag("--json", json_, "log and show: print JSON");
+  subcommand_->add_flag("--json", json_, "log, show and sent: print JSON");
 }
 
 std::string OptimizeCommand::Problem(const std::vector<std::string>& program) const {
   if (!words_.empty()) {
-    const bool known = words_[0] == "log" || words_[0] == "show" || words_[0] == "rollback";
-    if (!known) return fmt::format("'{}' is none of log, show, rollback", words_[0]);
+    const bool known =
+        words_[0] == "log" || words_[0] == "show" || words_[0] == "sent" || words_[0] == "rollback";
+    if (!known) return fmt::format("'{}' is none of log, show, sent, rollback", words_[0]);
     if (words_[0] == "show" && words_.size() != 2) return "which one? rochound optimize show 3";
     return program.empty() ? "" : words_[0] + " starts no program";
   }
-  if (candidates_.empty() == tune_.empty())
-    return "who makes candidates? One of --candidates DIR and --tune FILE";
+  const int generators =
+      (candidates_.empty() ? 0 : 1) + (tune_.empty() ? 0 : 1) + (llm_.wanted() ? 1 : 0);
+  if (generators != 1)
+    return "who makes candidates? One of --candidates DIR, --tune FILE and --llm FILE";
+  if (const std::string problem = llm_.Problem(); !problem.empty()) return problem;
   if (program.empty())
     return "no program given; example: rochound optimize --candidates tried -- ./app";
   if (!budget_.empty() && !base::ParseTime(budget_)) return "--budget: not a time such as 10m";
@@ -184,9 +196,11 @@ int OptimizeCommand::Run(const std::vector<std::string>& program) {
     if (!fs::exists(file, error))
       return Error{fmt::format("'{}' is not there: nothing was optimized in that folder (-o)",
                                file.string())};
-    ROCHOUND_TRY(const auto journal, Journal::Open(file));
+    ROCHOUND_TRY(const auto journal,
+                 words_[0] == "rollback" ? Journal::Open(file) : Journal::OpenToRead(file));
     return words_[0] == "log"    ? Log(*journal)
            : words_[0] == "show" ? Show(*journal)
+           : words_[0] == "sent" ? Sent(*journal)
                                  : Rollback(*journal);
   }();
   if (result.ok()) return result.value();
@@ -234,6 +248,36 @@ int OptimizeCommand::Show(Journal& journal) const {
   }
   if (!json_) fmt::print("{}{}\n", Row(*entry.value()), base::Printable(entry.value()->message));
   fmt::print("{}\n", ordered_json::parse(entry.value()->verdict, nullptr, false).dump(2));
+  return kExitSuccess;
+}
+
+int OptimizeCommand::Sent(Journal& journal) const {
+  const auto exchanges = journal.Exchanges();
+  if (!exchanges.ok()) {
+    base::LogError(exchanges.error().message);
+    return kExitSetup;
+  }
+  const int64_t wanted = words_.size() > 1 ? strtoll(words_[1].c_str(), nullptr, 10) : 0;
+  ordered_json list = ordered_json::array();
+  for (const optimize::Exchange& one : exchanges.value()) {
+    if (wanted != 0 && one.id != wanted) continue;
+    list.push_back({{"id", one.id},
+                    {"at", one.at},
+                    {"url", one.url},
+                    {"request", one.request},
+                    {"answer", one.answer},
+                    {"problem", one.problem},
+                    {"seconds", one.seconds}});
+    if (json_) continue;
+    fmt::print("{:>4}  {} {}  sent {} bytes, {}\n", one.id, one.at, base::Printable(one.url),
+               one.request.size(),
+               one.problem.empty()
+                   ? fmt::format("answered {} bytes in {:.1f} s", one.answer.size(), one.seconds)
+                   : base::Printable(one.problem));
+    if (wanted != 0)
+      fmt::print("{}\n\n{}\n", base::Printable(one.request), base::Printable(one.answer));
+  }
+  if (json_) fmt::print("{}\n", list.dump(2, ' ', false, ordered_json::error_handler_t::replace));
   return kExitSuccess;
 }
 
@@ -419,6 +463,28 @@ Result<void> OptimizeCommand::Tune(Search* search) {
   return {};
 }
 
+Result<void> OptimizeCommand::AskModel(Search* search, const std::vector<std::string>& program,
+                                       const std::vector<fs::path>& bundles,
+                                       const optimize::JudgeTools& tools) {
+  LlmTask task;
+  task.program = program;
+  task.bundles = bundles;
+  task.folder = folder();
+  task.hipcc = tools.hipcc;
+  task.flags = settings_.options().flags;
+  task.softgpu = settings_.softgpu();
+  task.verify = settings_.options().verify;
+  task.journal = search->journal.get();
+  task.judge = [this, search](const fs::path& file, const std::vector<std::string>& flags) {
+    return Judged(search, file, flags, false);
+  };
+  task.late = [search] { return search->Late(); };
+  const auto done = llm_.Run(task);
+  if (done.ok() || search->accepted.empty()) return done;
+  base::LogWarning(done.error().message);
+  return {};
+}
+
 Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& best,
                                            const std::vector<std::string>& program) {
   ROCHOUND_TRY(const fs::path self, base::ExecutablePath());
@@ -502,6 +568,7 @@ Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& b
 
 Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   std::error_code error;
+  if (llm_.wanted()) ROCHOUND_CHECK(llm_.Prepare());
   fs::create_directories(folder() / "bundles", error);
   if (error) return base::ErrnoError("cannot create", folder(), error.value());
   // One at a time: what a killed run left is removed below.
@@ -526,7 +593,8 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   ROCHOUND_TRY(optimize::JudgeTools tools,
                FindJudgeTools(bundles.front().string(), settings_.softgpu()));
   tools.temporary = temporary;
-  const optimize::JudgeOptions options = settings_.options();
+  optimize::JudgeOptions options = settings_.options();
+  if (llm_.wanted()) options.headers = optimize::HeadersOf(llm_.source());
   search.salt =
       fmt::format("{} {} {} {} {} {} {} {} {} {}", options.verify, options.as, options.validate,
                   options.margin, options.on_gpu, fmt::join(options.flags, " "), kernel_,
@@ -535,7 +603,10 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   if (!tune_.empty()) {
     ROCHOUND_TRY(search.first, optimize::Judge::Open({bundles.front()}, options, tools));
   }
-  ROCHOUND_CHECK(tune_.empty() ? JudgeFolder(&search) : Tune(&search));
+  ROCHOUND_CHECK(llm_.wanted()   ? AskModel(&search, program, bundles, tools)
+                 : tune_.empty() ? JudgeFolder(&search)
+                                 : Tune(&search));
+  if (llm_.prints_only()) return kExitSuccess;
   const auto best = std::min_element(
       search.accepted.begin(), search.accepted.end(),
       [](const JournalEntry& one, const JournalEntry& other) { return one.cost < other.cost; });
@@ -547,6 +618,12 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   if (best->state == "applied" && fs::exists(CacheFile(), error)) {
     fmt::print("candidate {} is applied already\n", best->id);
     return kExitSuccess;
+  }
+  if (llm_.wanted() &&
+      !llm_.Approves(fmt::format("Use candidate {} ({}), {:.2f} times faster in its launches?",
+                                 best->id, best->name, best->speedup))) {
+    fmt::print("not applied: not approved\n");
+    return kExitNotApplied;
   }
   ROCHOUND_TRY(const std::string problem, Apply(&search, *best, program));
   ROCHOUND_CHECK(search.journal->SetState(best->id, problem.empty() ? "applied" : "not applied"));

@@ -2,8 +2,8 @@
 //
 // `rochound optimize`: from a program to a faster kernel in it. Captures launches, has candidates
 // judged (optimize/judge.h), keeps a journal, and lets the program itself run with the best one
-// before that counts as applied. Also log, show and rollback of that journal. Called once by main
-// on its only thread.
+// before that counts as applied. Also log, show, sent and rollback of that journal. Called once by
+// main on its only thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "cli/command.h"
 #include "cli/judge_command.h"
+#include "cli/optimize_llm.h"
 #include "optimize/journal.h"
 #include "optimize/tuner.h"
 
@@ -36,6 +37,7 @@ class OptimizeCommand final : public Command {
   base::Result<void> CheckKernel(const std::filesystem::path& bundle) const;
   int Log(optimize::Journal& journal) const;
   int Show(optimize::Journal& journal) const;
+  int Sent(optimize::Journal& journal) const;
   int Rollback(optimize::Journal& journal) const;
   base::Result<int> Optimize(const std::vector<std::string>& program);
 
@@ -43,6 +45,9 @@ class OptimizeCommand final : public Command {
   base::Result<std::vector<std::filesystem::path>> Capture(const std::vector<std::string>& program);
   base::Result<void> JudgeFolder(Search* search);
   base::Result<void> Tune(Search* search);
+  base::Result<void> AskModel(Search* search, const std::vector<std::string>& program,
+                              const std::vector<std::filesystem::path>& bundles,
+                              const optimize::JudgeTools& tools);
   // From the journal, or judged and written there.
   base::Result<optimize::JournalEntry> Judged(Search* search, const std::filesystem::path& file,
                                               const std::vector<std::string>& flags, bool first);
@@ -51,13 +56,14 @@ class OptimizeCommand final : public Command {
                                   const std::vector<std::string>& program);
   std::filesystem::path CacheFile() const;
 
-  std::vector<std::string> words_;  // log, show ID, rollback
+  std::vector<std::string> words_;  // log, show ID, sent [ID], rollback
   std::string kernel_;
   std::string budget_;
   std::string output_ = "rochound-optimize";
   std::string candidates_, tune_, check_;
   uint64_t seed_ = 1, most_ = 40, rounds_ = 3;
   JudgeSettings settings_;
+  LlmGenerator llm_;
   bool json_ = false;
 };
 

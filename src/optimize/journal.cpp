@@ -16,6 +16,9 @@ CREATE TABLE IF NOT EXISTS candidate (
   at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')));
 CREATE TABLE IF NOT EXISTS event (
   id INTEGER PRIMARY KEY, text TEXT NOT NULL, at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')));
+CREATE TABLE IF NOT EXISTS exchange (
+  id INTEGER PRIMARY KEY, url TEXT NOT NULL, request TEXT NOT NULL, answer TEXT NOT NULL, problem TEXT NOT NULL,
+  seconds REAL NOT NULL, at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')));
 )";
 
 // SQL's tools show texts; bytes are written as one.
@@ -47,6 +50,18 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::filesystem::path& file
                    file, there ? store::Database::Mode::kWrite : store::Database::Mode::kCreate));
   ROCHOUND_CHECK(database.Run("PRAGMA busy_timeout = 2000"));
   ROCHOUND_CHECK(database.Run(kTables));
+  return std::unique_ptr<Journal>(new Journal(std::move(database)));
+}
+
+Result<std::unique_ptr<Journal>> Journal::OpenToRead(const std::filesystem::path& file) {
+  ROCHOUND_TRY(store::Database database, store::Database::Open(file, store::Database::Mode::kRead));
+  ROCHOUND_CHECK(database.Run("PRAGMA busy_timeout = 2000"));
+  ROCHOUND_TRY(
+      const int64_t tables,
+      database.Number("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN "
+                      "('candidate', 'event', 'exchange')"));
+  if (tables != 3)
+    return base::Error{fmt::format("'{}' is no journal of rochound optimize", file.string())};
   return std::unique_ptr<Journal>(new Journal(std::move(database)));
 }
 
@@ -130,14 +145,64 @@ Result<void> Journal::Tell(const std::string& event) {
   return statement.Run();
 }
 
-Result<std::vector<std::string>> Journal::Events() {
-  ROCHOUND_TRY(store::Statement statement,
-               database_.Prepare("SELECT at || ' ' || text FROM event ORDER BY id"));
-  std::vector<std::string> events;
+Result<std::vector<std::string>> Journal::Texts(const std::string& sql,
+                                                const std::vector<std::string>& values) {
+  ROCHOUND_TRY(store::Statement statement, database_.Prepare(sql));
+  for (size_t i = 0; i < values.size(); ++i)
+    statement.Bind(static_cast<int>(i), std::string_view(values[i]));
+  std::vector<std::string> texts;
   for (;;) {
     ROCHOUND_TRY(const bool row, statement.Step());
-    if (!row) return events;
-    events.push_back(statement.Text(0));
+    if (!row) return texts;
+    texts.push_back(statement.Text(0));
+  }
+}
+
+Result<std::vector<std::string>> Journal::Events() {
+  return Texts("SELECT at || ' ' || text FROM event ORDER BY id", {});
+}
+
+Result<int64_t> Journal::BeginExchange(const std::string& url, const std::string& request) {
+  ROCHOUND_TRY(store::Statement statement,
+               database_.Prepare("INSERT INTO exchange (url, request, answer, problem, seconds) "
+                                 "VALUES (?, ?, '', 'not answered', 0)"));
+  statement.BindAll(std::string_view(url), std::string_view(request));
+  ROCHOUND_CHECK(statement.Run());
+  return database_.Number("SELECT last_insert_rowid()");
+}
+
+Result<void> Journal::EndExchange(int64_t id, const std::string& answer, const std::string& problem,
+                                  double seconds) {
+  ROCHOUND_TRY(
+      store::Statement statement,
+      database_.Prepare("UPDATE exchange SET answer = ?, problem = ?, seconds = ? WHERE id = ?"));
+  statement.BindAll(std::string_view(answer), std::string_view(problem), seconds, id);
+  return statement.Run();
+}
+
+Result<std::vector<std::string>> Journal::Answers(const std::string& url,
+                                                  const std::string& request) {
+  return Texts(
+      "SELECT answer FROM exchange WHERE url = ? AND request = ? AND problem = '' ORDER BY id",
+      {url, request});
+}
+
+Result<std::vector<Exchange>> Journal::Exchanges() {
+  ROCHOUND_TRY(store::Statement statement,
+               database_.Prepare("SELECT id, url, request, answer, problem, seconds, at FROM "
+                                 "exchange ORDER BY id"));
+  std::vector<Exchange> exchanges;
+  for (;;) {
+    ROCHOUND_TRY(const bool row, statement.Step());
+    if (!row) return exchanges;
+    Exchange& one = exchanges.emplace_back();
+    one.id = statement.Int(0);
+    one.url = statement.Text(1);
+    one.request = statement.Text(2);
+    one.answer = statement.Text(3);
+    one.problem = statement.Text(4);
+    one.seconds = statement.Real(5);
+    one.at = statement.Text(6);
   }
 }
 

@@ -41,5 +41,21 @@ TEST(Journal, KeepsCandidatesAndTheirStates) {
   ASSERT_EQ(journal->Events().value().size(), 1u);
 }
 
+TEST(Journal, KeepsWhatWasSent) {
+  auto folder = base::TempDir::Create("/tmp", "rochound-journal-").value();
+  const auto journal = Journal::Open(folder.path() / "journal.sqlite").value();
+  // A run that was killed before the answer came.
+  ASSERT_TRUE(journal->BeginExchange("url", "question").ok());
+  const int64_t id = journal->BeginExchange("url", "question").value();
+  EXPECT_TRUE(journal->Answers("url", "question").value().empty());
+  ASSERT_TRUE(journal->EndExchange(id, "answer", "", 1).ok());
+  EXPECT_EQ(journal->Answers("url", "question").value(), std::vector<std::string>{"answer"});
+  EXPECT_TRUE(journal->Answers("other", "question").value().empty());
+  const auto all = journal->Exchanges().value();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].request, "question");
+  EXPECT_EQ(all[0].problem, "not answered");
+}
+
 }  // namespace
 }  // namespace rochound::optimize

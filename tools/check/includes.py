@@ -58,6 +58,7 @@ FOREIGN = {
     "simdjson": ["store"],
     "protozero/": ["store"],
     "xxhash": ["capture"],
+    "curl/": ["optimize"],
     "zlib": ["store", "report"],
     "zstd": ["codeobj", "capture"],
     "CLI/": ["cli"],

@@ -27,7 +27,8 @@ PACKAGES = {
         "section": "devel",
         # DuckDB's extension that opens .rpd files is in the package of its command.
         "Depends": "duckdb",
-        "Recommends": "rochound-softgpu, rochound-selftest",
+        # libcurl is loaded when a model is asked.
+        "Recommends": "rochound-softgpu, rochound-selftest, libcurl4t64 | libcurl4",
         "Suggests": "hipcc, python3-rochound",
         "description": "recorder and tools for programs on AMD GPUs",
         "long": ["Records what a ROCm program does (calls, kernels, copies, ranges), explains why it is slow,",
