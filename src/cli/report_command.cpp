@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/log.h"
 #include "cli/exit_codes.h"
 #include "cli/usage_formatter.h"
+#include "optimize/journal_page.h"
 #include "report/first_page.h"
 #include "report/html.h"
 
@@ -17,6 +20,16 @@ constexpr const char* kTraces = "Flight logs, .rpd, rocpd .db, Chrome .json[.gz]
 int NoTrace(const std::string& command) {
   base::LogError(fmt::format("which trace? For example: rochound {} trace.rpd", command));
   return kExitUsage;
+}
+
+base::Result<std::string> ReadJournal(std::filesystem::path file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) file /= "journal.sqlite";
+  if (!std::filesystem::exists(file, error))
+    return base::Error{
+        fmt::format("'{}' is not there; rochound optimize -o DIR writes it", file.string())};
+  ROCHOUND_TRY(const auto journal, optimize::Journal::OpenToRead(file));
+  return optimize::JournalPage(*journal);
 }
 
 }  // namespace
@@ -40,6 +53,10 @@ ReportCommand::ReportCommand(CLI::App& app)
                    "Show what rochound profile wrote into this folder, too: the roofline")
       ->type_name("DIR");
   subcommand_
+      ->add_option("--optimize", optimize_,
+                   "Show what rochound optimize tried, too: its folder, or the journal in it")
+      ->type_name("JOURNAL");
+  subcommand_
       ->add_option("--steps", step_pattern_,
                    "Regular expression of the ranges that are steps (step 1, ProfilerStep#1, ...)")
       ->type_name("REGEX");
@@ -51,6 +68,7 @@ Examples:
   rochound report trace.rpd                       writes report.html
   rochound report rank*.rpd -o ranks.html         several traces are one, each a node
   rochound report out/profile.rpd --profile out   with the roofline of rochound profile
+  rochound report rochound-optimize/after.rpd --optimize rochound-optimize
 
 The file holds everything it shows and opens in any browser of 2023 or later,
 without a network: overview, timeline, flame graph, and every question's
@@ -66,6 +84,11 @@ int ReportCommand::Run(const std::vector<std::string>& /*program*/) {
   report::HtmlOptions options;
   options.most_events = most_events_;
   options.profile = profile_;
+  if (!optimize_.empty()) {
+    auto page = ReadJournal(optimize_);
+    if (!page.ok()) return Failed(page.error());
+    options.optimize = std::move(page).value();
+  }
   options.ask.step_pattern = step_pattern_;
   if (by_queue_) options.lanes = analysis::Lanes::kQueues;
   const auto summary = report::WriteHtml(trace.value(), output_, options);

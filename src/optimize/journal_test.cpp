@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/files.h"
+#include "optimize/journal_page.h"
 
 namespace rochound::optimize {
 namespace {
@@ -39,6 +42,31 @@ TEST(Journal, KeepsCandidatesAndTheirStates) {
   EXPECT_TRUE(journal->Get(1).value().has_value());
   EXPECT_EQ(journal->All().value().size(), 1u);
   ASSERT_EQ(journal->Events().value().size(), 1u);
+}
+
+TEST(Journal, PageTellsTheBestWithItsRoofline) {
+  auto folder = base::TempDir::Create("/tmp", "rochound-journal-").value();
+  const auto journal = Journal::Open(folder.path() / "journal.sqlite").value();
+  const auto add = [&](const char* name, Reason reason, double cost) {
+    Verdict verdict;
+    verdict.reason = reason;
+    verdict.candidate = name;
+    verdict.roofline = {{"of", name}};
+    JournalEntry entry = EntryOf(verdict, "");
+    entry.key = name;
+    entry.stage = "all";
+    entry.cost = cost;
+    EXPECT_TRUE(journal->Add(&entry).ok());
+  };
+  add("wrong", Reason::kDifferent, 0);
+  add("fast", Reason::kFaster, 10);
+  add("faster", Reason::kFaster, 5);
+  const auto page = [&] { return nlohmann::ordered_json::parse(JournalPage(*journal).value()); };
+  EXPECT_EQ(page()["best"], 3);
+  EXPECT_EQ(page()["roofline"]["of"], "faster");
+  EXPECT_EQ(page()["candidates"][0]["about"], "its results are different");
+  ASSERT_TRUE(journal->SetState(2, "applied").ok());
+  EXPECT_EQ(page()["best"], 2);  // what the program runs with
 }
 
 TEST(Journal, KeepsWhatWasSent) {

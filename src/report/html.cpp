@@ -160,7 +160,9 @@ std::string Json(const HtmlContent& content) {
       {"answers", std::move(answers)},
       {"timeline", JsonTimeline(timeline)},
       {"flame", JsonFlame(content.flame)},
-      {"profile", content.profile.empty() ? ordered_json() : ordered_json::parse(content.profile)}};
+      {"profile", content.profile.empty() ? ordered_json() : ordered_json::parse(content.profile)},
+      {"optimize",
+       content.optimize.empty() ? ordered_json() : ordered_json::parse(content.optimize)}};
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
@@ -171,6 +173,7 @@ Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& opti
   if (!options.profile.empty()) {
     ROCHOUND_TRY(content.profile, ReadProfile(options.profile));
   }
+  content.optimize = options.optimize;
   for (const std::filesystem::path& source : trace.sources())
     content.sources.push_back(source.string());
   content.title = content.sources.empty() ? "trace" : trace.sources()[0].filename().string();

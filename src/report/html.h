@@ -25,6 +25,7 @@ struct HtmlOptions {
   analysis::AskOptions ask{};      // its limit is most_rows
   analysis::Lanes lanes = analysis::Lanes::kStreams;
   std::filesystem::path profile{};  // a folder of rochound profile; empty: none
+  std::string optimize{};           // JSON of a journal (optimize/journal_page.h); empty: none
 };
 
 // What the page is made of.
@@ -36,7 +37,8 @@ struct HtmlContent {
   std::vector<analysis::Answer> answers;
   analysis::Timeline timeline;
   Flame flame;
-  std::string profile;  // of ReadProfile; empty: none
+  std::string profile;   // of ReadProfile; empty: none
+  std::string optimize;  // as in HtmlOptions
 };
 
 // Asks every question. One that cannot be answered is left out and told among the doubts.

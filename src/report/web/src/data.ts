@@ -3,6 +3,7 @@
 // What the C++ side embeds: one JSON with everything small, and the timeline as packed columns.
 // src/report/report.cpp writes it; docs/decisions/report-data.md says why it has this shape.
 
+import type {OptimizeJournal} from './optimize';
 import type {Analysis, Roofline} from './roofline';
 import type {ThreadTraces} from './thread_trace';
 
@@ -67,6 +68,7 @@ export interface Profile {
 
 export interface Report {
   profile: Profile | null;
+  optimize: OptimizeJournal | null;
   version: number;
   title: string;
   sources: string[];

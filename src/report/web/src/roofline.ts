@@ -33,6 +33,7 @@ export interface RooflineKernel {
   memory_seconds_least: number | null;
   verdict: string;
   reasons: string[];
+  modelled_seconds?: number;  // by a model of cycles; then it stands there, and not where it could be at best
 }
 
 export interface Roofline {
@@ -66,10 +67,13 @@ interface Point {
   kernel: RooflineKernel;
   most: number;   // operations per byte: at best, or of the bytes that were moved
   least: number;  // without caches
-  rate: number;   // operations per second: at best, or as measured
+  rate: number;   // operations per second, in those times
   seconds: number;
-  measured: boolean;
+  times: Times;
 }
+
+// What the times of a picture are.
+type Times = 'at best' | 'measured' | 'modelled';
 
 const sum = (values: Record<string, number>): number => Object.values(values).reduce((all, value) => all + value, 0);
 const shape = (sizes: number[]): string => sizes.join('×');
@@ -87,10 +91,11 @@ function pointOf(kernel: RooflineKernel): Point | null {
   const operations = sum(kernel.operations);
   const bytes = bytesOf(kernel);
   if (bytes === null || kernel.compute_seconds_least === null || kernel.memory_seconds_least === null) return null;
-  const took = kernel.measured?.seconds ?? null;
+  const took = kernel.modelled_seconds ?? kernel.measured?.seconds ?? null;
   const seconds = took !== null && took > 0 ? took : Math.max(kernel.compute_seconds_least, kernel.memory_seconds_least);
+  const times = took === null ? 'at best' : kernel.modelled_seconds === undefined ? 'measured' : 'modelled';
   if (!(operations > 0 && seconds > 0 && bytes > 0)) return null;
-  return {kernel, most: operations / bytes, least: operations / (kernel.bytes?.uncached ?? bytes), rate: operations / seconds, seconds, measured: took !== null};
+  return {kernel, most: operations / bytes, least: operations / (kernel.bytes?.uncached ?? bytes), rate: operations / seconds, seconds, times};
 }
 
 // What else is known of a roof.
@@ -126,14 +131,20 @@ export class RooflinePage {
   readonly element: HTMLElement;
   private readonly details = h('section', {class: 'card kernel-details', 'aria-live': 'polite', 'aria-label': 'Kernel'});
   private readonly drawn = new Map<RooflineKernel, Element>();
+  private readonly times: Times;
 
+  // Kernels with modelled seconds are a part of another page, and have no title.
   constructor(private readonly roofline: Roofline, private readonly analysis: Analysis | null, highlight: (name: string) => void) {
-    const isMeasured = roofline.kernels.some((kernel) => kernel.measured);
+    this.times = roofline.kernels.some((kernel) => kernel.modelled_seconds !== undefined) ? 'modelled'
+        : roofline.kernels.some((kernel) => kernel.measured) ? 'measured' : 'at best';
     const warnings = [...new Set([...roofline.warnings, ...(analysis?.warnings ?? [])])];
-    this.element = h('div', {class: 'page'}, h('h1', {text: 'Roofline'}), h('p', {class: 'lead', text:
-        `${roofline.device.name} (${roofline.device.target}), by ${roofline.source}. ` + (isMeasured
-            ? 'Each kernel stands where its launches were measured: operations, bytes between L2 and memory, and the time that they took.'
-            : 'Each kernel stands where it can be at best: times here are the least that the GPU can take, computed from counts and peaks, not measured.')}));
+    const about = {
+      'measured': 'Each kernel stands where its launches were measured: operations, bytes between L2 and memory, and the time that they took.',
+      'modelled': 'Each launch stands where the modelled cycles put it, which is no measurement.',
+      'at best': 'Each kernel stands where it can be at best: times here are the least that the GPU can take, computed from counts and peaks, not measured.',
+    }[this.times];
+    const lead = h('p', {class: 'lead', text: `${roofline.device.name} (${roofline.device.target}), by ${roofline.source}. ${about}`});
+    this.element = this.times === 'modelled' ? h('div', {class: 'page part'}, lead) : h('div', {class: 'page'}, h('h1', {text: 'Roofline'}), lead);
     if (warnings.length > 0) {
       this.element.appendChild(h('section', {class: 'health', 'aria-label': 'Doubts of the profile'},
           h('h2', {text: 'Read this first'}), h('ul', {}, ...warnings.map((text) => h('li', {text})))));
@@ -141,8 +152,8 @@ export class RooflinePage {
     const points = roofline.kernels.map(pointOf).filter((point): point is Point => point !== null).sort((a, b) => b.seconds - a.seconds);
     const missing = roofline.kernels.length - Math.min(points.length, MOST_DRAWN);
     this.element.appendChild(h('section', {class: 'card', 'aria-label': 'Roofline'},
-        h('div', {class: 'title'}, h('h2', {text: isMeasured ? 'Operations per second' : 'Operations per second, at best'}),
-            h('span', {class: 'note', text: 'larger: takes longer' + (isMeasured ? '' : ' · dashes lead to where it would be without caches') +
+        h('div', {class: 'title'}, h('h2', {text: {'measured': 'Operations per second', 'modelled': 'Roofline, before and after', 'at best': 'Operations per second, at best'}[this.times]}),
+            h('span', {class: 'note', text: 'larger: takes longer' + (this.times === 'measured' ? '' : ' · dashes lead to where it would be without caches') +
                 (roofline.kernels.some((kernel) => kernel.modelled_bytes) ? ' · a bar stands where the modelled caches put it' : '')})),
         points.length > 0 ? this.picture(points.slice(0, MOST_DRAWN)) : h('p', {class: 'empty', text: 'No kernel can be drawn; the table says what is known.'}),
         missing > 0 && h('p', {class: 'notes', text: `Not drawn: ${count(missing)} ${missing === 1 ? 'kernel' : 'kernels'} without floating-point ` +
@@ -166,17 +177,16 @@ export class RooflinePage {
 
   private table(): Table {
     const {kernels} = this.roofline;
-    const isMeasured = kernels.some((kernel) => kernel.measured);
     return {
       id: 'roofline', title: 'Kernels and shapes', left_out: 0,
       columns: [
         {name: 'kernel', unit: 'none'}, {name: 'grid', unit: 'none'}, {name: 'workgroup', unit: 'none'}, {name: 'launches', unit: 'none'},
-        {name: 'roofline', unit: 'none'}, {name: 'limit', unit: 'none'}, {name: 'operations', unit: 'none'}, {name: isMeasured ? 'moved_bytes' : 'must_move_bytes', unit: 'bytes'},
-        {name: 'operations per byte', unit: 'none'}, {name: 'at_best_ns', unit: 'ns'}, {name: 'place', unit: 'id'},
+        {name: 'roofline', unit: 'none'}, {name: 'limit', unit: 'none'}, {name: 'operations', unit: 'none'}, {name: this.times === 'measured' ? 'moved_bytes' : 'must_move_bytes', unit: 'bytes'},
+        {name: 'operations per byte', unit: 'none'}, {name: this.times === 'modelled' ? 'modelled_ns' : 'at_best_ns', unit: 'ns'}, {name: 'place', unit: 'id'},
       ],
       rows: kernels.map((kernel, place): Cell[] => {
         const operations = sum(kernel.operations);
-        const seconds = Math.max(kernel.compute_seconds_least ?? 0, kernel.memory_seconds_least ?? 0);
+        const seconds = kernel.modelled_seconds ?? Math.max(kernel.compute_seconds_least ?? 0, kernel.memory_seconds_least ?? 0);
         return [
           kernel.name, shape(kernel.grid), shape(kernel.workgroup), kernel.launches, kernel.verdict, this.analysisOf(kernel)?.bottleneck.primary ?? null,
           operations, bytesOf(kernel), kernel.operations_per_byte?.most ?? null,
@@ -263,7 +273,7 @@ export class RooflinePage {
       const limit = this.analysisOf(kernel)?.bottleneck.primary;
       const group = svg('g', {
         class: 'kernel', tabindex: '0', role: 'button', 'data-kernel': kernel.kernel,
-        'aria-label': `${kernel.name}: ${kernel.verdict}, ${short(point.most)} operations per byte, ${short(point.rate)} operations per second${point.measured ? '' : ' at best'}`,
+        'aria-label': `${kernel.name}: ${kernel.verdict}, ${short(point.most)} operations per byte, ${short(point.rate)} operations per second${point.times === 'measured' ? '' : `, ${point.times}`}`,
       }, svg('path', {class: 'without-caches', d: `M${x.at(point.least).toFixed(1)} ${height.toFixed(1)}H${x.at(point.most).toFixed(1)}`}),
       svg('circle', {cx: x.at(point.most).toFixed(1), cy: height.toFixed(1), r: radius.toFixed(1), fill: kernelColor(kernel.name)}));
       const modelled = kernel.modelled_bytes && kernel.modelled_bytes.memory > 0 ? sum(kernel.operations) / kernel.modelled_bytes.memory : null;
@@ -272,9 +282,9 @@ export class RooflinePage {
       }
       hover(group, kernel.name, [
         `roofline: ${kernel.verdict}${limit === undefined ? '' : `; limit: ${limit}`}`,
-        point.measured ? `${short(point.most)} operations per byte` : `${short(point.most)} operations per byte at best, ${short(point.least)} without caches`,
+        point.times === 'measured' ? `${short(point.most)} operations per byte` : `${short(point.most)} operations per byte at best, ${short(point.least)} without caches`,
         ...(modelled === null ? [] : [`${short(modelled)} operations per byte with the modelled caches`]),
-        `${short(point.rate)} operations/s${point.measured ? '' : ' at best'}; ${point.measured ? '' : 'at least '}${ns(1e9 * point.seconds)} in ${count(kernel.launches)} ${kernel.launches === 1 ? 'launch' : 'launches'}`,
+        `${short(point.rate)} operations/s${point.times === 'measured' ? '' : `, ${point.times}`}; ${point.times === 'at best' ? 'at least ' : ''}${ns(1e9 * point.seconds)} in ${count(kernel.launches)} ${kernel.launches === 1 ? 'launch' : 'launches'}`,
         `grid ${shape(kernel.grid)}, workgroup ${shape(kernel.workgroup)}`,
       ]);
       group.addEventListener('click', () => this.choose(kernel));
