@@ -253,6 +253,7 @@ void AtExit() {
   Flush();
   Guarded("no memory at exit", StopWatchingProgress);
   Guarded("no memory at exit", ExplainMissingCapture);
+  Guarded("no memory at exit", ExplainMissingSamples);
   Guarded("no memory at exit", [] { EndProbe(ProbeEnd::kExit); });
   if (RuntimeAlive()) Guarded("no memory at exit", GiveBackSignals);
 }

@@ -27,6 +27,7 @@
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/swap_loader.h"
+#include "agent/swap_samples.h"
 #include "agent/symbols.h"
 #include "agent/thread_state.h"
 #include "agent/write_all.h"
@@ -53,8 +54,7 @@ struct Swap {
   bool alternates = false;
   std::atomic<uint64_t> launches{0};
   std::atomic<bool> launch_refused{false};  // said already
-  // Launches that could have been captured, those that were, and the next to be.
-  std::atomic<uint64_t> seen{0}, samples{0}, next_sample{1};
+  SwapSamples samples;
 };
 
 namespace {
@@ -401,18 +401,15 @@ void NoteRefusedLaunch(const Swap& swap, const SwapLaunch& launch) {
   });
 }
 
-// The first, the second, the fourth, ... launch, until there are enough: programs often begin with
-// launches that are like no others. A launch that cannot be held at its time is made up for.
 bool IsSample(Swap* swap) {
-  const uint64_t number = swap->seen.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (number < swap->next_sample.load(std::memory_order_relaxed) ||
-      swap->samples.load(std::memory_order_relaxed) >=
-          most_samples.load(std::memory_order_relaxed) ||
-      sampling.exchange(true))
+  if (!swap->samples.IsDue(most_samples.load(std::memory_order_relaxed)) || sampling.exchange(true))
     return false;
-  swap->next_sample.store(2 * number, std::memory_order_relaxed);
-  swap->samples.fetch_add(1, std::memory_order_relaxed);
+  swap->samples.Begin();
   return true;
+}
+
+std::string NotHeld(uint64_t launch, const std::string& problem) {
+  return "launch " + std::to_string(launch) + ": " + problem;
 }
 
 // The file in the cache may be another one when the launch is compared.
@@ -538,7 +535,7 @@ LaunchOutcome CaptureSample(const SwapSample& sample, Queue& queue, uint64_t at,
                             hsa_signal_t doorbell, StoreFunction store, LaunchNote note) {
   LaunchOutcome outcome;
   Guarded("no memory for a launch that is to be compared", [&] {
-    const Swap& swap = *sample.swap;
+    Swap& swap = *sample.swap;
     const std::string name = std::to_string(getpid()) + "-" + std::to_string(swap.original) + "-" +
                              std::to_string(swap.candidate) + "-" + std::to_string(sample.launch);
     const std::string path = swap.samples_folder + name;
@@ -549,14 +546,27 @@ LaunchOutcome CaptureSample(const SwapSample& sample, Queue& queue, uint64_t at,
     std::string problem;
     if (WriteCode(path + ".hsaco", *swap.code, &problem))
       outcome = CaptureLaunch(order, queue, at, doorbell, store, note, &problem);
-    if (problem.empty())
+    if (problem.empty()) {
+      swap.samples.Captured();
       NoteLaunch(Decision::kSampled, swap, name);
-    else
-      NoteLaunch(Decision::kNotSampled, swap,
-                 "launch " + std::to_string(sample.launch) + ": " + problem);
+    } else if (problem == kTakenEarly && swap.samples.TakenEarly(sample.launch)) {
+      unlink((path + ".hsaco").c_str());
+    } else {
+      NoteLaunch(Decision::kNotSampled, swap, NotHeld(sample.launch, problem));
+    }
   });
   sampling.store(false);
   return outcome;
+}
+
+void ExplainMissingSamples() {
+  if (!SwapVerifies()) return;
+  const std::unique_lock lock(deciding, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  for (const std::unique_ptr<Swap>& swap : TheCache().swaps)
+    if (const uint64_t launch = swap->samples.TakeOwed(); launch != 0)
+      Write({Decision::kNotSampled, swap->original, swap->candidate, swap->file,
+             Intern(NotHeld(launch, kTakenEarly))});
 }
 
 void LookForCandidates() {
@@ -579,6 +589,7 @@ void NoteSwaps() {
 }
 
 void ForgetSwaps() {
+  ExplainMissingSamples();
   const std::lock_guard lock(deciding);
   any_swapped.store(false);
   swaps.ForEach([](uint64_t /*object*/, std::atomic<Swap*>& swap) { swap.store(nullptr); });

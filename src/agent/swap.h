@@ -52,7 +52,7 @@ bool SwapVerifies();
 
 // A launch that is to be captured.
 struct SwapSample {
-  const struct Swap* swap = nullptr;
+  struct Swap* swap = nullptr;
   uint64_t launch = 0;  // which of the kernel's, from 1
 };
 
@@ -65,6 +65,10 @@ void SwapPacket(const Queue& queue, hsa_kernel_dispatch_packet_t* packet, SwapSa
 // like others.
 LaunchOutcome CaptureSample(const SwapSample& sample, Queue& queue, uint64_t at,
                             hsa_signal_t doorbell, StoreFunction store, LaunchNote note);
+
+// At the end of the program, or of the runtime: which launches the GPU took too early to capture
+// them, and no later one made up for.
+void ExplainMissingSamples();
 
 // The drain thread: what was added to the cache meanwhile.
 void LookForCandidates();
