@@ -25,6 +25,7 @@
 
 #include "agent/allocations.h"
 #include "agent/code_objects.h"
+#include "agent/omniprobe.h"
 #include "agent/own_memory.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
@@ -126,7 +127,7 @@ bool Append(Listening& it, const std::vector<uint64_t>& words) {
 
 // Numbers, and a text that is cut off where a record ends.
 void WriteRecord(Listening& it, uint64_t kind, std::vector<uint64_t> numbers,
-                 const std::string& text) {
+                 std::string_view text) {
   constexpr size_t kLongest = 255;
   const size_t most = (kLongest - 1 - numbers.size()) * sizeof(uint64_t);
   const size_t bytes = std::min(text.size(), most);
@@ -166,28 +167,35 @@ hsa_status_t VisitPool(hsa_amd_memory_pool_t pool, void* data) {
   return HSA_STATUS_INFO_BREAK;
 }
 
-bool MakeRing(Listening& it) {
-  if (it.ring != nullptr) return true;
+// Zeroed host memory that all GPUs may write; null: there is none.
+void* AllocateShared(uint64_t bytes) {
   const uint16_t host = HostAgent();
   if (host == trace::kNoAgent || Real().amd.hsa_amd_agent_iterate_memory_pools_fn == nullptr)
-    return false;
+    return nullptr;
   hsa_amd_memory_pool_t pool{};
   Real().amd.hsa_amd_agent_iterate_memory_pools_fn(AgentHandle(host), VisitPool, &pool);
   std::vector<hsa_agent_t> gpus;
   for (uint16_t i = 0; i < AgentCount(); ++i)
     if (IsGpu(i)) gpus.push_back(AgentHandle(i));
-  const uint64_t bytes =
-      sizeof(Ring) + (it.words + kRochoundProbeMargin + kRochoundProbeWaste) * sizeof(uint64_t);
   void* memory = nullptr;
   if (pool.handle == 0 || gpus.empty() ||
       Real().amd.hsa_amd_memory_pool_allocate_fn(pool, bytes, 0, &memory) != HSA_STATUS_SUCCESS)
-    return false;
+    return nullptr;
   if (Real().amd.hsa_amd_agents_allow_access_fn(static_cast<uint32_t>(gpus.size()), gpus.data(),
                                                 nullptr, memory) != HSA_STATUS_SUCCESS) {
     Real().amd.hsa_amd_memory_pool_free_fn(memory);
-    return false;
+    return nullptr;
   }
   std::memset(memory, 0, bytes);
+  return memory;
+}
+
+bool MakeRing(Listening& it) {
+  if (it.ring != nullptr) return true;
+  const uint64_t bytes =
+      sizeof(Ring) + (it.words + kRochoundProbeMargin + kRochoundProbeWaste) * sizeof(uint64_t);
+  void* const memory = AllocateShared(bytes);
+  if (memory == nullptr) return false;
   it.buffer.reserve(kBufferWords + 256);
   it.ring = static_cast<Ring*>(memory);
   it.read = kRochoundProbeFirst;
@@ -526,14 +534,32 @@ void ConnectProbe(hsa_executable_t executable) {
   });
 }
 
+void ProbeRecord(uint64_t kind, const std::vector<uint64_t>& numbers, std::string_view text) {
+  const std::lock_guard lock(using_ring);
+  Listening& it = It();
+  if (!it.failed && (it.file >= 0 || OpenFile(it)) && MakeRing(it)) {
+    WriteRecord(it, kind, numbers, text);
+    if (it.modules == 0) {
+      it.modules = 1;
+      WriteMemory(it);
+    }
+  }
+  if (it.failed) ++it.unwritten;
+}
+
+void* ProbeMemory(uint64_t bytes) {
+  return CurrentState() != State::kDisabled ? AllocateShared(bytes) : nullptr;
+}
+
 bool DrainProbe() {
   if (!ProbeAsked()) return false;
+  const bool theirs = DrainOmniprobe(false);
   const std::unique_lock lock(using_ring, std::try_to_lock);
   Listening& it = It();
-  if (!lock.owns_lock() || it.ring == nullptr) return false;
+  if (!lock.owns_lock() || it.ring == nullptr) return theirs;
   const uint64_t before = it.read;
   Drain(it, false);
-  return it.read != before || Next(it) != it.read;
+  return theirs || it.read != before || Next(it) != it.read;
 }
 
 void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped, bool on_gpu) {
@@ -598,6 +624,8 @@ void ProbeSeesDispatch(const hsa_kernel_dispatch_packet_t& packet, CopyKernel co
 
 void EndProbe(ProbeEnd why) {
   if (!ProbeAsked()) return;
+  DrainOmniprobe(true);
+  if (why == ProbeEnd::kShutDown) ForgetOmniprobe();
   // The drain thread may be writing; a thread that does not come back from that keeps nobody here.
   std::unique_lock lock(using_ring, std::defer_lock);
   for (uint64_t waited = 0; !lock.try_lock() && waited < kExitPatienceNs; waited += 200'000)
@@ -630,6 +658,7 @@ void EndProbe(ProbeEnd why) {
 
 void ForgetProbeAfterFork() {
   new (&using_ring) std::mutex;
+  ForgetOmniprobeAfterFork();
   if (!ProbeAsked()) return;
   if (It().file >= 0) close(It().file);
   // Not cleared: another thread of the parent may have been changing it.

@@ -18,6 +18,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "agent/blit_copies.h"
 
@@ -54,6 +56,11 @@ void ProbeMemoryGoes(uint64_t base);
 void ProbeMemoryWritten(uint64_t base, uint64_t bytes);
 // A kernel is about to be launched: one without probes may write.
 void ProbeSeesDispatch(const hsa_kernel_dispatch_packet_t& packet, CopyKernel copies);
+
+// For kernels of other makers. A record in the file, which is made if need be; zeroed host memory
+// that GPUs see, until the runtime ends (null: none).
+void ProbeRecord(uint64_t kind, const std::vector<uint64_t>& numbers, std::string_view text);
+void* ProbeMemory(uint64_t bytes);
 
 enum class ProbeEnd { kExit = 1, kFault = 2, kShutDown = 3, kDisabled = 4 };
 // What can still be read is, also behind messages that were never finished, and how much was lost

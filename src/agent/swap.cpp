@@ -24,6 +24,8 @@
 #include "agent/capture_choice.h"
 #include "agent/code_objects.h"
 #include "agent/object_table.h"
+#include "agent/omniprobe.h"
+#include "agent/probe.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/swap_loader.h"
@@ -43,7 +45,8 @@ constinit std::atomic<bool> internal::swap_asked{false};
 
 // A candidate in an original's place. Kept for ever: a thread may be using it.
 struct Swap {
-  uint64_t object = 0;  // the candidate's
+  uint64_t object = 0;                // the candidate's
+  uint64_t omniprobe_descriptor = 0;  // of a kernel that omniprobe instrumented
   codeobj::SwapPlan plan;
   uint64_t most_group_bytes = 0;
   std::string symbol;
@@ -213,7 +216,10 @@ class Choice {
       } else {
         auto plan = codeobj::PlanSwap({*parsed, View(code_.object)},
                                       {candidate->object, candidate->bytes}, original_.symbol, gpu);
-        if (plan.ok())
+        if (plan.ok() && plan.value().omniprobe && !ProbeAsked())
+          Refuse(entry,
+                 "omniprobe has instrumented it, and nobody listens: rochound probe -c does");
+        else if (plan.ok())
           fitting.push_back({&entry, candidate, std::move(plan).value()});
         else
           Refuse(entry, plan.error().message);
@@ -277,9 +283,15 @@ class Choice {
     hsa_executable_t executable{};
     std::string problem;
     if (!Load(chosen, &executable, &problem) ||
-        !FindLoadedKernel(executable, original_.agent, original_.symbol, &kernel, &problem))
+        !FindLoadedKernel(executable, original_.agent, chosen.plan.candidate_kernel, &kernel,
+                          &problem))
       return Refuse(*chosen.entry, problem);
     auto swap = std::make_unique<Swap>();
+    if (chosen.plan.omniprobe) {
+      swap->omniprobe_descriptor = MakeOmniprobeDescriptor(original_.symbol, original_.agent);
+      if (swap->omniprobe_descriptor == 0)
+        return Refuse(*chosen.entry, "there is no memory for its messages");
+    }
     swap->object = kernel.object;
     swap->plan = chosen.plan;
     swap->most_group_bytes = MostGroupBytes(original_.agent);
@@ -523,11 +535,20 @@ void SwapPacket(const Queue& queue, hsa_kernel_dispatch_packet_t* packet, SwapSa
   const uint64_t turn = swap->launches.fetch_add(1, std::memory_order_relaxed);
   const bool stays = swap->alternates && !IsCandidatesTurn(turn);
   // What is captured is a launch of the original: where the two alternate, on its turn.
-  if (sample != nullptr && SwapVerifies() && stays == swap->alternates && IsSample(swap)) {
+  if (sample != nullptr && SwapVerifies() && stays == swap->alternates &&
+      swap->omniprobe_descriptor == 0 && IsSample(swap)) {
     *sample = {swap, turn + 1};
     return;
   }
   if (stays) return;
+  if (swap->omniprobe_descriptor != 0) {
+    void* const arguments =
+        MakeOmniprobeArguments(queue, *packet, swap->plan, launch, swap->omniprobe_descriptor);
+    if (arguments == nullptr) return;
+    // Before the kernel, which reads more of them than the original.
+    Store(&packet->kernarg_address, arguments);
+    _mm_sfence();
+  }
   Edit(packet, swap->object, swap->plan.GroupBytes(launch), swap->plan.PrivateBytes(launch));
 }
 

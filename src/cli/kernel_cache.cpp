@@ -20,12 +20,12 @@
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
 #include "codeobj/fat_binary.h"
+#include "codeobj/omniprobe.h"
 
 namespace rochound::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using base::Error;
 using base::Result;
 
 constexpr uint32_t kWatched = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR;
@@ -197,10 +197,14 @@ void KernelCache::AddFile(const fs::path& file) {
     }
     std::vector<codeobj::CacheEntry> entries;
     for (const codeobj::Kernel& kernel : parsed.value().kernels()) {
-      const std::string readable = codeobj::Demangle(kernel.name);
-      if (filter_.KeepsKernel(readable) || filter_.KeepsKernel(kernel.name))
+      // What omniprobe instrumented goes by the name of its original, and in its place.
+      if (parsed.value().FindKernel(codeobj::OmniprobeName(kernel.name)) != nullptr) continue;
+      const std::string_view original = codeobj::OriginalOfOmniprobe(kernel.name);
+      const std::string symbol = original.empty() ? kernel.name : std::string(original);
+      const std::string readable = codeobj::Demangle(symbol);
+      if (filter_.KeepsKernel(readable) || filter_.KeepsKernel(symbol))
         entries.push_back(
-            {round_, kernel.name, codeobj::WithoutParameters(readable), {}, file.string()});
+            {round_, symbol, codeobj::WithoutParameters(readable), {}, file.string()});
     }
     if (entries.empty()) continue;
     fs::path object = file;

@@ -185,15 +185,24 @@ Result<std::vector<SwapPlan::Binding>> BindVariables(const CodeObject& original,
 Result<SwapPlan> PlanSwap(const SwapSide& original, const SwapSide& candidate,
                           std::string_view kernel, const std::optional<Target>& gpu) {
   const Kernel* const was = original.object.FindKernel(kernel);
-  const Kernel* const is = candidate.object.FindKernel(kernel);
+  const Kernel* is = candidate.object.FindKernel(kernel);
+  // Who puts an instrumented copy beside the kernel wants the copy.
+  const Kernel* const copy =
+      was != nullptr ? candidate.object.FindKernel(OmniprobeName(was->name)) : nullptr;
+  if (copy != nullptr) is = copy;
   if (was == nullptr || is == nullptr)
     return Error{fmt::format("{} has no kernel '{}'",
                              was == nullptr ? "the original's code object" : "it", kernel)};
   ROCHOUND_CHECK(FitTarget(candidate.object.target(), original.object.target(), gpu));
-  ROCHOUND_CHECK(SameArguments(*was, *is, {"the original", "the candidate"}));
-  ROCHOUND_CHECK(FitHiddenArguments(*was, *is, original.object, candidate.object));
-  ROCHOUND_CHECK(FitVariables(original, candidate));
   SwapPlan plan;
+  plan.candidate_kernel = is->name;
+  if (copy != nullptr) {
+    ROCHOUND_TRY(plan.omniprobe, PlanOmniprobeArguments(*was, *is));
+  } else {
+    ROCHOUND_CHECK(SameArguments(*was, *is, {"the original", "the candidate"}));
+    ROCHOUND_CHECK(FitHiddenArguments(*was, *is, original.object, candidate.object));
+  }
+  ROCHOUND_CHECK(FitVariables(original, candidate));
   ROCHOUND_TRY(plan.bindings, BindVariables(original.object, candidate.object));
   plan.most_work_items = is->max_flat_workgroup_size;
   plan.required_workgroup = is->reqd_workgroup_size;

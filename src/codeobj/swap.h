@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "codeobj/code_object.h"
+#include "codeobj/omniprobe.h"
 #include "codeobj/target.h"
 
 namespace rochound::codeobj {
@@ -53,6 +54,8 @@ struct SwapPlan {
   uint32_t original_group = 0, original_private = 0;    // static sizes
   uint32_t candidate_group = 0, candidate_private = 0;  // static sizes
   bool dynamic_stack = false;                           // of the candidate
+  std::string candidate_kernel;                         // its name there
+  std::optional<OmniprobeArguments> omniprobe;  // it is instrumented, and needs other arguments
 
   // The launch's sizes for the candidate: its own, and what the launch has beyond the original's.
   uint32_t GroupBytes(const SwapLaunch& launch) const;
@@ -69,8 +72,9 @@ struct SwapPlan {
 base::Result<std::vector<SwapPlan::Binding>> BindVariables(const CodeObject& original,
                                                            const CodeObject& candidate);
 
-// kernel: by either of its names, which both sides must have. gpu: what the launches run on;
-// without it the original's target stands for it.
+// kernel: by either of its names, which both sides must have; the candidate may have it as
+// omniprobe instruments it instead. gpu: what the launches run on; without it the original's target
+// stands for it.
 base::Result<SwapPlan> PlanSwap(const SwapSide& original, const SwapSide& candidate,
                                 std::string_view kernel, const std::optional<Target>& gpu);
 

@@ -45,7 +45,9 @@ enum RochoundProbeKind {
   kRochoundProbeMemory = 19,   // by the agent: memory is there, or goes
   // By the agent: those of a dispatch.
   kRochoundProbeArguments = 20,
-  kRochoundProbeWritten = 21,  // by the agent: memory that no probe tells about was written
+  kRochoundProbeWritten = 21,         // by the agent: memory that no probe tells about was written
+  kRochoundProbeForeignKernel = 22,   // by the agent: a kernel that omniprobe instrumented
+  kRochoundProbeForeignMessage = 23,  // by the agent: what such a kernel said (dh_comms)
 };
 
 enum RochoundProbeMemoryKind {

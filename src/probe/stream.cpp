@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "codeobj/code_object.h"
 #include "codeobj/elf_view.h"
+#include "probe/foreign.h"
 #include "probe/layout.h"
 
 namespace rochound::probe {
@@ -250,6 +251,12 @@ class StreamReader {
         if (words.size() >= 4)
           arguments_[{words[1], words[2]}].assign(words.begin() + 4, words.end());
         break;
+      case kRochoundProbeForeignKernel:
+        if (words.size() >= 3) foreign_.AddKernel(words, process_);
+        break;
+      case kRochoundProbeForeignMessage:
+        if (words.size() >= 3) AddForeign(words);
+        break;
       case kRochoundProbeEnd:
         if (words.size() < 5) break;
         ended_ = true;
@@ -458,6 +465,27 @@ class StreamReader {
     }
   }
 
+  void AddForeign(const std::vector<uint64_t>& words) {
+    const auto message = foreign_.Read(words);
+    if (!message) {
+      ++summary_.not_understood;
+      return;
+    }
+    ForeignKernel& kernel = *message->kernel;
+    if (kernel.fresh) {
+      kernel.fresh = false;
+      kernel.chosen = choose_(kernel.dispatch.kernel);
+      kernel.dispatch.number = summary_.launched++;
+      if (kernel.chosen) ++summary_.dispatches;
+    }
+    if (!kernel.chosen) return;
+    if (kernel.waves.emplace(message->group_number, message->wave).second) ++summary_.waves;
+    ++summary_.accesses;
+    receiver_.OnAccess({&kernel.dispatch, &kernel.dispatch.kernel, message->group,
+                        message->group_number, message->wave, message->site, message->space,
+                        message->mask, &message->addresses});
+  }
+
   struct Known {
     Dispatch facts;
     bool chosen = true;
@@ -476,6 +504,7 @@ class StreamReader {
       waves_;  // by the lowest half of their first message's position
   std::set<std::pair<uint64_t, const Module*>> seen_sites_;
   std::vector<uint64_t> addresses_;
+  ForeignReader foreign_;
   uint64_t dropped_ = 0, unwritten_ = 0, unfinished_ = 0;
   bool ended_ = false;
 };
