@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
 #include <system_error>
@@ -32,6 +33,7 @@
 #include "cli/work_apart.h"
 #include "codeobj/demangle.h"
 #include "probe/analyzer.h"
+#include "probe/machine_view.h"
 #include "probe/plugin.h"
 #include "probe/stream.h"
 #include "store/filter.h"
@@ -49,6 +51,7 @@ Examples:
   rochound probe -k blur -l accesses.csv -- ./app
   rochound probe --filter-x 0:4 --lanes 1 -- ./app   a sample: four workgroups, lane 0
   rochound probe -a memory -- ./app            which lines of the source waste cache lines
+  rochound probe -a races,bounds,uninit -- ./app
   rochound probe build --blocks -- hipcc app.hip -o app && rochound probe -a blocks -- ./app
   rochound probe hsaco app -o probed && rochound probe -c probed -- ./app   from bitcode
   rochound probe --softgpu mi300x -- ./app
@@ -145,6 +148,25 @@ std::string LackOfProbes(probe::Needs needs, const probe::StreamSummary& summary
                                                     : "rochound probe build -- ..., not --blocks");
 }
 
+// What tells the answers of several analyzers apart.
+std::string Heading(const std::string& analyzer, probe::AnswerFormat format, bool first) {
+  if (format == probe::AnswerFormat::kJsonLines) return probe::JsonText({{"analyzer", analyzer}});
+  return fmt::format("{}{}\n{:-<{}}\n", first ? "" : "\n", analyzer, "", analyzer.size());
+}
+
+void SayWhatTheMachineDoes(const std::string& analyzer, const probe::MachineView::Counts& counts) {
+  if (counts.made == counts.asked && counts.scalar + counts.one_lane + counts.unmatched == 0)
+    return;
+  base::LogInfo(fmt::format(
+      "{}: counted as the machine code without probes does them: {} accesses, of which {} by the "
+      "scalar unit and {} by one lane for all{}",
+      analyzer, counts.made, counts.scalar, counts.one_lane,
+      counts.unmatched != 0
+          ? fmt::format("; {} of {} are not matched with instructions, and counted as asked for",
+                        counts.unmatched, counts.asked)
+          : ""));
+}
+
 void SayWhatIsMissing(const probe::StreamSummary& summary, bool verbose) {
   if (summary.dropped != 0)
     base::LogWarning(
@@ -201,7 +223,7 @@ ProbeCommand::ProbeCommand(CLI::App& app)
   option("-d,--dispatches", dispatches_, "all|first|N|random:P",
          "Which dispatches: all, the first or first N of each kernel, or by\n"
          "chance this share of them (random:0.1)");
-  option("-a,--analyzer", analyzers_, "NAME", AnalyzerHelp().c_str());
+  option("-a,--analyzer", analyzers_, "NAME[,NAME...]", AnalyzerHelp().c_str())->delimiter(',');
   option("--analyzer-limit", analyzer_limit_, "10m",
          "How long an analyzer from a library may take before it is ended");
   option("-l,--log-location,-o,--output", output_, "FILE|-", "Where to (default: -, stdout)");
@@ -209,6 +231,11 @@ ProbeCommand::ProbeCommand(CLI::App& app)
          "Default: by FILE's ending, else a table, of messages jsonl; csv is for messages")
       ->check(CLI::IsMember({"jsonl", "json", "csv"}));
   subcommand_->add_flag("--json", json_, "The same as -t jsonl");
+  subcommand_->add_flag("--machine", machine_,
+                        "Accesses as the machine code makes them without probes: joined, split,\n"
+                        "scalar. -a memory and -a heatmap do that by themselves");
+  subcommand_->add_flag("--no-machine", no_machine_,
+                        "Accesses as the optimised code asks for them");
   option("--svg", svg_, "FILE", "Draw the heat map into this file (-a heatmap)");
   option("--keep", keep_, "FOLDER",
          "Keep what the kernels have sent; rochound probe read reads it");
@@ -248,13 +275,18 @@ std::string ProbeCommand::Problem() const {
   if (!cache_.empty())
     if (const std::string problem = WhyNotTrusted(KernelCacheDirectory(cache_)); !problem.empty())
       return "-c: " + problem;
-  if (analyzers_.size() > 1) return "-a: one analyzer at a time; --keep FOLDER, then probe read";
-  if (Kind().table && format_ == "csv")
-    return fmt::format("-t: -a {} writes a table or jsonl", Kind().name);
-  // What a lane that is left out has written would count as not written.
-  if (!lanes_.empty() && std::string_view(Kind().name) == "uninit")
-    return "-a uninit needs the messages of all lanes, without --lanes";
-  if (!svg_.empty() && !Kind().draws) return "--svg draws what -a heatmap answers";
+  bool draws = false;
+  for (const std::string& analyzer : analyzers_) {
+    const probe::AnalyzerKind& kind = Kind(analyzer);
+    draws = draws || kind.draws;
+    if (kind.table && format_ == "csv")
+      return fmt::format("-t: -a {} writes a table or jsonl", kind.name);
+    // What a lane that is left out has written would count as not written.
+    if (!lanes_.empty() && std::string_view(kind.name) == "uninit")
+      return "-a uninit needs the messages of all lanes, without --lanes";
+  }
+  if (!svg_.empty() && !draws) return "--svg draws what -a heatmap answers";
+  if (machine_ && no_machine_) return "either --machine or --no-machine";
   if (!base::ParseTime(analyzer_limit_))
     return fmt::format("--analyzer-limit: '{}' is no time, such as 10m", analyzer_limit_);
   if (!buffer_.empty() && !base::ParseSize(buffer_))
@@ -304,10 +336,6 @@ int ProbeCommand::Build(const std::vector<std::string>& command) const {
   ChildProcess::EndLike(child.value().Wait());
 }
 
-bool ProbeCommand::IsPlugin() const {
-  return !analyzers_.empty() && probe::IsPluginName(analyzers_[0]);
-}
-
 int ProbeCommand::MakeObjects() const {
   if (operands_.empty()) return Usage("which files? rochound probe hsaco FILE... -o FOLDER");
   if (output_.empty()) return Usage("-o names the folder for the kernels");
@@ -338,55 +366,82 @@ int ProbeCommand::RunUnprobed(const std::vector<std::string>& program) const {
   ChildProcess::EndLike(child.value().Wait());
 }
 
-const probe::AnalyzerKind& ProbeCommand::Kind() const {
+const probe::AnalyzerKind& ProbeCommand::Kind(const std::string& analyzer) {
   static constexpr probe::AnalyzerKind kPluginKind = {
-      "a library", "", "", /*table=*/true, probe::Needs::kAny, /*draws=*/false, nullptr};
-  if (IsPlugin()) return kPluginKind;
-  return *probe::FindAnalyzer(analyzers_.empty() ? "messages" : analyzers_[0]);
+      "a library",       "",     "", /*table=*/true, probe::Needs::kAny, /*draws=*/false,
+      /*machine=*/false, nullptr};
+  return probe::IsPluginName(analyzer) ? kPluginKind : *probe::FindAnalyzer(analyzer);
 }
 
-probe::AnswerFormat ProbeCommand::Format() const {
+std::string ProbeCommand::OutputOf(const std::string& analyzer) const {
+  if (output_.empty() || output_ == "-") return "-";
+  if (analyzers_.size() == 1) return output_;
+  const fs::path path(output_);
+  const std::string name =
+      probe::IsPluginName(analyzer) ? fs::path(analyzer).stem().string() : Kind(analyzer).name;
+  return path.parent_path() / (path.stem().string() + "." + name + path.extension().string());
+}
+
+bool ProbeCommand::AsMachine(const std::string& analyzer) const {
+  return !no_machine_ && (machine_ || Kind(analyzer).machine);
+}
+
+probe::AnswerFormat ProbeCommand::Format(const std::string& analyzer) const {
   const std::string ending = fs::path(output_).extension();
-  if (format_ == "csv" || (format_.empty() && !json_ && !Kind().table && ending == ".csv"))
+  const bool table = Kind(analyzer).table;
+  if (format_ == "csv" || (format_.empty() && !json_ && !table && ending == ".csv"))
     return probe::AnswerFormat::kCsv;
-  if (json_ || !format_.empty() || !Kind().table || ending == ".jsonl" || ending == ".json")
+  if (json_ || !format_.empty() || !table || ending == ".jsonl" || ending == ".json")
     return probe::AnswerFormat::kJsonLines;
   return probe::AnswerFormat::kTable;
 }
 
-int ProbeCommand::Apart(const std::function<int()>& work, uint64_t limit_ns) const {
+int ProbeCommand::Apart(const std::string& analyzer, const std::function<int()>& work,
+                        uint64_t limit_ns) {
   const auto code = WorkApart(work, std::chrono::nanoseconds(limit_ns));
   if (code.ok()) return code.value();
-  base::LogError(fmt::format("the analyzer '{}' {}", analyzers_[0], code.error().message));
+  base::LogError(fmt::format("the analyzer '{}' {}", analyzer, code.error().message));
   return kExitSetup;
 }
 
 int ProbeCommand::Read(const fs::path& folder) const {
-  return IsPlugin()
-             ? Apart([&] { return ReadHere(folder); }, base::ParseTime(analyzer_limit_).value_or(0))
-             : ReadHere(folder);
+  int result = kExitSuccess;
+  bool first = true;
+  for (const std::string& analyzer : analyzers_) {
+    const auto work = [&] { return ReadHere(folder, analyzer, first); };
+    std::fflush(stdout);
+    const int code = probe::IsPluginName(analyzer)
+                         ? Apart(analyzer, work, base::ParseTime(analyzer_limit_).value_or(0))
+                         : work();
+    if (result == kExitSuccess) result = code;
+    first = false;
+  }
+  return result;
 }
 
-int ProbeCommand::ReadHere(const fs::path& folder) const {
-  const bool to_stdout = output_.empty() || output_ == "-";
-  std::FILE* const out = to_stdout ? stdout : std::fopen(output_.c_str(), "we");
+int ProbeCommand::ReadHere(const fs::path& folder, const std::string& name, bool first) const {
+  const std::string output = OutputOf(name);
+  const bool to_stdout = output == "-";
+  const probe::AnswerFormat format = Format(name);
+  std::FILE* const out = to_stdout ? stdout : std::fopen(output.c_str(), "we");
   if (out == nullptr) {
-    base::LogError(base::ErrnoError("cannot write", output_, errno).message);
+    base::LogError(base::ErrnoError("cannot write", output, errno).message);
     return kExitSetup;
   }
+  if (to_stdout && analyzers_.size() > 1) fmt::print(out, "{}", Heading(name, format, first));
   const auto filter = store::Filter::Create(kernel_, "");
-  const uint64_t first = FirstDispatches(dispatches_);
+  const uint64_t first_dispatches = FirstDispatches(dispatches_);
   std::map<std::string, uint64_t> dispatches;  // of each kernel, so far
   const auto choose = [&](const std::string& symbol) {
     if (!kernel_.empty() && !filter.value().KeepsKernel(symbol) &&
         !filter.value().KeepsKernel(codeobj::Demangle(symbol)))
       return false;
-    return first == 0 || dispatches[symbol]++ < first;
+    return first_dispatches == 0 || dispatches[symbol]++ < first_dispatches;
   };
   std::unique_ptr<probe::Analyzer> analyzer;
   const probe::Plugin* plugin = nullptr;
-  if (IsPlugin()) {
-    auto loaded = probe::LoadPlugin(analyzers_[0], {out, Format()});
+  if (probe::IsPluginName(name)) {
+    auto loaded = probe::LoadPlugin(name, {out, format});
     if (!loaded.ok()) {
       base::LogError(loaded.error().message);
       return kExitSetup;
@@ -394,29 +449,32 @@ int ProbeCommand::ReadHere(const fs::path& folder) const {
     plugin = loaded.value().get();
     analyzer = std::move(loaded).value();
   } else {
-    analyzer = Kind().make({out, Format()});
+    analyzer = Kind(name).make({out, format});
   }
-  const auto summary = probe::ReadStreams(folder, choose, analyzer.get());
+  probe::MachineView machine(analyzer.get());
+  const auto summary = probe::ReadStreams(
+      folder, choose, AsMachine(name) ? static_cast<probe::Receiver*>(&machine) : analyzer.get());
   // Of what was not looked at an analyzer would say that it is in order.
-  const probe::Needs needs = plugin != nullptr                       ? plugin->needs()
-                             : Format() == probe::AnswerFormat::kCsv ? probe::Needs::kAccesses
-                                                                     : Kind().needs;
+  const probe::Needs needs = plugin != nullptr                     ? plugin->needs()
+                             : format == probe::AnswerFormat::kCsv ? probe::Needs::kAccesses
+                                                                   : Kind(name).needs;
   const std::string lacks = summary.ok() ? LackOfProbes(needs, summary.value()) : "";
   Result<void> drawn;
   const bool lacks_all = !lacks.empty() && LacksAll(needs, summary.value());
   if (summary.ok() && summary.value().dispatches != 0 && !lacks_all) {
     const std::string answer = analyzer->Answer(summary.value());
     std::fwrite(answer.data(), 1, answer.size(), out);
-    if (!svg_.empty()) drawn = base::WriteFileAtomically(svg_, analyzer->Picture());
+    if (!svg_.empty() && Kind(name).draws)
+      drawn = base::WriteFileAtomically(svg_, analyzer->Picture());
   }
   const bool written = std::fflush(out) == 0 && std::ferror(out) == 0;
   if (!to_stdout) std::fclose(out);
   if (!summary.ok()) {
-    base::LogError(summary.error().message);
+    if (first) base::LogError(summary.error().message);
     return kExitSetup;
   }
   if (!written) {
-    base::LogError(fmt::format("'{}' could not be written", to_stdout ? "stdout" : output_));
+    base::LogError(fmt::format("'{}' could not be written", to_stdout ? "stdout" : output));
     return kExitSetup;
   }
   if (!drawn.ok()) {
@@ -425,20 +483,23 @@ int ProbeCommand::ReadHere(const fs::path& folder) const {
   }
   const probe::StreamSummary& all = summary.value();
   if (all.processes == 0) {
-    base::LogError(cache_.empty()
-                       ? "no instrumented kernel was loaded; build the program with rochound "
-                         "probe build -- hipcc ..."
-                       : "no instrumented kernel was loaded. Why none was swapped in: rochound run "
-                         "--kernel-cache, then rochound explain swaps");
+    if (first)
+      base::LogError(
+          cache_.empty()
+              ? "no instrumented kernel was loaded; build the program with rochound "
+                "probe build -- hipcc ..."
+              : "no instrumented kernel was loaded. Why none was swapped in: rochound run "
+                "--kernel-cache, then rochound explain swaps");
     return kExitSetup;
   }
-  SayWhatIsMissing(all, verbose_);
+  if (first) SayWhatIsMissing(all, verbose_);
   if (all.dispatches == 0) {
-    base::LogError(kernel_.empty()
-                       ? "no instrumented kernel was launched, or the filters left none"
-                       : fmt::format("no instrumented kernel that was launched has a name "
-                                     "with a match of '{}'",
-                                     kernel_));
+    if (first)
+      base::LogError(kernel_.empty()
+                         ? "no instrumented kernel was launched, or the filters left none"
+                         : fmt::format("no instrumented kernel that was launched has a name "
+                                       "with a match of '{}'",
+                                       kernel_));
     return kExitSetup;
   }
   if (lacks_all) {
@@ -447,9 +508,11 @@ int ProbeCommand::ReadHere(const fs::path& folder) const {
   }
   if (!lacks.empty()) base::LogWarning(lacks);
   if (plugin != nullptr && plugin->failed()) {
-    base::LogError(fmt::format("the analyzer '{}' has no answer", analyzers_[0]));
+    base::LogError(fmt::format("the analyzer '{}' has no answer", name));
     return kExitSetup;
   }
+  if (AsMachine(name)) SayWhatTheMachineDoes(name, machine.counts());
+  if (!first) return kExitSuccess;
   base::LogInfo(fmt::format(
       "{} accesses by {} waves in {} dispatches{}{}{}", all.accesses, all.waves, all.dispatches,
       all.values != 0 ? fmt::format(", {} messages with values", all.values) : "",
@@ -474,7 +537,12 @@ void ProbeCommand::SetProbing(const fs::path& folder, Environment* environment) 
     ours = groups_[i];
     if (ours.empty() && theirs != nullptr && IsRange(theirs)) ours = theirs;
   }
-  variables["ROCHOUND_PROBE_WRITES"] = std::string_view(Kind().name) == "uninit" ? "1" : "";
+  variables["ROCHOUND_PROBE_WRITES"] =
+      std::any_of(
+          analyzers_.begin(), analyzers_.end(),
+          [](const std::string& one) { return std::string_view(Kind(one).name) == "uninit"; })
+          ? "1"
+          : "";
   // Nothing is recorded beside the messages.
   variables["ROCHOUND_START"] = "off";
 }
@@ -552,8 +620,13 @@ void ProbeCommand::TakeTheirVariables() {
   if (dispatches_.empty()) dispatches_ = "all";
   std::string handlers;
   take("LOGDUR_HANDLERS", &handlers);
-  if (analyzers_.empty() && !handlers.empty())
-    analyzers_.push_back(handlers.substr(0, handlers.find(',')));
+  if (analyzers_.empty())
+    for (size_t at = 0; at < handlers.size();) {
+      const size_t end = std::min(handlers.find(',', at), handlers.size());
+      if (end != at) analyzers_.push_back(handlers.substr(at, end - at));
+      at = end + 1;
+    }
+  if (analyzers_.empty()) analyzers_ = {"messages"};
   if (!json_) take("LOGDUR_LOG_FORMAT", &format_);
   take("LOGDUR_LOG_LOCATION", &output_);
   if (output_ == "console") output_ = "-";
@@ -571,10 +644,12 @@ int ProbeCommand::Run(const std::vector<std::string>& program) {
   TakeTheirVariables();
   if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
   // A library that cannot be used is told before a program runs for it.
-  if (IsPlugin()) {
+  for (const std::string& analyzer : analyzers_) {
+    if (!probe::IsPluginName(analyzer)) continue;
     const int code = Apart(
+        analyzer,
         [&] {
-          const auto checked = probe::CheckPlugin(analyzers_[0]);
+          const auto checked = probe::CheckPlugin(analyzer);
           return checked.ok() ? kExitSuccess : Usage("-a: " + checked.error().message);
         },
         kLoadLimitNs);

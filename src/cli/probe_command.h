@@ -33,12 +33,17 @@ class ProbeCommand final : public Command {
   // Without probes: what rochound run does.
   int RunUnprobed(const std::vector<std::string>& program) const;
   // What plugins do is done in a process of its own.
-  int Apart(const std::function<int()>& work, uint64_t limit_ns) const;
+  static int Apart(const std::string& analyzer, const std::function<int()>& work,
+                   uint64_t limit_ns);
+  // One analyzer after the other.
   int Read(const std::filesystem::path& folder) const;
-  int ReadHere(const std::filesystem::path& folder) const;
-  bool IsPlugin() const;
-  const probe::AnalyzerKind& Kind() const;
-  probe::AnswerFormat Format() const;
+  // first: what is true for all of them is said once.
+  int ReadHere(const std::filesystem::path& folder, const std::string& analyzer, bool first) const;
+  static const probe::AnalyzerKind& Kind(const std::string& analyzer);
+  probe::AnswerFormat Format(const std::string& analyzer) const;
+  // Where its answer goes; - is stdout.
+  std::string OutputOf(const std::string& analyzer) const;
+  bool AsMachine(const std::string& analyzer) const;
   int RunProbed(const std::vector<std::string>& program);
   void SetProbing(const std::filesystem::path& folder, Environment* environment) const;
 
@@ -57,6 +62,8 @@ class ProbeCommand final : public Command {
   std::string groups_[3];
   std::string softgpu_;
   bool json_ = false;
+  bool machine_ = false;
+  bool no_machine_ = false;
   bool drop_ = false;
   bool blocks_ = false;
   bool verbose_ = false;

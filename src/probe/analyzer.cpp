@@ -22,21 +22,22 @@ std::unique_ptr<Analyzer> Make(const AnalyzerOutput& output) {
 }
 
 constexpr AnalyzerKind kKinds[] = {
-    {"messages", "MessageLogger", "each of them", false, Needs::kAny, false, Make<MessageWriter>},
+    {"messages", "MessageLogger", "each of them", false, Needs::kAny, false, false,
+     Make<MessageWriter>},
     {"memory", "MemoryAnalysis", "which places waste cache lines, or cycles of LDS", true,
-     Needs::kAccesses, false, Make<MemoryAnalyzer>},
+     Needs::kAccesses, false, true, Make<MemoryAnalyzer>},
     {"races", "", "what waves of a workgroup access without a barrier between them", true,
-     Needs::kAccesses, false, Make<RaceAnalyzer>},
+     Needs::kAccesses, false, false, Make<RaceAnalyzer>},
     {"bounds", "", "accesses outside of their allocation, or in freed memory", true,
-     Needs::kAccesses, false, Make<BoundsAnalyzer>},
+     Needs::kAccesses, false, false, Make<BoundsAnalyzer>},
     {"uninit", "", "reads of LDS and device memory that nobody has written", true, Needs::kAccesses,
-     false, Make<UninitAnalyzer>},
+     false, false, Make<UninitAnalyzer>},
     {"blocks", "BasicBlockAnalysis",
      "how often and how long basic blocks run, and where lanes go\n  different ways (build "
      "--blocks)",
-     true, Needs::kBlocks, false, Make<BlockAnalyzer>},
+     true, Needs::kBlocks, false, false, Make<BlockAnalyzer>},
     {"heatmap", "Heatmap", "how often pages and cache lines are accessed, and from where", true,
-     Needs::kAccesses, true, Make<HeatmapAnalyzer>},
+     Needs::kAccesses, true, true, Make<HeatmapAnalyzer>},
 };
 
 // The compiler's and HIP's own headers, whose functions are inlined.

@@ -42,6 +42,7 @@ struct AnalyzerKind {
   bool table;  // otherwise a line per message
   Needs needs;
   bool draws;
+  bool machine;  // counts accesses as the machine makes them without probes (MachineView)
   std::unique_ptr<Analyzer> (*make)(const AnalyzerOutput& output);
 };
 

@@ -45,7 +45,9 @@ size_t HeatmapAnalyzer::PlaceNumber(const Site* site) {
 }
 
 void HeatmapAnalyzer::OnAccess(const AccessMessage& message) {
-  if (std::strcmp(message.space, "global") != 0 || message.site->bytes == 0) return;
+  const bool global =
+      std::strcmp(message.space, "global") == 0 || std::strcmp(message.space, "scalar") == 0;
+  if (!global || message.site->bytes == 0) return;
   const size_t place = PlaceNumber(message.site);
   const std::string& action = message.site->action;
   Page* page = nullptr;

@@ -126,8 +126,10 @@ std::string JsonLine(const MemoryUse& use) {
 MemoryAnalyzer::Place& MemoryAnalyzer::PlaceFor(const AccessMessage& message, bool lds) {
   if (message.site != last_site_ || message.dispatch != last_dispatch_ || lds != last_lds_) {
     const Location& at = PlaceOf(*message.site);
+    const bool scalar = std::strcmp(message.space, "scalar") == 0;
     Place& place = places_[{lds, message.dispatch->kernel, at.file, at.line, at.column,
-                            message.site->action, message.site->bytes}];
+                            message.site->action, message.site->bytes, scalar}];
+    place.scalar = scalar;
     place.use.kernel = message.dispatch->kernel;
     place.use.at = at;
     place.use.action = message.site->action;
@@ -143,13 +145,16 @@ MemoryAnalyzer::Place& MemoryAnalyzer::PlaceFor(const AccessMessage& message, bo
 
 void MemoryAnalyzer::OnAccess(const AccessMessage& message) {
   const bool lds = std::strcmp(message.space, "lds") == 0;
-  if ((!lds && std::strcmp(message.space, "global") != 0) || message.addresses->empty() ||
-      message.site->bytes == 0)
+  if ((!lds && std::strcmp(message.space, "global") != 0 &&
+       std::strcmp(message.space, "scalar") != 0) ||
+      message.addresses->empty() || message.site->bytes == 0)
     return;
   Place& place = PlaceFor(message, lds);
   MemoryUse& use = place.use;
   ++use.accesses;
   use.lanes += message.addresses->size();
+  // What the machine joins is aligned as its parts are.
+  const uint64_t aligned = message.site->source_bytes != 0 ? message.site->source_bytes : use.bytes;
   // Lanes that are not active have gaps between them, which a stride has to cross.
   uint64_t previous_address = 0;
   int previous_lane = -1;
@@ -157,7 +162,7 @@ void MemoryAnalyzer::OnAccess(const AccessMessage& message) {
   for (const uint64_t address : *message.addresses) {
     const int lane = mask == 0 ? previous_lane + 1 : __builtin_ctzll(mask);
     mask &= mask - 1;
-    if (address % use.bytes != 0) ++use.misaligned;
+    if (address % aligned != 0) ++use.misaligned;
     if (previous_lane >= 0) {
       const auto distance = static_cast<int64_t>(address - previous_address);
       const int64_t lanes = lane - previous_lane;
@@ -210,8 +215,9 @@ std::vector<MemoryUse> MemoryAnalyzer::Uses() const {
   std::vector<MemoryUse> uses;
   for (const auto& [key, place] : places_) {
     uses.push_back(place.use);
-    uses.back().pattern =
-        PatternName(place.has_stride, place.irregular, place.stride, place.use.bytes);
+    uses.back().pattern = place.scalar ? "scalar"
+                                       : PatternName(place.has_stride, place.irregular,
+                                                     place.stride, place.use.bytes);
   }
   std::stable_sort(uses.begin(), uses.end(), [](const MemoryUse& a, const MemoryUse& b) {
     return a.lds != b.lds ? b.lds : a.Waste() > b.Waste();

@@ -33,7 +33,7 @@ struct MemoryUse {
   uint64_t bank_conflicts = 0;     // cycles since lanes want different dwords of one bank
   uint64_t address_conflicts = 0;  // cycles since atomics of several lanes want the same dword
   // "same address", "side by side", "side by side, backwards", "stride 256" (bytes), "irregular";
-  // "one lane" where there never were two.
+  // "one lane" where there never were two; "scalar" of the scalar unit.
   std::string pattern;
 
   uint64_t Waste() const { return lds ? bank_conflicts : lines - needed_lines; }
@@ -52,11 +52,13 @@ class MemoryAnalyzer final : public Analyzer {
  private:
   struct Place {
     MemoryUse use;
+    bool scalar = false;
     bool has_stride = false;
     bool irregular = false;
     int64_t stride = 0;
   };
-  using Key = std::tuple<bool, std::string, std::string, uint64_t, uint64_t, std::string, uint64_t>;
+  using Key =
+      std::tuple<bool, std::string, std::string, uint64_t, uint64_t, std::string, uint64_t, bool>;
 
   Place& PlaceFor(const AccessMessage& message, bool lds);
   void AddLines(MemoryUse* use);

@@ -56,6 +56,21 @@ std::vector<Location> Locations(const Json& json) {
   return all;
 }
 
+void AddMachineParts(const Json& json, Site* site) {
+  if (!json.is_array()) return;
+  site->machine_known = true;
+  for (const Json& one : json) {
+    MachinePart& part = site->machine.emplace_back();
+    part.instruction = StringOf(one, "instruction");
+    part.bytes = NumberOf(one, "bytes");
+    if (one.contains("offset") && one["offset"].is_number_integer())
+      part.offset = one["offset"].get<int64_t>();
+    part.scalar = one.contains("scalar");
+    part.one_lane = one.contains("one_lane");
+    part.once = one.contains("once");
+  }
+}
+
 // A code object that a process had loaded.
 class Module {
  public:
@@ -152,6 +167,7 @@ class Module {
     site.is_volatile = json.contains("volatile");
     site.is_atomic = json.contains("atomic") || site.action == "atomic";
     if (json.contains("at")) site.at = Locations(json["at"]);
+    if (json.contains("machine")) AddMachineParts(json["machine"], &site);
     place->site = std::move(site);
     return place;
   }
@@ -442,7 +458,7 @@ class StreamReader {
     const bool flat = site.pointer == "flat";
     AccessMessage message{wave.dispatch, wave.function, wave.group, wave.group_number,
                           wave.wave,     &site,         "",         0,
-                          &addresses_};
+                          &addresses_,   High(words[2])};
     for (const char* const space : {"lds", "global", "scratch"}) {
       const auto is = [&](uint64_t address) {
         if (!flat) return (site.pointer == "lds") == (*space == 'l') && *space != 's';

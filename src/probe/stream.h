@@ -25,11 +25,22 @@ struct Location {
   std::string function;
 };
 
+// What one instruction of the machine code would do for an access, had it no probes.
+struct MachinePart {
+  std::string instruction{};
+  int64_t offset = 0;  // from the access's address
+  uint64_t bytes = 0;
+  bool scalar = false;
+  bool one_lane = false;
+  bool once = false;  // in each execution of the function
+};
+
 struct Site {
-  std::string action;    // load, store, atomic; or barrier, block, value
-  std::string pointer;   // how it is addressed: flat, global, lds, constant
-  uint64_t bytes = 0;    // of each lane
-  int argument = -1;     // of the kernel, that the pointer was made of; -1: not known
+  std::string action;         // load, store, atomic; or barrier, block, value
+  std::string pointer;        // how it is addressed: flat, global, lds, constant
+  uint64_t bytes = 0;         // of each lane
+  uint64_t source_bytes = 0;  // of the source's access, if bytes are those of an instruction
+  int argument = -1;          // of the kernel, that the pointer was made of; -1: not known
   bool runtime = false;  // printf and the like: memory that the runtime does not allocate as ours
   bool is_volatile = false;
   bool is_atomic = false;    // also loads and stores that are
@@ -38,6 +49,8 @@ struct Site {
   std::string name;          // of a value
   bool branches = false;     // at the end of the block, to several others
   std::vector<Location> branch;
+  bool machine_known = false;
+  std::vector<MachinePart> machine;  // none, if known: another site's instruction does it, too
 };
 
 struct Dispatch {
@@ -65,9 +78,10 @@ struct AccessMessage {
   uint64_t group_number;  // x fastest
   uint64_t wave;          // in its workgroup
   const Site* site;
-  const char* space;                       // where it went: global, lds, scratch
-  uint64_t mask;                           // lanes, as far as they were asked for
+  const char* space;  // where it went: global, lds, scratch; of MachineView also scalar
+  uint64_t mask;      // lanes, as far as they were asked for
   const std::vector<uint64_t>* addresses;  // one per lane; lds, scratch: offsets
+  uint64_t begun = 0;                      // differs between executions of the function by a wave
 };
 
 // A wave came to a barrier of its workgroup.

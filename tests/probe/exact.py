@@ -165,8 +165,10 @@ def compare(kernel, messages, truth):
     return problems, scalar
 
 
-def everywhere(options):
-    """Builds the programs for all targets at all levels, with ROCHOUND_FULL in the environment, and compares each."""
+def everywhere(options, compare_on, also_plain=False):
+    """Builds the programs for all targets at all levels, with ROCHOUND_FULL in the environment, and compares each.
+
+    compare_on(gpu, programs): 0 if equal; programs: the one with probes, and, if asked for, the one without before it."""
     if not os.environ.get("ROCHOUND_FULL"):
         print("SKIP all targets at all levels: takes minutes; ./dev test probe-exact --full")
         return 77
@@ -174,14 +176,16 @@ def everywhere(options):
     gpus = [pair.split(":") for pair in options.all]
     with tempfile.TemporaryDirectory() as scratch:
         for level in ("O0", "O1", "O2", "O3"):
-            program = f"{scratch}/programs_{level}"
             # After the probes are in, the compiler may put the stack into LDS: accesses that they do not see.
-            subprocess.run([options.rochound, "probe", "build", "--", options.hipcc, "-std=c++17", f"-{level}",
-                            "-mllvm", "-disable-promote-alloca-to-lds",
-                            *(f"--offload-arch={target}" for _, target in gpus), options.program, "-o", program], check=True)
+            build = [options.hipcc, "-std=c++17", f"-{level}", "-mllvm", "-disable-promote-alloca-to-lds",
+                     *(f"--offload-arch={target}" for _, target in gpus), options.source, "-o"]
+            programs = [f"{scratch}/plain_{level}", f"{scratch}/probed_{level}"] if also_plain else [f"{scratch}/probed_{level}"]
+            if also_plain:
+                subprocess.run([*build, programs[0]], check=True)
+            subprocess.run([options.rochound, "probe", "build", "--", *build, programs[-1]], check=True)
             for gpu, _ in gpus:
                 print(f"-{level} on {gpu}", flush=True)
-                if run(options.rochound, gpu, program, []) != 0:
+                if compare_on(gpu, programs) != 0:
                     failed.append(f"-{level} on {gpu}")
     print(f"differences: {', '.join(failed) or 'none'}")
     return 1 if failed else 0
@@ -197,7 +201,8 @@ def main(arguments):
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args(arguments)
     if options.all:
-        return everywhere(options)
+        options.source = options.program
+        return everywhere(options, lambda gpu, programs: run(options.rochound, gpu, programs[0], []))
     return run(options.rochound, options.gpu, options.program, options.cases)
 
 

@@ -48,7 +48,7 @@ class Test:
         """Without rochound probe the program does what it always did."""
         done = subprocess.run([self.rochound, "softgpu", "--gpu", GPU, "--", self.program], capture_output=True, text=True,
                               timeout=LIMIT, check=False)
-        require(done.returncode == 0 and done.stdout.count("right ") == 21, done.stdout + done.stderr)
+        require(done.returncode == 0 and done.stdout.count("right ") == 23, done.stdout + done.stderr)
 
     def drop(self):
         """Sent and dropped messages together are all there are."""

@@ -30,6 +30,9 @@ Values OnDevice(Values values, const std::function<void(uint32_t*)>& run) {
   uint32_t* device = nullptr;
   const size_t bytes = values.size() * sizeof(uint32_t);
   CHECK(hipMalloc(&device, bytes));
+  // Two runs have their memory at other addresses.
+  if (std::getenv("PROBE_BUFFERS") != nullptr)
+    std::printf("buffer %zx %zu\n", reinterpret_cast<size_t>(device), bytes);
   CHECK(hipMemcpy(device, values.data(), bytes, hipMemcpyHostToDevice));
   run(device);
   CHECK(hipGetLastError());
@@ -413,6 +416,46 @@ void Copies() {
   });
 }
 
+// --- neighbours that one instruction can load or store together, in global memory and in LDS
+extern "C" __global__ void probe_neighbours(const uint32_t* __restrict__ in,
+                                            uint32_t* __restrict__ out) {
+  __shared__ uint32_t part[64 * 4];
+  const uint32_t at = threadIdx.x * 4;
+  const uint32_t a = in[at], b = in[at + 1], c = in[at + 2], d = in[at + 3];
+  part[at] = a;
+  part[at + 1] = b;
+  part[at + 2] = c;
+  part[at + 3] = d;
+  __syncthreads();
+  const uint32_t from = (63 - threadIdx.x) * 4;
+  out[at] = part[from] + in[256];
+  out[at + 1] = part[from + 1] + in[257];
+  out[at + 2] = part[from + 2] + in[258];
+  out[at + 3] = part[from + 3] + in[259];
+}
+void Neighbours() {
+  const Values out = OnDevice(
+      Counting(1024), [](uint32_t* memory) { probe_neighbours<<<1, 64>>>(memory, memory + 512); });
+  Expect("neighbours", out, [](uint32_t i) {
+    return i < 512 || i >= 768 ? i : (63 - (i - 512) / 4) * 4 + i % 4 + 256 + i % 4;
+  });
+}
+
+// --- a load that every round of a loop repeats, and that needs to be done once
+extern "C" __global__ void probe_invariant(const uint32_t* __restrict__ in,
+                                           uint32_t* __restrict__ out, uint32_t rounds) {
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < rounds; ++i) sum += in[threadIdx.x + i * 64] * in[1000];
+  out[threadIdx.x] = sum;
+}
+void Invariant() {
+  const Values out = OnDevice(Counting(1100), [](uint32_t* memory) {
+    probe_invariant<<<1, 64>>>(memory, memory + 1024, 5);
+  });
+  Expect("invariant", out,
+         [](uint32_t i) { return i < 1024 || i >= 1088 ? i : (5 * (i - 1024) + 64 * 10) * 1000; });
+}
+
 // --- buffers, whose descriptor lets 50 of 64 lanes store
 extern "C" __global__ void probe_buffers(uint32_t* memory, uint32_t bytes) {
 #ifdef __HIP_DEVICE_COMPILE__
@@ -474,6 +517,8 @@ int main(int argc, char** argv) {
                                                    {"histogram", Histogram},
                                                    {"strided", Strided},
                                                    {"copies", Copies},
+                                                   {"neighbours", Neighbours},
+                                                   {"invariant", Invariant},
                                                    {"buffers", Buffers}};
   if (argc == 2 && std::string(argv[1]) == "fault") Fault();
   if (argc == 3 && std::string(argv[1]) == "many") {

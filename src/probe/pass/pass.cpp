@@ -41,6 +41,7 @@
 
 #include "probe/layout.h"
 #include "probe/pass/gpu.h"
+#include "probe/pass/machine.h"
 #include "probe/pass/sites.h"
 
 // probe.bc, as the build made it of src/probe/device.
@@ -191,13 +192,15 @@ const char* WhyUnprobed(const Instruction& instruction) {
 
 class Instrumenter {
  public:
-  Instrumenter(Module& module, FunctionAnalysisManager& functions, Probes probes)
-      : module_(module), functions_(functions), probes_(probes) {}
+  Instrumenter(Module& module, FunctionAnalysisManager& functions, Probes probes,
+               OptimizationLevel level)
+      : module_(module), functions_(functions), probes_(probes), level_(level) {}
 
   bool Run() {
     for (Function& function : module_)
       if (!function.isDeclaration() && !function.getName().starts_with(kPrefix)) Collect(function);
     if (work_.empty()) return false;
+    FindMachineCode();
     if (!LinkDeviceFunctions()) return false;
     MakeControls();
     for (Work& work : work_) Instrument(work);
@@ -221,7 +224,21 @@ class Instrumenter {
   struct Work {
     Function* function;
     SmallVector<std::pair<Instruction*, Access>> accesses;
+    std::vector<MachineAccess> machine;  // of each access
   };
+
+  // While the module is as it was.
+  void FindMachineCode() {
+    std::vector<std::pair<Instruction*, Access>> all;
+    for (const Work& work : work_)
+      all.insert(all.end(), work.accesses.begin(), work.accesses.end());
+    const std::vector<MachineAccess> found = FindMachineAccesses(module_, all, functions_, level_);
+    auto next = found.begin();
+    for (Work& work : work_) {
+      work.machine.assign(next, next + static_cast<ptrdiff_t>(work.accesses.size()));
+      next += static_cast<ptrdiff_t>(work.accesses.size());
+    }
+  }
 
   void Collect(Function& function) {
     if (!HasKnownGpu(function)) {
@@ -229,7 +246,7 @@ class Instrumenter {
              << function.getFnAttribute("target-cpu").getValueAsString() << "\n";
       return;
     }
-    Work work{&function, {}};
+    Work work{&function, {}, {}};
     if (probes_ == Probes::kBlocks) {
       work_.push_back(std::move(work));
       return;
@@ -347,8 +364,9 @@ class Instrumenter {
               field(builder.getInt32Ty(), offsetof(RochoundProbeControl, room)), wave};
     builder.CreateCondBr(builder.CreateICmpULE(wave, builder.getInt64(~uint32_t{0})),
                          cast<BasicBlock>(simple[plain]), cast<BasicBlock>(careful[plain]));
-    for (const auto& [instruction, access] : work.accesses) {
-      const uint32_t site = sites_.AddAccess(*instruction, access);
+    for (size_t i = 0; i < work.accesses.size(); ++i) {
+      const auto& [instruction, access] = work.accesses[i];
+      const uint32_t site = sites_.AddAccess(*instruction, access, work.machine[i]);
       Probe(instruction, access, site, simple, access_);
       Probe(instruction, access, site, careful, access_carefully_);
     }
@@ -503,6 +521,7 @@ class Instrumenter {
   Module& module_;
   FunctionAnalysisManager& functions_;
   const Probes probes_;
+  const OptimizationLevel level_;
   Sites sites_;
   std::vector<Work> work_;
   Function* wanted_ = nullptr;
@@ -519,36 +538,39 @@ class Instrumenter {
 
 class Pass : public PassInfoMixin<Pass> {
  public:
-  explicit Pass(Probes probes) : probes_(probes) {}
+  Pass(Probes probes, OptimizationLevel level) : probes_(probes), level_(level) {}
 
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& modules) {
     if (!module.getTargetTriple().isAMDGPU() || module.getNamedGlobal(kControl) != nullptr)
       return PreservedAnalyses::all();
     auto& functions = modules.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
-    return Instrumenter(module, functions, probes_).Run() ? PreservedAnalyses::none()
-                                                          : PreservedAnalyses::all();
+    return Instrumenter(module, functions, probes_, level_).Run() ? PreservedAnalyses::none()
+                                                                  : PreservedAnalyses::all();
   }
   // Also at -O0, and in functions that are not to be optimised.
   static bool isRequired() { return true; }
 
  private:
   Probes probes_;
+  OptimizationLevel level_;
 };
 
 }  // namespace
 
 void RegisterPass(llvm::PassBuilder& builder, Probes probes) {
   builder.registerOptimizerLastEPCallback(
-      [probes](ModulePassManager& passes, OptimizationLevel, ThinOrFullLTOPhase phase) {
+      [probes](ModulePassManager& passes, OptimizationLevel level, ThinOrFullLTOPhase phase) {
         // Code that is linked as bitcode (-fgpu-rdc) is instrumented when it is linked.
-        if (phase == ThinOrFullLTOPhase::None) passes.addPass(Pass(probes));
+        if (phase == ThinOrFullLTOPhase::None) passes.addPass(Pass(probes, level));
       });
   builder.registerFullLinkTimeOptimizationLastEPCallback(
-      [probes](ModulePassManager& passes, OptimizationLevel) { passes.addPass(Pass(probes)); });
+      [probes](ModulePassManager& passes, OptimizationLevel level) {
+        passes.addPass(Pass(probes, level));
+      });
   builder.registerPipelineParsingCallback(
       [probes](StringRef name, ModulePassManager& passes, ArrayRef<PassBuilder::PipelineElement>) {
         if (name != "rochound-probe") return false;
-        passes.addPass(Pass(probes));
+        passes.addPass(Pass(probes, OptimizationLevel::O2));
         return true;
       });
 }

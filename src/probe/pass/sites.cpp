@@ -96,6 +96,19 @@ bool IsRuntimes(const llvm::Value* pointer) {
   return false;
 }
 
+json::Array Parts(const MachineAccess& machine) {
+  json::Array all;
+  for (const MachinePart& part : machine.parts) {
+    json::Object object{{"instruction", part.instruction}, {"bytes", part.bytes}};
+    if (part.offset != 0) object["offset"] = part.offset;
+    if (part.scalar) object["scalar"] = true;
+    if (part.one_lane) object["one_lane"] = true;
+    if (part.once) object["once"] = true;
+    all.push_back(std::move(object));
+  }
+  return all;
+}
+
 uint32_t Append(json::Object object, std::string* text) {
   const auto at = static_cast<uint32_t>(text->size());
   llvm::raw_string_ostream out(*text);
@@ -127,7 +140,8 @@ uint32_t Sites::AddBlock(const llvm::BasicBlock& block, unsigned number) {
   return Append(std::move(object), &text_);
 }
 
-uint32_t Sites::AddAccess(const llvm::Instruction& instruction, const Access& access) {
+uint32_t Sites::AddAccess(const llvm::Instruction& instruction, const Access& access,
+                          const MachineAccess& machine) {
   const llvm::StringRef action = access.action;
   if (action == "barrier")
     return Append(json::Object{{"is", "barrier"}, {"at", Locations(instruction.getDebugLoc())}},
@@ -147,6 +161,7 @@ uint32_t Sites::AddAccess(const llvm::Instruction& instruction, const Access& ac
     object["argument"] = argument;
   else if (IsRuntimes(access.pointer))
     object["runtime"] = true;
+  if (machine.known) object["machine"] = Parts(machine);
   if (instruction.isVolatile()) object["volatile"] = true;
   if (instruction.isAtomic() && action != "atomic") object["atomic"] = true;
   return Append(std::move(object), &text_);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "probe/pass/pass.h"
 
@@ -30,12 +31,28 @@ struct Access {
   std::string name{};
 };
 
+// What one instruction of the machine code accesses for it, without probes.
+struct MachinePart {
+  std::string instruction;  // global_load_dwordx4, as LLVM names it
+  int64_t offset = 0;       // from the access's address
+  uint64_t bytes = 0;       // of each lane
+  bool scalar = false;      // by the scalar unit
+  bool one_lane = false;    // by the first lane for all of them
+  bool once = false;        // in a function, however often the access is executed
+};
+
+struct MachineAccess {
+  bool known = false;
+  std::vector<MachinePart> parts;  // none: another access's instruction does it, too
+};
+
 class Sites {
  public:
   // The number of the place.
   uint32_t AddFunction(const llvm::Function& function, Probes probes);
   uint32_t AddBlock(const llvm::BasicBlock& block, unsigned number);
-  uint32_t AddAccess(const llvm::Instruction& instruction, const Access& access);
+  uint32_t AddAccess(const llvm::Instruction& instruction, const Access& access,
+                     const MachineAccess& machine);
   // Something that accesses memory and sends no messages.
   void AddUnprobed(const llvm::Instruction& instruction, const char* why);
 
