@@ -57,6 +57,11 @@ ReportCommand::ReportCommand(CLI::App& app)
                    "Show what rochound optimize tried, too: its folder, or the journal in it")
       ->type_name("JOURNAL");
   subcommand_
+      ->add_option("--probe", probe_,
+                   "Show what rochound probe -a report -l FILE wrote, too: source and\n"
+                   "instructions that access memory, and the heat map")
+      ->type_name("FILE");
+  subcommand_
       ->add_option("--steps", step_pattern_,
                    "Regular expression of the ranges that are steps (step 1, ProfilerStep#1, ...)")
       ->type_name("REGEX");
@@ -69,6 +74,7 @@ Examples:
   rochound report rank*.rpd -o ranks.html         several traces are one, each a node
   rochound report out/profile.rpd --profile out   with the roofline of rochound profile
   rochound report rochound-optimize/after.rpd --optimize rochound-optimize
+  rochound report trace.rpd --probe probe.json    with rochound probe -a report -l probe.json
 
 The file holds everything it shows and opens in any browser of 2023 or later,
 without a network: overview, timeline, flame graph, and every question's
@@ -89,6 +95,7 @@ int ReportCommand::Run(const std::vector<std::string>& /*program*/) {
     if (!page.ok()) return Failed(page.error());
     options.optimize = std::move(page).value();
   }
+  options.probe = probe_;
   options.ask.step_pattern = step_pattern_;
   if (by_queue_) options.lanes = analysis::Lanes::kQueues;
   const auto summary = report::WriteHtml(trace.value(), output_, options);

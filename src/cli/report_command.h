@@ -26,7 +26,7 @@ class ReportCommand final : public Command {
   std::string step_pattern_;
   uint64_t most_events_;
   bool by_queue_ = false;
-  std::string profile_, optimize_;
+  std::string profile_, optimize_, probe_;
 };
 
 class TopCommand final : public Command {

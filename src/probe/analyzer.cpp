@@ -11,6 +11,7 @@
 #include "probe/memory_use.h"
 #include "probe/messages.h"
 #include "probe/races.h"
+#include "probe/source_view.h"
 #include "probe/uninit.h"
 
 namespace rochound::probe {
@@ -38,6 +39,8 @@ constexpr AnalyzerKind kKinds[] = {
      true, Needs::kBlocks, false, false, Make<BlockAnalyzer>},
     {"heatmap", "Heatmap", "how often pages and cache lines are accessed, and from where", true,
      Needs::kAccesses, true, true, Make<HeatmapAnalyzer>},
+    {"report", "", "source and instructions, for rochound report --probe", true, Needs::kAccesses,
+     false, true, Make<SourceView>},
 };
 
 // The compiler's and HIP's own headers, whose functions are inlined.

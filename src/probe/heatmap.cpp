@@ -113,6 +113,33 @@ std::string HeatmapAnalyzer::JsonLines(const std::vector<const Page*>& pages) co
   return text;
 }
 
+nlohmann::ordered_json HeatmapAnalyzer::Json(size_t most_pages) const {
+  std::vector<const Page*> pages = Sorted();
+  const size_t all = pages.size();
+  pages.resize(std::min(all, most_pages));
+  std::sort(pages.begin(), pages.end(), [](const Page* a, const Page* b) {
+    return std::pair(a->process, a->address) < std::pair(b->process, b->address);
+  });
+  nlohmann::ordered_json json = {{"page_bytes", kPageBytes},
+                                 {"line_bytes", kLineBytes},
+                                 {"all_pages", all},
+                                 {"places", nlohmann::ordered_json::array()},
+                                 {"pages", nlohmann::ordered_json::array()}};
+  for (const Location& place : places_) json["places"].push_back({place.file, place.line});
+  for (const Page* const page : pages) {
+    nlohmann::ordered_json places = nlohmann::ordered_json::array();
+    for (const auto& [number, lanes] : page->places) places.push_back({number, lanes});
+    json["pages"].push_back({{"process", page->process},
+                             {"address", fmt::format("{:x}", page->address)},
+                             {"loads", page->loads},
+                             {"stores", page->stores},
+                             {"atomics", page->atomics},
+                             {"lines", page->lines},
+                             {"places", std::move(places)}});
+  }
+  return json;
+}
+
 std::vector<const HeatmapAnalyzer::Page*> HeatmapAnalyzer::Sorted() const {
   std::vector<const Page*> pages;
   for (const auto& [key, page] : pages_) pages.push_back(&page);

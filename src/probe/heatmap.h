@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -37,6 +38,8 @@ class HeatmapAnalyzer final : public Analyzer {
   void OnAccess(const AccessMessage& message) override;
   std::string Answer(const StreamSummary& summary) override;
   std::string Picture() const override;
+  // The hottest pages, in order of their addresses, for a page that draws them.
+  nlohmann::ordered_json Json(size_t most_pages) const;
 
  private:
   std::vector<const Page*> Sorted() const;  // the hottest first

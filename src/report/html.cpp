@@ -162,7 +162,8 @@ std::string Json(const HtmlContent& content) {
       {"flame", JsonFlame(content.flame)},
       {"profile", content.profile.empty() ? ordered_json() : ordered_json::parse(content.profile)},
       {"optimize",
-       content.optimize.empty() ? ordered_json() : ordered_json::parse(content.optimize)}};
+       content.optimize.empty() ? ordered_json() : ordered_json::parse(content.optimize)},
+      {"probe", content.probe.empty() ? ordered_json() : ordered_json::parse(content.probe)}};
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
@@ -170,6 +171,9 @@ std::string Json(const HtmlContent& content) {
 
 Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& options) {
   HtmlContent content;
+  if (!options.probe.empty()) {
+    ROCHOUND_TRY(content.probe, ReadProbe(options.probe));
+  }
   if (!options.profile.empty()) {
     ROCHOUND_TRY(content.profile, ReadProfile(options.profile));
   }

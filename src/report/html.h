@@ -26,6 +26,7 @@ struct HtmlOptions {
   analysis::Lanes lanes = analysis::Lanes::kStreams;
   std::filesystem::path profile{};  // a folder of rochound profile; empty: none
   std::string optimize{};           // JSON of a journal (optimize/journal_page.h); empty: none
+  std::filesystem::path probe{};    // a file of rochound probe -a report; empty: none
 };
 
 // What the page is made of.
@@ -39,6 +40,7 @@ struct HtmlContent {
   Flame flame;
   std::string profile;   // of ReadProfile; empty: none
   std::string optimize;  // as in HtmlOptions
+  std::string probe;     // of ReadProbe; empty: none
 };
 
 // Asks every question. One that cannot be answered is left out and told among the doubts.

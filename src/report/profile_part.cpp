@@ -16,15 +16,14 @@ using nlohmann::ordered_json;
 
 // list: the field that the page walks through.
 Result<ordered_json> ReadPart(const std::filesystem::path& file, const std::string& format,
-                              const char* list) {
+                              const char* list, const char* writer) {
   ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
   ordered_json json = ordered_json::parse(text, nullptr, false);
   if (!json.is_object() || json.value("format", ordered_json()) != format)
-    return Error{fmt::format("{} is no file of rochound profile", file.string())};
+    return Error{fmt::format("{} is no file of {}", file.string(), writer)};
   if (json.value("version", ordered_json()) != 1) {
-    return Error{
-        fmt::format("{} is of another version of rochound: profile the program again with this one",
-                    file.string())};
+    return Error{fmt::format("{} is of another version of rochound: write it again with this one",
+                             file.string())};
   }
   const auto found = json.find(list);
   if (found == json.end() || !found->is_array())
@@ -46,7 +45,8 @@ Result<std::string> ReadProfile(const std::filesystem::path& folder) {
     all[part.name] = nullptr;
     std::error_code error;
     if (!std::filesystem::exists(folder / part.file, error)) continue;
-    ROCHOUND_TRY(all[part.name], ReadPart(folder / part.file, part.format, part.list));
+    ROCHOUND_TRY(all[part.name],
+                 ReadPart(folder / part.file, part.format, part.list, "rochound profile"));
     any = true;
   }
   if (!any) {
@@ -55,6 +55,12 @@ Result<std::string> ReadProfile(const std::filesystem::path& folder) {
         folder.string())};
   }
   return all.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+Result<std::string> ReadProbe(const std::filesystem::path& file) {
+  ROCHOUND_TRY(const ordered_json probe,
+               ReadPart(file, "rochound probe report", "kernels", "rochound probe -a report"));
+  return probe.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 }  // namespace rochound::report

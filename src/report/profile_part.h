@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What `rochound profile` wrote, as a part of the report: its files go into the page as they are,
-// after a look at what they call themselves. The page knows their fields (docs/formats/profile.md).
+// What `rochound profile` and `rochound probe -a report` wrote, as parts of the report: their files
+// go into the page as they are, after a look at what they call themselves. The page knows their
+// fields (docs/formats/profile.md, docs/formats/probe-report.md).
 // Offline; one thread.
 #pragma once
 
@@ -15,5 +16,8 @@ namespace rochound::report {
 // A JSON object {"roofline": ..., "analysis": ..., "thread_trace": ...}; null for a file that is
 // not there. An error if there is none, or one of another format or version.
 base::Result<std::string> ReadProfile(const std::filesystem::path& folder);
+
+// A JSON object. An error if it is something else than rochound probe -a report wrote.
+base::Result<std::string> ReadProbe(const std::filesystem::path& file);
 
 }  // namespace rochound::report

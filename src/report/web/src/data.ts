@@ -4,6 +4,7 @@
 // src/report/report.cpp writes it; docs/decisions/report-data.md says why it has this shape.
 
 import type {OptimizeJournal} from './optimize';
+import type {ProbeReport} from './probe';
 import type {Analysis, Roofline} from './roofline';
 import type {ThreadTraces} from './thread_trace';
 
@@ -69,6 +70,7 @@ export interface Profile {
 export interface Report {
   profile: Profile | null;
   optimize: OptimizeJournal | null;
+  probe: ProbeReport | null;  // of rochound probe -a report
   version: number;
   title: string;
   sources: string[];

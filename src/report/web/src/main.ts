@@ -15,6 +15,7 @@ import {count, ns} from './format';
 import type {Lanes} from './lanes';
 import {overviewPage, QuestionPage, titleOf, type Frame} from './pages';
 import {OptimizePage} from './optimize';
+import {ProbePage} from './probe';
 import {RooflinePage} from './roofline';
 import {ThreadTracePage} from './thread_trace';
 import {TimelinePage} from './timeline';
@@ -106,6 +107,7 @@ class App {
     if (this.report.profile?.roofline) link('roofline', 'Roofline');
     if (this.report.profile?.thread_trace) link('instructions', 'Instructions');
     if (this.report.optimize) link('optimize', 'Optimize');
+    if (this.report.probe) link('accesses', 'Accesses to memory');
     const sections: [string, string[]][] = [
       ['Why', ['idle', 'critical-path', 'overlap', 'queues', 'launch', 'busy']],
       ['What', ['top', 'apis', 'copies', 'memory', 'callstack', 'graphs', 'autograd']],
@@ -158,6 +160,7 @@ class App {
     if (page === 'roofline' && profile?.roofline) return new RooflinePage(profile.roofline, profile.analysis, this.frame.highlight).element;
     if (page === 'instructions' && profile?.thread_trace) return new ThreadTracePage(profile.thread_trace).element;
     if (page === 'optimize' && this.report.optimize) return new OptimizePage(this.report.optimize, this.frame.highlight).element;
+    if (page === 'accesses' && this.report.probe) return new ProbePage(this.report.probe).element;
     if (page === 'timeline') {
       if (this.timeline !== null) return this.timeline.element;
       void this.withTimeline(() => undefined);
