@@ -99,7 +99,7 @@ Result<Json> ReadReport(const fs::path& path) {
 Result<std::string> MakeHardwareReport(const ReportedGpu& gpu, const Json& steps) {
   const fs::path folder = gpu.scratch / "machine";
   ROCHOUND_TRY(const std::string said, Ask(gpu, {"doctor", "--json"}));
-  ROCHOUND_TRY(const std::string copied, Ask(gpu, {"doctor", "--copy", folder.string()}));
+  ROCHOUND_CHECK(Ask(gpu, {"doctor", "--copy", folder.string()}));
   const Json doctor = Json::parse(said, nullptr, false);
   if (doctor.is_discarded()) return Error{"rochound doctor said nothing that can be read"};
   Json report = {{kFormat, kVersion},
