@@ -31,13 +31,20 @@ constexpr EnvironmentVariable kVariables[] = {
     {"LOGDUR_DISPATCHES", SetBy::kPerson, "rochound probe", "all, first, random or a number",
      "Dispatches to probe, as probe -d says it."},
     {"LOGDUR_HANDLERS", SetBy::kPerson, "rochound probe", "a list with commas",
-     "Analyzers, as probe -a says it; the first one is taken."},
+     "Analyzers, as probe -a says it."},
     {"LOGDUR_LOG_FORMAT", SetBy::kPerson, "rochound probe", "jsonl, json or csv",
      "Format of messages, as probe -t says it."},
     {"LOGDUR_INSTRUMENTED", SetBy::kPerson, "rochound probe", "true or false",
      "false: record without probes, as probe --no-instrumented does. Default: true."},
     {"LOGDUR_LIBRARY_FILTER", SetBy::kPerson, "rochound probe", "anything",
      "Means nothing here; probe says so."},
+    {"ROCHOUND_LLM_URL", SetBy::kPerson, "rochound optimize --llm", "an address up to /v1",
+     "The server that is asked for candidates, by OpenAI's chat completions."},
+    {"ROCHOUND_LLM_MODEL", SetBy::kPerson, "rochound optimize --llm", "a name",
+     "The model that the server is asked for."},
+    {"ROCHOUND_LLM_KEY", SetBy::kPerson, "rochound optimize --llm", "a key",
+     "The key for the server, if it wants one. It is read once, taken out of the environment and "
+     "never written down."},
 
     // What rochound run tells the recorder. A person sets them where a program is started by
     // HSA_TOOLS_LIB alone.

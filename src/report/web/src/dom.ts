@@ -33,9 +33,9 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 }
 
 // The same for pictures.
-export function svg(tag: string, attributes: Record<string, string> = {}, ...children: (Node | string)[]): SVGElement {
+export function svg(tag: string, attributes: Record<string, string | number> = {}, ...children: (Node | string)[]): SVGElement {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   add(element, ...children);
   return element;
 }
