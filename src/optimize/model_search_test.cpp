@@ -24,7 +24,7 @@ struct Play {
     facts.source = "the given source";
     ModelSearchOptions options;
     options.iterations = iterations;
-    options.folders = {"/home/me/work/", "/home/me/source"};
+    options.folders = {"/home/me/search/", "/home/me/source"};
     ModelSearchParts parts;
     parts.ask = [&](const std::string& request) -> Result<std::optional<std::string>> {
       requests.push_back(request);
@@ -44,12 +44,13 @@ struct Play {
                                                   : "different";
       entry.cost = source == "fast\n" ? 100 : 99.5;
       entry.speedup = source == "fast\n" ? 3 : 3.01;
-      entry.verdict = ordered_json{{"reason", entry.reason},
-                                   {"speedup", {{"ratio", entry.speedup}}},
-                                   {"build_log",
-                                    "/home/me/work/llm/model-1.hip:1: what is this\nfailed: clang "
-                                    "-I /home/me/source -o a"}}
-                          .dump();
+      entry.verdict =
+          ordered_json{{"reason", entry.reason},
+                       {"speedup", {{"ratio", entry.speedup}}},
+                       {"build_log",
+                        "/home/me/search/llm/model-1.hip:1: what is this\nfailed: clang "
+                        "-I /home/me/source -o a"}}
+              .dump();
       return entry;
     };
     parts.wait = [](uint64_t) {};

@@ -82,7 +82,8 @@ class RankNumbers {
     }
     for (const auto& [number, place] : places) {
       numbers_[place] = ranks->size();
-      ranks->push_back({.number = number, .gpu = place.first, .pid = place.second, .after_others = {}});
+      ranks->push_back(
+          {.number = number, .gpu = place.first, .pid = place.second, .after_others = {}});
     }
   }
   int64_t Of(int64_t gpu, int64_t pid) const {

@@ -51,9 +51,10 @@ def wait_for_socket(folder, child):
     return None
 
 
-def wait_for_file(path, child):
+def wait_for_bundle(folder, child):
+    """Until the recorder has written what it captured; the command packs it when the program has ended."""
     deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and child.poll() is None and not path.exists():
+    while time.monotonic() < deadline and child.poll() is None and not list(folder.rglob("manifest.json")):
         time.sleep(0.02)
 
 
@@ -112,7 +113,7 @@ def one_case(options, folder):
                 toggles += options.toggles
             if options.case == "capture":
                 ask(place, "start")  # so that one which has not come yet comes
-                wait_for_file(folder / "bundle" / "manifest.json", child)
+                wait_for_bundle(folder, child)
             time.sleep(1)
         print(f"{toggles} toggles in {time.monotonic() - begin:.1f} s, answers: {states}")
         child.stdin.close()
