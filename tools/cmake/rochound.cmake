@@ -14,7 +14,7 @@
 #   rochound_hip_release(VARIABLE)
 #       The major version of the HIP whose headers are installed.
 #   rochound_compile_alone(FILE...)
-#       Sources are compiled eight at a time (CMAKE_UNITY_BUILD), since that takes a quarter of the time. These are not:
+#       Sources are compiled eight at a time (CMAKE_UNITY_BUILD), since that takes about half of the time. These are not:
 #       they have local names that other files of their target have, too. Call it in the folder that has the target.
 #   rochound_optimise_little(TARGET...)
 #       Compiles these targets with -O1 where others have -O2: optimising takes 70% of the time of a compilation. For code
