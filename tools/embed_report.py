@@ -11,7 +11,7 @@ PIECE = 8192  # compilers limit the length of one literal; adjacent ones are joi
 
 
 def literal(content):
-    """As C++ literals; octal escapes end after three digits, so that nothing behind one is taken for a part of it."""
+    """As C++ literals; octal escapes end after three digits, so that nothing after one is taken for a part of it."""
     pieces = []
     for start in range(0, len(content), PIECE):
         text = "".join(chr(byte) if 32 <= byte < 127 and byte not in b'"\\?' else f"\\{byte:03o}"
@@ -24,10 +24,10 @@ def main():
     output, script, style = map(pathlib.Path, sys.argv[1:])
     fields = []
     for path in (script, style):
-        # Bundles close no element and end without a line feed: what is hashed is what stands between the tags.
+        # Bundles close no element and end without a line feed: what is hashed is what is between the tags.
         content = path.read_bytes().strip()
         if b"</script" in content.lower() or b"</style" in content.lower() or b"<!--" in content:
-            sys.exit(f"{path}: would end the element that it stands in")
+            sys.exit(f"{path}: would end the element that it is in")
         fields.append((content, base64.b64encode(hashlib.sha256(content).digest()).decode()))
     (script_text, script_hash), (style_text, style_hash) = fields
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 #
 # Builds and runs the fuzzers: fuzz.sh BUILD_FOLDER [NAME] [--seconds N] [--runs N]
 # Each for N seconds (60), or, with --runs alone, for N inputs; with both, for what comes first. The last lines say how many
-# inputs each has tried. What a fuzzer learns is kept in the build folder; seeds that are worth keeping for ever stand in
+# inputs each has tried. What a fuzzer learns is kept in the build folder; seeds that are worth keeping for ever are in
 # tests/fuzz/corpus/NAME. A finding is left in the build folder and its path printed; the other fuzzers run all the same.
 set -euo pipefail
 

@@ -37,7 +37,7 @@ class Tracer:
         self._call("stop")
 
     def flush(self) -> None:
-        """Brings what the GPU has finished into the log; waits up to 0.2 s for work under way."""
+        """Brings what the GPU has finished into the log; waits up to 0.2 s for work in flight."""
         self._call("flush")
 
     def range_push(self, name: object) -> None:

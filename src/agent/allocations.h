@@ -51,7 +51,7 @@ struct Freed {
 // The entries that nobody else hooks: virtual memory, locks, IPC, managed memory.
 void HookAllocations(AmdExtTable* amd);
 
-// An allocation succeeded; is about to be freed. For the hooks that stand elsewhere.
+// An allocation succeeded; is about to be freed. For the hooks that are elsewhere.
 void MemoryAppears(const void* base, uint64_t size, MemoryKind kind,
                    const void* host_base = nullptr, uint16_t agent = trace::kNoAgent);
 void MemoryGoes(const void* base);

@@ -17,9 +17,9 @@ uint64_t Middle(Read read) {
   uint64_t best = ~0ull;
   uint64_t middle = 0;
   for (int attempt = 0; attempt < 5; ++attempt) {
-    const uint64_t before = Tsc();
+    const uint64_t before = trace::ReadTsc();
     read();
-    const uint64_t after = Tsc();
+    const uint64_t after = trace::ReadTsc();
     if (after - before < best) {
       best = after - before;
       middle = before + best / 2;

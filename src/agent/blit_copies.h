@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Copies that HIP does with a kernel of its own instead of a copy engine: small ones, those within
-// a GPU, those of graphs. What they move stands in the kernel's arguments. Called where a dispatch
+// a GPU, those of graphs. What they move is in the kernel's arguments. Called where a dispatch
 // is recorded, on the program's threads and with the queue's lock held; reads memory that the
 // program's runtime has just written, and nothing else.
 #pragma once

@@ -11,7 +11,7 @@
 namespace rochound::agent {
 
 // The HSA runtime's table: wraps its functions if HSA calls are to be recorded. After the hooks of
-// queues, copies and symbols, which stand underneath.
+// queues, copies and symbols, which are underneath.
 void HookCalls(HsaApiTable* table);
 
 // Looks for HIP and roctx among the loaded libraries and hooks into them; called at set-up and,

@@ -56,7 +56,7 @@ Wish& TheWish() {  // with `choosing` held
 }
 
 // For whoever started the program: what became of the wish.
-void Tell(const char* state, const std::string& reason) {
+void WriteOutcome(const char* state, const std::string& reason) {
   std::string text = std::string("state=") + state + "\n";
   if (!reason.empty()) text += "reason=" + reason + "\n";
   if (trace::Writer* log = Log()) log->WriteText("capture", text);
@@ -204,7 +204,7 @@ void PrepareCapture() {
   std::string problem;
   const std::lock_guard lock(choosing);
   TheWish().choice = CaptureChoice::FromEnvironment(&problem);
-  if (!problem.empty()) Tell("failed", problem);
+  if (!problem.empty()) WriteOutcome("failed", problem);
   internal::capture_asked.store(TheWish().choice != nullptr);
 }
 
@@ -235,7 +235,7 @@ bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
 
 void CaptureMisses(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
   if (!CaptureWants(kernel, packet)) return;
-  Guarded("no memory for a capture", [] { Tell("failed", kTakenEarly); });
+  Guarded("no memory for a capture", [] { WriteOutcome("failed", kTakenEarly); });
   internal::capture_asked.store(false);
 }
 
@@ -283,7 +283,7 @@ LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFun
     } catch (const std::bad_alloc&) {
       problem = kNoMemory;
     }
-    Tell(problem.empty() ? "done" : "failed", problem);
+    WriteOutcome(problem.empty() ? "done" : "failed", problem);
   });
   internal::capture_asked.store(false);
   return outcome;
@@ -308,7 +308,7 @@ void ExplainMissingCapture() {
   const std::lock_guard lock(choosing);
   const Wish& wish = TheWish();
   if (wish.taken) return;
-  if (CurrentState() == State::kDisabled) return Tell("failed", DisabledReason());
+  if (CurrentState() == State::kDisabled) return WriteOutcome("failed", DisabledReason());
   std::string reason = wish.choice->WhyNone(wish.dispatches, wish.matches);
   size_t named = 0;
   for (const auto& [id, kernel] : wish.kernels) {
@@ -316,7 +316,7 @@ void ExplainMissingCapture() {
     if (++named > 8) break;
     reason += (named == 1 ? " Kernels: " : ", ") + ReadableName(kernel.symbol);
   }
-  Tell("waiting", reason);
+  WriteOutcome("waiting", reason);
 }
 
 void ForgetCaptureAfterFork() {

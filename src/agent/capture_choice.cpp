@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/count.h"
+#include "contract/variables.h"
 
 namespace rochound::agent {
 namespace {
@@ -68,29 +69,30 @@ bool CaptureChoice::ReadShape(const std::string& text) {
 std::unique_ptr<const CaptureChoice> CaptureChoice::FromEnvironment(std::string* problem) {
   auto made = std::make_unique<CaptureChoice>();
   CaptureChoice& choice = *made;
-  choice.directory = Variable("ROCHOUND_CAPTURE_DIR");
+  choice.directory = Variable(contract::variables::kCaptureDir);
   if (choice.directory.empty()) return nullptr;
   const auto refuse = [&](const char* name, const char* why) {
     *problem = std::string(name) + ": '" + Variable(name) + "' is not " + why;
     return nullptr;
   };
-  choice.kernel = Variable("ROCHOUND_CAPTURE_KERNEL");
+  choice.kernel = Variable(contract::variables::kCaptureKernel);
   if (!choice.kernel.empty()) {
     auto pattern = base::Pattern::Compile(choice.kernel);
     if (!pattern.ok())
-      return refuse("ROCHOUND_CAPTURE_KERNEL",
+      return refuse(contract::variables::kCaptureKernel,
                     ("a regular expression: " + pattern.error().message).c_str());
     choice.pattern_ = std::move(pattern).value();
   }
-  const std::string nth = Variable("ROCHOUND_CAPTURE_NTH");
+  const std::string nth = Variable(contract::variables::kCaptureNth);
   if (!nth.empty() && (!ReadNumber(nth, &choice.nth) || choice.nth == 0))
-    return refuse("ROCHOUND_CAPTURE_NTH", "a number from 1 on");
-  const std::string dispatch = Variable("ROCHOUND_CAPTURE_DISPATCH");
+    return refuse(contract::variables::kCaptureNth, "a number from 1 on");
+  const std::string dispatch = Variable(contract::variables::kCaptureDispatch);
   if (!dispatch.empty() && (!ReadNumber(dispatch, &choice.dispatch) || choice.dispatch == 0))
-    return refuse("ROCHOUND_CAPTURE_DISPATCH", "a number from 1 on");
-  if (!choice.ReadShape(Variable("ROCHOUND_CAPTURE_SHAPE")))
-    return refuse("ROCHOUND_CAPTURE_SHAPE", "a shape such as grid=1024x1x1,workgroup=256");
-  choice.all_memory = Variable("ROCHOUND_CAPTURE_MEMORY") == "all";
+    return refuse(contract::variables::kCaptureDispatch, "a number from 1 on");
+  if (!choice.ReadShape(Variable(contract::variables::kCaptureShape)))
+    return refuse(contract::variables::kCaptureShape,
+                  "a shape such as grid=1024x1x1,workgroup=256");
+  choice.all_memory = Variable(contract::variables::kCaptureMemory) == "all";
   return made;
 }
 

@@ -92,7 +92,7 @@ bool CaptureMemory::ReadKernarg(uint64_t address, uint64_t size) {
   return read;
 }
 
-// Arguments stand in a buffer with those of many other launches. Only their own pages belong to
+// Arguments are in a buffer with those of many other launches. Only their own pages belong to
 // this one.
 void CaptureMemory::SplitOutKernarg(uint64_t address, uint64_t size) {
   uint64_t start = address & ~(kPage - 1);

@@ -91,7 +91,7 @@ Place& ThePlace() {                      // with place_lock held
   return *place;
 }
 
-void Say(const std::string& reason) {
+void PrintReason(const std::string& reason) {
   static constinit std::atomic<bool> said{false};
   if (said.exchange(true)) return;
   SayOnStderr("rochound: process " + std::to_string(getpid()) + " cannot be controlled: " + reason +
@@ -259,7 +259,7 @@ void DescribeState(Answer* answer) {
   DescribeLongWork(answer);
 }
 
-void Obey(std::string_view request, Answer* answer) {
+void RunRequest(std::string_view request, Answer* answer) {
   const bool disabled = CurrentState() == State::kDisabled;
   if (request == "start" || request == "stop") {
     if (disabled) return answer->Error(DisabledReason());
@@ -320,7 +320,7 @@ bool Accept(uint64_t now_ns) {
 }
 
 // Reads what is there; answers when the line is complete. One request per connection.
-void Hear(Client& client) {
+void ReadRequest(Client& client) {
   if (!client.socket.StillOurs()) {
     client.socket.Close();
     return;
@@ -337,7 +337,7 @@ void Hear(Client& client) {
     if (end == std::string_view::npos)
       answer.Error("the request is too long");
     else
-      Obey(text.substr(0, end), &answer);
+      RunRequest(text.substr(0, end), &answer);
     Send(client.socket.get(), answer);
   }
   client.socket.Close();
@@ -380,7 +380,7 @@ void Serve() {
     for (size_t i = 0; i < kMostClients; ++i) {
       Client& client = clients[i];
       if (client.socket.get() < 0 || client.socket.get() != ready[1 + i].fd) continue;
-      if (ready[1 + i].revents != 0) Hear(client);
+      if (ready[1 + i].revents != 0) ReadRequest(client);
       if (client.socket.get() >= 0 && client.deadline_ns <= now_ns) client.socket.Close();
     }
     if (ready[0].revents != 0 && !Accept(now_ns)) {
@@ -423,14 +423,14 @@ void ServeControl() {
   try {
     const char* directory = base::ControlEnvironment::OfThisProcess().control_directory;
     if (directory != nullptr && *directory == '\0') return;
-    if (const std::string reason = Listen(); !reason.empty()) return Say(reason);
+    if (const std::string reason = Listen(); !reason.empty()) return PrintReason(reason);
     served_process.store(getpid());
     if (StartThread(ControlThread)) return;
     LeaveControl();
     listening.Close();
-    Say("no thread for it");
+    PrintReason("no thread for it");
   } catch (...) {
-    Say("no memory");
+    PrintReason("no memory");
   }
 }
 

@@ -86,7 +86,7 @@ hsa_status_t Asynchronous(const Asked& asked, hsa_signal_t signal, Call call) {
     WaitOnProgramSignal(pending);
   });
   if (pending == nullptr) return call();
-  const uint64_t submit_tsc = Tsc();
+  const uint64_t submit_tsc = trace::ReadTsc();
   const hsa_status_t status = call();
   // A harvest may have freed the entry by now, but only if the copy was accepted and is over. One
   // that was refused is none: HIP then copies with another engine or with a kernel.
@@ -104,13 +104,13 @@ hsa_status_t Blocking(const Asked& asked, Call call) {
   ThreadState* thread = RecordingThread();
   if (thread == nullptr) return call();
   const uint64_t number = last_copy.fetch_add(1) + 1;
-  const uint64_t begin = Tsc();
+  const uint64_t begin = trace::ReadTsc();
   NoteCopy(thread, number, asked, begin);
   const hsa_status_t status = call();
   if (auto* record = thread->log->Reserve<trace::CopyTime>()) {
     record->copy = number;
     record->begin_ticks = begin;
-    record->end_ticks = Tsc();
+    record->end_ticks = trace::ReadTsc();
     thread->log->Commit(record, trace::kNoAgent);
   }
   return status;
@@ -176,7 +176,7 @@ void NoteAllocation(const void* address, uint64_t bytes, uint32_t flags, uint16_
   if (auto* record = thread->log->Reserve<trace::Allocation>()) {
     record->address = reinterpret_cast<uint64_t>(address);
     record->bytes = bytes;
-    record->now_tsc = Tsc();
+    record->now_tsc = trace::ReadTsc();
     thread->log->Commit(record, owner, flags);
   }
 }
@@ -186,7 +186,7 @@ void NoteRelease(const void* address) {
   if (thread == nullptr || address == nullptr) return;
   if (auto* record = thread->log->Reserve<trace::Release>()) {
     record->address = reinterpret_cast<uint64_t>(address);
-    record->now_tsc = Tsc();
+    record->now_tsc = trace::ReadTsc();
     record->correlation = thread->correlation;
     thread->log->Commit(record);
   }

@@ -14,10 +14,10 @@ namespace rochound::agent {
 
 void HookCopies(CoreApiTable* core, AmdExtTable* amd);
 
-// Writes the times of all copies that have finished. Returns how many are still under way.
+// Writes the times of all copies that have finished. Returns how many are still in flight.
 size_t HarvestCopies();
 
-// The signals that copies under way complete.
+// The signals that copies in flight complete.
 std::vector<uint64_t> CopySignals();
 
 // The runtime is about to go: what has not finished never will.

@@ -2,7 +2,7 @@
 //
 // Many producers ring the doorbells of a small runtime's queues while another thread starts, stops,
 // pauses and disables the recorder, opens and closes its range, and while a launch is held for a
-// capture. Once everybody has rung, the real doorbell stands at the highest value that was rung
+// capture. Once everybody has rung, the real doorbell is at the highest value that was rung
 // for, and the GPU takes every packet.
 //
 // A capture happens once in a process and Disable is final, so each life is a process of its own;
@@ -109,7 +109,7 @@ class Life {
       // A packet that nobody rang for after it was written is found by a thread of ours.
       const uint64_t deadline = Now() + (with_silent_ ? kPatienceNs : 0);
       while (fake.doorbell < highest && Now() < deadline) std::this_thread::yield();
-      if (fake.doorbell != highest) account_.Fail("the doorbell stands at", fake.doorbell, highest);
+      if (fake.doorbell != highest) account_.Fail("the doorbell is at", fake.doorbell, highest);
     }
     with_silent_ = !with_silent_;
     leave_ = end_ || account_.failed;
@@ -179,7 +179,7 @@ class Life {
       fake.Write(index, kernel_, {0});
       Ring(queue, index);
     }
-    if (fake.doorbell != 3) account_.Fail("the new queue's doorbell stands at", fake.doorbell, 3);
+    if (fake.doorbell != 3) account_.Fail("the new queue's doorbell is at", fake.doorbell, 3);
     if (random_() % 2 == 0) WaitUntilTaken(fake);
     runtime_.core().hsa_queue_destroy_fn(queue);
   }

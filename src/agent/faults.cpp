@@ -28,9 +28,13 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json_text.h"
+#include "contract/fault_record.h"
+#include "contract/variables.h"
 
 namespace rochound::agent {
 namespace {
+
+namespace fault = contract::fault_record;
 
 using Json = rochound::base::JsonText;
 
@@ -66,13 +70,13 @@ Json StackText(const AllocationStack& stack) {
 }
 
 Json Describe(uint64_t base, const Allocation& one) {
-  Json json = {{"base", AddressText(base)},
-               {"size", one.size},
-               {"kind", KindName(one.kind)},
-               {"thread", one.thread},
-               {"when_ns", one.when_ns}};
-  if (one.stack[0] != 0) json.Add("stack", StackText(one.stack));
-  if (one.host_base != 0) json.Add("host_base", AddressText(one.host_base));
+  Json json = {{fault::kBase, AddressText(base)},
+               {fault::kSize, one.size},
+               {fault::kKind, KindName(one.kind)},
+               {fault::kThread, one.thread},
+               {fault::kWhenNs, one.when_ns}};
+  if (one.stack[0] != 0) json.Add(fault::kStack, StackText(one.stack));
+  if (one.host_base != 0) json.Add(fault::kHostBase, AddressText(one.host_base));
   return json;
 }
 
@@ -84,7 +88,7 @@ Json DescribeLive(uint64_t base, const Allocation& one) {
                                          nullptr, nullptr) == HSA_STATUS_SUCCESS &&
       info.type != HSA_EXT_POINTER_TYPE_UNKNOWN) {
     const uint16_t owner = AgentIndex(info.agentOwner);
-    if (owner < AgentCount()) json.Add("owner", owner);
+    if (owner < AgentCount()) json.Add(fault::kOwner, owner);
   }
   return json;
 }
@@ -100,15 +104,15 @@ Json DescribeMemory() {
   Json gone = Json::Array();
   for (const Freed& one : held.freed()) {
     Json json = Describe(one.base, one.allocation);
-    json.Add("freed_by", one.thread);
-    json.Add("freed_ns", one.when_ns);
-    if (one.stack[0] != 0) json.Add("freed_stack", StackText(one.stack));
+    json.Add(fault::kFreedBy, one.thread);
+    json.Add(fault::kFreedNs, one.when_ns);
+    if (one.stack[0] != 0) json.Add(fault::kFreedStack, StackText(one.stack));
     gone.Add(json);
   }
-  return {{"live", live}, {"freed", gone}};
+  return {{fault::kLive, live}, {fault::kFreed, gone}};
 }
 
-// The code objects of kernels under way, each written to a file once.
+// The code objects of kernels in flight, each written to a file once.
 class CodeFiles {
  public:
   explicit CodeFiles(std::string prefix) : prefix_(std::move(prefix)) {}
@@ -194,20 +198,20 @@ Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, Gathered* 
     for (const uint32_t size : {x, y, z}) sizes.Add(size);
     return sizes;
   };
-  return {{"packet", at},
-          {"fetched", at < read},
-          {"kernel", symbol.name},
-          {"kernel_object", AddressText(packet.kernel_object)},
-          {"completion_signal", AddressText(packet.completion_signal.handle)},
-          {"code_object", file},
-          {"load_delta", AddressText(delta)},
-          {"grid", three(packet.grid_size_x, packet.grid_size_y, packet.grid_size_z)},
-          {"workgroup",
+  return {{fault::kPacket, at},
+          {fault::kFetched, at < read},
+          {fault::kKernel, symbol.name},
+          {fault::kKernelObject, AddressText(packet.kernel_object)},
+          {fault::kCompletionSignal, AddressText(packet.completion_signal.handle)},
+          {fault::kCodeObject, file},
+          {fault::kLoadDelta, AddressText(delta)},
+          {fault::kGrid, three(packet.grid_size_x, packet.grid_size_y, packet.grid_size_z)},
+          {fault::kWorkgroup,
            three(packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z)},
-          {"group_bytes", packet.group_segment_size},
-          {"private_bytes", packet.private_segment_size},
-          {"kernarg", AddressText(kernarg)},
-          {"kernarg_bytes", HexBytes(arguments)}};
+          {fault::kGroupBytes, packet.group_segment_size},
+          {fault::kPrivateBytes, packet.private_segment_size},
+          {fault::kKernarg, AddressText(kernarg)},
+          {fault::kKernargBytes, HexBytes(arguments)}};
 }
 
 // Keeps a queue from being destroyed while it is looked at. The lock may be held for long by the
@@ -247,15 +251,15 @@ Json DescribeQueue(Queue& queue, bool failed, Gathered* gathered) {
   }
   const uint64_t since_ns = queue.front_since_ns.load(std::memory_order_relaxed);
   const uint64_t now_ns = rochound::base::ClockNs(CLOCK_MONOTONIC);
-  return {{"index", queue.index},
-          {"agent", queue.agent},
-          {"failed", failed},
-          {"read", read},
-          {"write", write},
-          {"packets", queue.packets},
-          {"front_ns", since_ns != 0 && now_ns > since_ns ? now_ns - since_ns : 0},
-          {"under_way", dispatches},
-          {"in_ring", DescribePackets(queue, first, write)}};
+  return {{fault::kIndex, queue.index},
+          {fault::kAgent, queue.agent},
+          {fault::kFailed, failed},
+          {fault::kRead, read},
+          {fault::kWrite, write},
+          {fault::kPackets, queue.packets},
+          {fault::kFrontNs, since_ns != 0 && now_ns > since_ns ? now_ns - since_ns : 0},
+          {fault::kUnderWay, dispatches},
+          {fault::kInRing, DescribePackets(queue, first, write)}};
 }
 
 // What the driver says the GPU is, whatever HSA_OVERRIDE_GFX_VERSION makes of it; 0: not known.
@@ -273,12 +277,12 @@ Json DescribeAgents() {
   Json agents = Json::Array();
   for (uint16_t index = 0; index < AgentCount(); ++index) {
     const AgentFacts facts = DescribeAgent(index);
-    agents.Add({{"name", facts.name},
-                {"product", facts.product},
-                {"isa", facts.isa},
-                {"node", facts.node},
-                {"gfx_target_version", TargetVersion(facts.node)},
-                {"gpu", IsGpu(index)}});
+    agents.Add({{fault::kName, facts.name},
+                {fault::kProduct, facts.product},
+                {fault::kIsa, facts.isa},
+                {fault::kNode, facts.node},
+                {fault::kGfxTargetVersion, TargetVersion(facts.node)},
+                {fault::kGpu, IsGpu(index)}});
   }
   return agents;
 }
@@ -304,7 +308,7 @@ Json SaveMemory(const Gathered& gathered, int agent, uint64_t patience_ns, const
   Json pieces = Json::Array();
   std::string all;
   for (const auto& [address, bytes] : memory.pieces()) {
-    pieces.Add({{"address", AddressText(address)}, {"size", bytes.size()}});
+    pieces.Add({{fault::kAddress, AddressText(address)}, {fault::kSize, bytes.size()}});
     all += bytes;
   }
   Log()->WriteText(file, all);
@@ -316,11 +320,11 @@ Json SaveMemory(const Gathered& gathered, int agent, uint64_t patience_ns, const
 // nothing.
 void Write(Json record, const hsa_queue_t* failed, int agent, const char* kind,
            uint64_t patience_ns) {
-  record.Add("pid", getpid());
-  record.Add("when_ns", rochound::base::ClockNs(CLOCK_REALTIME));
-  record.Add("command", CommandLine());
-  record.Add("environment", DescribeEnvironment());
-  record.Add("agents", DescribeAgents());
+  record.Add(fault::kPid, getpid());
+  record.Add(fault::kWhenNs, rochound::base::ClockNs(CLOCK_REALTIME));
+  record.Add(fault::kCommand, CommandLine());
+  record.Add(fault::kEnvironment, DescribeEnvironment());
+  record.Add(fault::kAgents, DescribeAgents());
   Gathered gathered(kind);
   Json queues = Json::Array();
   ForEachQueue([&](Queue& queue) {
@@ -329,11 +333,11 @@ void Write(Json record, const hsa_queue_t* failed, int agent, const char* kind,
     queues.Add(DescribeQueue(queue, queue.queue == failed, &gathered));
     if (queue.queue == failed || (agent < 0 && queue.front_since_ns != 0)) agent = queue.agent;
   });
-  record.Add("queues", queues);
+  record.Add(fault::kQueues, queues);
   Json copies = Json::Array();
   for (const uint64_t signal : CopySignals()) copies.Add(AddressText(signal));
-  record.Add("copy_signals", copies);
-  record.Add("memory", DescribeMemory());
+  record.Add(fault::kCopySignals, copies);
+  record.Add(fault::kMemory, DescribeMemory());
   const std::string prefix = kind;
   if (const auto maps = rochound::base::ReadFile("/proc/self/maps"); maps.ok())
     Log()->WriteText((prefix + "-maps").c_str(), maps.value());
@@ -342,7 +346,7 @@ void Write(Json record, const hsa_queue_t* failed, int agent, const char* kind,
   // copy it, and may not do so any more.
   write();
   if (failed != nullptr || agent < 0) return;
-  record.Add("saved_memory",
+  record.Add(fault::kSavedMemory,
              SaveMemory(gathered, agent, patience_ns, (prefix + "-memory").c_str()));
   write();
 }
@@ -352,7 +356,7 @@ void Write(Json record, const hsa_queue_t* failed, int agent, const char* kind,
 // safe. Each is named by its place, as in the record.
 void CaptureSuspects(const hsa_queue_t* failed, int agent) {
   constexpr int kMost = 8;
-  const char* const wanted = getenv("ROCHOUND_FAULT_BUNDLE");
+  const char* const wanted = getenv(contract::variables::kFaultBundle);
   if (wanted == nullptr || *wanted == '\0') return;
   int captured = 0;
   ForEachQueue([&](Queue& queue) {
@@ -383,7 +387,7 @@ void CaptureSuspects(const hsa_queue_t* failed, int agent) {
 }
 
 // The first is what matters: what comes after is often its consequence.
-void Note(Json record, const hsa_queue_t* failed, int agent) {
+void WriteFault(Json record, const hsa_queue_t* failed, int agent) {
   if (Log() == nullptr || written.exchange(true)) return;
   Guarded("no memory to describe a fault", [&] {
     Write(std::move(record), failed, agent, "fault", kCopyPatienceNs);
@@ -392,7 +396,8 @@ void Note(Json record, const hsa_queue_t* failed, int agent) {
 }
 
 Json HangRecord(uint64_t stuck_ns) {
-  return {{"version", 1}, {"kind", "hang"}, {"seconds", stuck_ns / 1'000'000'000}};
+  return {
+      {fault::kVersion, 1}, {fault::kKind, "hang"}, {fault::kSeconds, stuck_ns / 1'000'000'000}};
 }
 
 // A queue has come no further for a while: that is no failure yet, and a fault may still come. On
@@ -445,7 +450,7 @@ uint64_t LookAtQueues(uint64_t now_ns) {
   return longest;
 }
 
-// The first kernel that has not ended; empty: a packet of another kind stands before it.
+// The first kernel that has not ended; empty: a packet of another kind is before it.
 std::string FrontKernel(Queue& queue) {
   const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
   const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
@@ -475,12 +480,12 @@ hsa_status_t OnSystemEvent(const hsa_amd_event_t* event, void*) {
       add(HSA_AMD_MEMORY_FAULT_IMPRECISE, "imprecise");
       add(HSA_AMD_MEMORY_FAULT_SRAMECC, "cache ECC");
       add(HSA_AMD_MEMORY_FAULT_HANG, "hang");
-      Note({{"version", 1},
-            {"kind", "memory"},
-            {"agent", AgentIndex(fault.agent)},
-            {"address", AddressText(fault.virtual_address)},
-            {"reasons", reasons}},
-           nullptr, AgentIndex(fault.agent));
+      WriteFault({{fault::kVersion, 1},
+                  {fault::kKind, "memory"},
+                  {fault::kAgent, AgentIndex(fault.agent)},
+                  {fault::kAddress, AddressText(fault.virtual_address)},
+                  {fault::kReasons, reasons}},
+                 nullptr, AgentIndex(fault.agent));
       EndProbe(ProbeEnd::kFault);
     });
   }
@@ -500,11 +505,11 @@ void OnQueueError(hsa_status_t status, hsa_queue_t* queue, void* data) {
   Guarded("no memory to describe a fault", [&] {
     const char* text = nullptr;
     Real().core.hsa_status_string_fn(status, &text);
-    Note({{"version", 1},
-          {"kind", "queue"},
-          {"status", static_cast<uint32_t>(status)},
-          {"status_text", text != nullptr ? text : ""}},
-         queue, -1);
+    WriteFault({{fault::kVersion, 1},
+                {fault::kKind, "queue"},
+                {fault::kStatus, static_cast<uint32_t>(status)},
+                {fault::kStatusText, text != nullptr ? text : ""}},
+               queue, -1);
     EndProbe(ProbeEnd::kFault);
   });
   listener.program(status, queue, listener.data);

@@ -37,7 +37,7 @@ void WatchProgress(uint64_t now_ns);
 // more. Once it returns nobody does.
 void StopWatchingProgress();
 
-// What has stood first in its queue for at least so long. The control thread.
+// What has been first in its queue for at least so long. The control thread.
 struct InFlightWork {
   uint16_t gpu;  // among the GPUs of this process
   uint32_t queue;

@@ -12,7 +12,7 @@ namespace {
 using namespace rochound::agent;
 using rochound::trace::RangeKind;
 
-void Note(RangeKind kind, const char* text) {
+void RecordOwnRange(RangeKind kind, const char* text) {
   if (CurrentState() == State::kOff) SetUp();
   Guarded("no memory for a range", [&] { RecordRange(kind, text, 0); });
 }
@@ -35,11 +35,13 @@ ROCHOUND_EXPORT void rochound_flush() {
   if (SetUp()) Flush();
 }
 
-ROCHOUND_EXPORT void rochound_range_push(const char* name) { Note(RangeKind::kPush, name); }
+ROCHOUND_EXPORT void rochound_range_push(const char* name) {
+  RecordOwnRange(RangeKind::kPush, name);
+}
 
-ROCHOUND_EXPORT void rochound_range_pop() { Note(RangeKind::kPop, nullptr); }
+ROCHOUND_EXPORT void rochound_range_pop() { RecordOwnRange(RangeKind::kPop, nullptr); }
 
-ROCHOUND_EXPORT void rochound_mark(const char* text) { Note(RangeKind::kMark, text); }
+ROCHOUND_EXPORT void rochound_mark(const char* text) { RecordOwnRange(RangeKind::kMark, text); }
 
 ROCHOUND_EXPORT int rochound_is_recording() { return Recording() ? 1 : 0; }
 

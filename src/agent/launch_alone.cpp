@@ -231,7 +231,7 @@ bool Look(Queue& mine, OtherQueues& others, TakenEarly& taken, const LaunchWatch
     // The thread that has to write it may be waiting for the lock that we hold.
     if (!unwritten_is_quiet && Now() > begin + kUnwrittenPatience && others.AllQuiet(true)) {
       unwritten_is_quiet = true;
-      watch.remark("another queue of this GPU stood at a packet that was not written yet");
+      watch.remark("another queue of this GPU was at a packet that was not written yet");
     }
     return others.AllQuiet(unwritten_is_quiet);
   };
@@ -243,9 +243,9 @@ bool Look(Queue& mine, OtherQueues& others, TakenEarly& taken, const LaunchWatch
     if (taken()) return false;
     if (attempt == 1 && !WaitUntil(Now() + kUnseenPatience,
                                    [&] { return !WhatWaits(mine).unseen && !others.AnyUnseen(); }))
-      watch.remark("a kernel that the GPU took early may have been under way");
+      watch.remark("a kernel that the GPU took early may have been in flight");
     if (!WaitUntil(Now() + kCopyPatience, [] { return HarvestCopies() == 0; }))
-      watch.remark("copies were under way while memory was read");
+      watch.remark("copies were in flight while memory was read");
     const std::vector<uint64_t> marks = others.Marks();
     if (!watch.before()) {
       *problem = "memory could not be kept";

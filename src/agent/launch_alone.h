@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs one launch with nothing else under way on its GPU, so that memory can be looked at before
+// Runs one launch with nothing else in flight on its GPU, so that memory can be looked at before
 // and after. On the thread that rang the doorbell, which holds its queue's lock; for that time the
 // doorbells of the GPU's other queues wait. Never for long: what does not become quiet, or does
 // not end, is left alone, and the program goes on.
@@ -8,9 +8,9 @@
 //   the packet:    not valid until its time: a GPU may look past its doorbell
 //   this queue:    earlier packets finish. The lock is released meanwhile: the thread that has to
 //                  write one of them may be waiting for it
-//   other queues:  locked; running kernels finish. One that stands at a barrier waits for
+//   other queues:  locked; running kernels finish. One that is at a barrier waits for
 //                  something, perhaps for this launch, and counts as quiet. So does, after a
-//                  second, one that stands at a packet that was rung for and is not written
+//                  second, one that is at a packet that was rung for and is not written
 //   copies:        finish, or stand noted
 //   before()       memory is read; done again if another queue moved meanwhile
 //   the launch:    with a completion signal of ours; the program's fires only after

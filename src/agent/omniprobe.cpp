@@ -125,7 +125,7 @@ void* MakeOmniprobeArguments(const Queue& queue, const hsa_kernel_dispatch_packe
   const std::lock_guard lock(using_it);
   Slots& slots = It().slots[queue.hsa_id];
   const uint64_t bytes = Rounded(arguments.bytes);
-  // Larger ones get memory of their own; launches that are under way keep the old.
+  // Larger ones get memory of their own; launches that are in flight keep the old.
   if (slots.bytes_each < bytes) {
     auto* const memory = static_cast<std::byte*>(ProbeMemory(bytes * queue.packets));
     if (memory == nullptr) return nullptr;

@@ -18,6 +18,7 @@
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/thread_state.h"
+#include "contract/variables.h"
 
 namespace rochound::agent {
 namespace {
@@ -97,7 +98,7 @@ bool ReadOverrides(const std::string& text, Overrides* overrides, std::string* p
 const Overrides& TheOverrides() { return Mutable(); }
 
 void PrepareOverrides() {
-  const char* const text = getenv("ROCHOUND_OVERRIDE");
+  const char* const text = getenv(contract::variables::kOverride);
   std::string problem;
   if (text == nullptr || ReadOverrides(text, &Mutable(), &problem)) return;
   Mutable() = {};

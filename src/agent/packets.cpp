@@ -9,9 +9,12 @@
 
 #include "agent/own_memory.h"
 #include "base/hash.h"
+#include "contract/fault_record.h"
 
 namespace rochound::agent {
 namespace {
+
+namespace fault = contract::fault_record;
 
 using Json = base::JsonText;
 
@@ -46,22 +49,22 @@ Json DescribeBarrier(const hsa_barrier_and_packet_t& packet) {
   Json waits = Json::Array();
   for (const hsa_signal_t& signal : packet.dep_signal)
     if (signal.handle != 0)
-      waits.Add({{"signal", AddressText(signal.handle)},
-                 {"value", SignalValue(signal.handle)},
-                 {"wanted", 0},
-                 {"mask", -1},
-                 {"condition", "=="}});
+      waits.Add({{fault::kSignal, AddressText(signal.handle)},
+                 {fault::kValue, SignalValue(signal.handle)},
+                 {fault::kWanted, 0},
+                 {fault::kMask, -1},
+                 {fault::kCondition, "=="}});
   return waits;
 }
 
 Json DescribeBarrierValue(const hsa_amd_barrier_value_packet_t& packet) {
   Json waits = Json::Array();
   if (packet.signal.handle != 0)
-    waits.Add({{"signal", AddressText(packet.signal.handle)},
-               {"value", SignalValue(packet.signal.handle)},
-               {"wanted", packet.value},
-               {"mask", packet.mask},
-               {"condition", ConditionName(packet.cond)}});
+    waits.Add({{fault::kSignal, AddressText(packet.signal.handle)},
+               {fault::kValue, SignalValue(packet.signal.handle)},
+               {fault::kWanted, packet.value},
+               {fault::kMask, packet.mask},
+               {fault::kCondition, ConditionName(packet.cond)}});
   return waits;
 }
 
@@ -83,19 +86,19 @@ Json DescribePackets(const Queue& queue, uint64_t first, uint64_t end) {
     std::memcpy(&barrier, queue.Packet(at), sizeof barrier);
     hsa_amd_barrier_value_packet_t value;
     std::memcpy(&value, &barrier, sizeof value);
-    Json packet = {{"packet", at},
-                   {"completion_signal", AddressText(barrier.completion_signal.handle)}};
+    Json packet = {{fault::kPacket, at},
+                   {fault::kCompletionSignal, AddressText(barrier.completion_signal.handle)}};
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
-      packet.Add("type", "dispatch");
+      packet.Add(fault::kType, "dispatch");
     } else if (type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR) {
-      packet.Add("type", type == HSA_PACKET_TYPE_BARRIER_AND ? "barrier_and" : "barrier_or");
-      packet.Add("waits", DescribeBarrier(barrier));
+      packet.Add(fault::kType, type == HSA_PACKET_TYPE_BARRIER_AND ? "barrier_and" : "barrier_or");
+      packet.Add(fault::kWaits, DescribeBarrier(barrier));
     } else if (type == HSA_PACKET_TYPE_VENDOR_SPECIFIC &&
                value.header.AmdFormat == HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
-      packet.Add("type", "barrier_value");
-      packet.Add("waits", DescribeBarrierValue(value));
+      packet.Add(fault::kType, "barrier_value");
+      packet.Add(fault::kWaits, DescribeBarrierValue(value));
     } else {
-      packet.Add("type", "other");
+      packet.Add(fault::kType, "other");
     }
     packets.Add(packet);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What stands in a queue and is not over: kernels, barriers and the signals that they wait for. For
+// What is in a queue and is not over: kernels, barriers and the signals that they wait for. For
 // the records of faults and hangs, and for whoever asks what a program waits for. Any thread; reads
 // the queue's ring, which the program and the GPU go on changing, and signals, which may be gone.
 #pragma once

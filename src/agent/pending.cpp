@@ -2,9 +2,11 @@
 #include "agent/pending.h"
 
 #include <hsa/amd_hsa_signal.h>
-#include <sched.h>
+
+#include <mutex>
 
 #include "agent/runtime.h"
+#include "agent/spin_lock.h"
 #include "agent/thread_state.h"
 
 namespace rochound::agent {
@@ -12,7 +14,7 @@ namespace {
 
 struct Bucket {
   std::atomic<uint32_t> waiting{0};
-  std::atomic_flag lock = ATOMIC_FLAG_INIT;
+  SpinLock lock;
   Pending* first = nullptr;
 };
 
@@ -27,16 +29,11 @@ Bucket& BucketOf(uint64_t signal) {
 // call into the runtime's locks.
 class Locked {
  public:
-  explicit Locked(Bucket& bucket) : bucket_(bucket) {
-    while (bucket_.lock.test_and_set(std::memory_order_acquire)) sched_yield();
-  }
-  ~Locked() { bucket_.lock.clear(std::memory_order_release); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
+  explicit Locked(Bucket& bucket) : lock_(bucket.lock) {}
 
  private:
   const Busy busy_;  // before the lock is taken
-  Bucket& bucket_;
+  const std::lock_guard<SpinLock> lock_;
 };
 
 amd_signal_t* Memory(uint64_t signal) { return reinterpret_cast<amd_signal_t*>(signal); }
@@ -194,7 +191,7 @@ void GiveUp(Pending* pending) {
 void ForgetPendingAfterFork() {
   for (Bucket& bucket : buckets) {
     bucket.waiting.store(0);
-    bucket.lock.clear();
+    bucket.lock.unlock();
     bucket.first = nullptr;
   }
 }

@@ -35,6 +35,7 @@
 #include "base/file_limit.h"
 #include "base/pattern.h"
 #include "codeobj/demangle.h"
+#include "contract/variables.h"
 #include "probe/layout.h"
 
 namespace rochound::agent {
@@ -471,19 +472,20 @@ const char* Text(const char* name) {
 
 // The launcher has checked all of it; what is not understood means no filter.
 void ReadWishes(Listening& it) {
-  const uint64_t bytes = strtoull(Text("ROCHOUND_PROBE_BYTES"), nullptr, 10);
+  const uint64_t bytes = strtoull(Text(contract::variables::kProbeBytes), nullptr, 10);
   // Offsets in it have 32 bits.
   it.words = std::bit_floor(
       std::clamp<uint64_t>((bytes != 0 ? bytes : kDefaultBytes) / 8, kFewestWords, kMostWords));
   it.control.version = kRochoundProbeRingVersion;
   it.control.flags = kRochoundProbeListening;
-  if (std::string_view(Text("ROCHOUND_PROBE_MODE")) != "drop")
+  if (std::string_view(Text(contract::variables::kProbeMode)) != "drop")
     it.control.flags |= kRochoundProbeThrottle;
-  const uint64_t lanes = strtoull(Text("ROCHOUND_PROBE_LANES"), nullptr, 16);
+  const uint64_t lanes = strtoull(Text(contract::variables::kProbeLanes), nullptr, 16);
   it.control.lanes = lanes != 0 ? lanes : ~0ull;
   if (it.control.lanes != ~0ull) it.control.flags |= kRochoundProbeLanes;
-  const char* const groups[3] = {"ROCHOUND_PROBE_GROUPS_X", "ROCHOUND_PROBE_GROUPS_Y",
-                                 "ROCHOUND_PROBE_GROUPS_Z"};
+  const char* const groups[3] = {contract::variables::kProbeGroupsX,
+                                 contract::variables::kProbeGroupsY,
+                                 contract::variables::kProbeGroupsZ};
   for (int i = 0; i < 3; ++i) {
     uint32_t first = 0;
     uint32_t end = ~0u;
@@ -494,11 +496,11 @@ void ReadWishes(Listening& it) {
     it.control.group_first[i] = first;
     it.control.group_count[i] = end > first ? end - first : 0;
   }
-  const uint64_t sample = strtoull(Text("ROCHOUND_PROBE_SAMPLE"), nullptr, 10);
+  const uint64_t sample = strtoull(Text(contract::variables::kProbeSample), nullptr, 10);
   it.control.sample = sample != 0 ? static_cast<uint32_t>(sample) : ~0u;
   if (it.control.sample != ~0u) it.control.flags |= kRochoundProbeSample;
   it.control.patience = kPatience;
-  const std::string_view kernel = Text("ROCHOUND_PROBE_KERNEL");
+  const std::string_view kernel = Text(contract::variables::kProbeKernel);
   if (kernel.empty()) return;
   auto pattern = base::Pattern::Compile(kernel);
   if (!pattern.ok()) return;
@@ -509,7 +511,7 @@ void ReadWishes(Listening& it) {
 }  // namespace
 
 void PrepareProbe() {
-  const char* const directory = Text("ROCHOUND_PROBE_DIR");
+  const char* const directory = Text(contract::variables::kProbeDir);
   if (*directory == '\0') return;
   const std::lock_guard lock(using_ring);
   It().directory = directory;
@@ -517,7 +519,7 @@ void PrepareProbe() {
   internal::probe_asked.store(true);
   // Waves that are left out write without a word.
   constexpr uint32_t kLeaveOut = kRochoundProbeGroups | kRochoundProbeSample | kRochoundProbeLanes;
-  internal::probe_watches_writes.store(*Text("ROCHOUND_PROBE_WRITES") != '\0' &&
+  internal::probe_watches_writes.store(*Text(contract::variables::kProbeWrites) != '\0' &&
                                        (It().control.flags & kLeaveOut) == 0);
 }
 
@@ -583,7 +585,7 @@ void ProbeMemoryGoes(uint64_t base) {
     const std::lock_guard lock(using_ring);
     Listening& it = It();
     if (it.ring == nullptr || it.failed) return;
-    // What kernels did before stands before. Their messages are all there, but those of kernels
+    // What kernels did before is before. Their messages are all there, but those of kernels
     // that run now may be in the way for a moment.
     const uint64_t start = base::ClockNs(CLOCK_MONOTONIC);
     for (Drain(it, false); !AllRead(it) && base::ClockNs(CLOCK_MONOTONIC) - start < kFreePatienceNs;

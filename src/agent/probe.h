@@ -63,7 +63,7 @@ void ProbeRecord(uint64_t kind, const std::vector<uint64_t>& numbers, std::strin
 void* ProbeMemory(uint64_t bytes);
 
 enum class ProbeEnd { kExit = 1, kFault = 2, kShutDown = 3, kDisabled = 4 };
-// What can still be read is, also behind messages that were never finished, and how much was lost
+// What can still be read is, also after messages that were never finished, and how much was lost
 // is written down. After all but kExit no more messages are taken.
 void EndProbe(ProbeEnd why);
 

@@ -46,7 +46,7 @@ int NoteLibrary(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-// CPU time of each thread that is there: user and system ticks stand behind the name.
+// CPU time of each thread that is there: user and system ticks are after the name.
 void NoteThreads(std::string* text) {
   DIR* const tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return;

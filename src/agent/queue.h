@@ -16,32 +16,10 @@
 
 #include "agent/pending.h"
 #include "agent/signal_pool.h"
+#include "agent/spin_lock.h"
 #include "trace/records.h"
 
 namespace rochound::agent {
-
-class SpinLock {
- public:
-  void lock() {
-    while (flag_.test_and_set(std::memory_order_acquire)) sched_yield();
-  }
-  bool try_lock() { return !flag_.test_and_set(std::memory_order_acquire); }
-  // For code that may run in a signal handler (exit), on a thread that holds the lock: gives up
-  // after a while.
-  bool lock_soon() {
-    constexpr int kYields = 20'000;
-    for (int tries = 0; tries < kYields; ++tries) {
-      if (try_lock()) return true;
-      if (tries % 64 == 63) usleep(50);
-      sched_yield();
-    }
-    return false;
-  }
-  void unlock() { flag_.clear(std::memory_order_release); }
-
- private:
-  std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
-};
 
 using StoreFunction = decltype(hsa_signal_store_screlease)*;
 
@@ -65,7 +43,7 @@ struct Queue {
   // come so far, all kernels before it have ended, though their completions may be on their way.
   std::atomic<uint64_t> barrier{0};
 
-  // Dispatches under way, oldest first: the hook appends, the harvest takes from the front.
+  // Dispatches in flight, oldest first: the hook appends, the harvest takes from the front.
   std::unique_ptr<Pending[]> pending;
   uint64_t pending_mask = 0;
   std::atomic<uint64_t> pending_head{0};
@@ -77,7 +55,7 @@ struct Queue {
       harvesting;  // guards `pending` and what follows, and keeps the queue from being destroyed
   uint64_t stuck_head = 0;
   uint64_t looked_at_all_tsc = 0;
-  // A packet with the barrier bit behind the oldest dispatch that waits, as a count, and since when
+  // A packet with the barrier bit after the oldest dispatch that waits, as a count, and since when
   // (CLOCK_MONOTONIC) the read index is known to have passed it; 0: not yet.
   uint64_t watched_barrier = 0;
   uint64_t barrier_passed_ns = 0;

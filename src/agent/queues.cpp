@@ -74,7 +74,7 @@ void NoteQueue(const Queue& queue) {
   if (auto* record = thread->log->Reserve<trace::Queue>()) {
     record->hsa_id = queue.hsa_id;
     record->packets = queue.packets;
-    record->now_tsc = Tsc();
+    record->now_tsc = trace::ReadTsc();
     thread->log->Commit(record, queue.agent, queue.index);
   }
 }
@@ -210,7 +210,8 @@ void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
       const std::lock_guard lock(queue.submitting);
       if (SwapAsked()) SwapPacket(queue, &packet, nullptr);
       if (ProbeWatchesWrites()) ShowToProbe(queue, packet);
-      if (thread != nullptr) NoteDispatch(queue, thread, &packet, packet.header, index + i, Tsc());
+      if (thread != nullptr)
+        NoteDispatch(queue, thread, &packet, packet.header, index + i, trace::ReadTsc());
     } else {
       CountIfNew(&packet);
     }
@@ -304,10 +305,10 @@ bool RunCaptured(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t do
   const Inside inside(thread);
   bool noted = false;
   const LaunchOutcome outcome = capture([&](uint16_t header) {
-    NoteDispatch(queue, thread, queue.Packet(at), header, at, Tsc());
+    NoteDispatch(queue, thread, queue.Packet(at), header, at, trace::ReadTsc());
     noted = true;
   });
-  if (outcome.launched && !noted && !outcome.passed) NoteTaken(queue, thread, at, Tsc());
+  if (outcome.launched && !noted && !outcome.passed) NoteTaken(queue, thread, at, trace::ReadTsc());
   return outcome.launched;
 }
 
@@ -359,7 +360,7 @@ bool LookAt(Queue& queue, ThreadState* thread, uint16_t header, uint64_t at, uin
 void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction store) {
   ThreadState* thread = Noting() ? CurrentThread() : nullptr;
   queue.wanted = std::max(queue.wanted, limit);
-  const uint64_t now_tsc = Tsc();
+  const uint64_t now_tsc = trace::ReadTsc();
   uint64_t at = queue.next.load(std::memory_order_relaxed);
   for (; at < queue.wanted; ++at) {
     const uint16_t header = __atomic_load_n(&queue.Packet(at)->header, __ATOMIC_ACQUIRE);
@@ -443,7 +444,7 @@ struct Change<kEntry> {
   }
 };
 
-// Adding changes no order: a program may count work that way while some of it is under way.
+// Adding changes no order: a program may count work that way while some of it is in flight.
 template <auto kEntry, int kSign>
 void Add(hsa_signal_t signal, hsa_signal_value_t value) {
   AddToSignal(signal, kSign * value, [&] { (Real().core.*kEntry)(signal, value); });
@@ -573,7 +574,7 @@ hsa_status_t ProfilerEnabled(hsa_queue_t* queue, int enable) {
 uint64_t EndedLongAgo(Queue& queue, uint64_t oldest_packet) {
   constexpr uint64_t kGraceNs = 1'000'000'000;
   const uint64_t last = queue.barrier.load(std::memory_order_relaxed);
-  // One that is behind what waits, and then the same until its time has come: there may always be
+  // One that is after what waits, and then the same until its time has come: there may always be
   // a later one.
   if (queue.watched_barrier <= oldest_packet + 1) {
     queue.watched_barrier = last;
@@ -607,9 +608,10 @@ size_t HarvestQueue(Queue& queue, Harvest how) {
   // Kernels without a barrier bit finish in any order, so a look goes some way past the first that
   // runs, and now and then over all of them.
   bool all = how != Harvest::kSome;
-  if (!all && head == queue.stuck_head && Tsc() - queue.looked_at_all_tsc > kLookAtAllTsc) {
+  if (!all && head == queue.stuck_head &&
+      trace::ReadTsc() - queue.looked_at_all_tsc > kLookAtAllTsc) {
     all = true;
-    queue.looked_at_all_tsc = Tsc();
+    queue.looked_at_all_tsc = trace::ReadTsc();
   }
   const uint64_t long_ago =
       head != tail ? EndedLongAgo(queue, PacketIndex(queue.pending[head & queue.pending_mask])) : 0;
@@ -721,7 +723,7 @@ bool ServeLateDoorbells() {
                        Real().core.hsa_signal_store_screlease_fn);
     } else if (queue.late_since_tsc != 0 && queue.doorbell != 0) {
       const uint64_t before = queue.next.load(std::memory_order_relaxed);
-      if (!queue.holds_next && Tsc() - queue.late_since_tsc > kPatienceTsc) {
+      if (!queue.holds_next && trace::ReadTsc() - queue.late_since_tsc > kPatienceTsc) {
         queue.next.store(before + 1, std::memory_order_relaxed);
         queue.late_since_tsc = 0;
       }
@@ -729,7 +731,7 @@ bool ServeLateDoorbells() {
              Real().core.hsa_signal_store_screlease_fn);
       // Another packet is late now: its time starts anew.
       if (queue.late_since_tsc != 0 && queue.next.load(std::memory_order_relaxed) != before)
-        queue.late_since_tsc = Tsc();
+        queue.late_since_tsc = trace::ReadTsc();
       any = any || queue.late_since_tsc != 0;
     }
     queue.submitting.unlock();

@@ -20,7 +20,7 @@ namespace rochound::agent {
 // Puts the hooks of this file into the tables.
 void HookQueues(CoreApiTable* core, AmdExtTable* amd);
 
-// Writes the times of all dispatches that have finished. Returns how many are still under way.
+// Writes the times of all dispatches that have finished. Returns how many are still in flight.
 size_t HarvestDispatches();
 
 // A doorbell that waits for a packet another thread has yet to write; true while there are any.

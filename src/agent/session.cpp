@@ -54,7 +54,7 @@ std::string& Info() {  // with info_lock held
   return *text;
 }
 
-// How often the drain thread looks: soon again while GPU work is under way, seldom otherwise.
+// How often the drain thread looks: soon again while GPU work is in flight, seldom otherwise.
 constexpr uint64_t kBusyNs = 500'000;
 constexpr uint64_t kIdleNs = 20'000'000;
 constexpr uint64_t kWatchEveryNs = 10'000'000;
@@ -314,7 +314,7 @@ bool Open() {
   WriteInfo();
   log->WriteText("functions", FunctionsText());
   NoteAnchors();
-  // Before the drain thread runs, which does the same now and then: a call may be under way that
+  // Before the drain thread runs, which does the same now and then: a call may be in flight that
   // only this very moment can still catch.
   HookLoadedLibraries();
   if (!StartThread(DrainThread)) {

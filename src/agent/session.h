@@ -24,7 +24,7 @@ bool SetUp();
 // The process's log; null before SetUp, after a failure, and in a forked child until it records.
 trace::Writer* Log();
 
-// Brings everything that is finished into the log, waiting at most a moment for GPU work under way.
+// Brings everything that is finished into the log, waiting at most a moment for GPU work in flight.
 void Flush();
 
 // Runs a function while the drain thread does nothing, or after a second without that.

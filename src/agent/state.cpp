@@ -15,6 +15,7 @@
 #include "agent/session.h"
 #include "agent/thread_state.h"
 #include "base/units.h"
+#include "contract/variables.h"
 
 namespace rochound::agent {
 
@@ -45,7 +46,7 @@ std::string_view WhyNot() {
 }
 
 void NoteState(State now) {
-  const uint64_t now_tsc = Tsc();
+  const uint64_t now_tsc = trace::ReadTsc();
   ThreadState* thread = CurrentThread();
   if (thread == nullptr) return;
   const std::string_view why = now == State::kArmed ? WhyNot() : std::string_view();
@@ -65,7 +66,7 @@ bool Wanted() {
 
 // Armed <-> Recording, as the wishes stand. Two threads that change their wishes at once both end
 // here; whichever changes the state last looks at the wishes once more.
-void Settle(bool note = true) {
+void UpdateState(bool note = true) {
   bool wanted = Wanted();
   for (;;) {
     State from = wanted ? State::kArmed : State::kRecording;
@@ -101,19 +102,19 @@ uint64_t Duration(const char* name, const char* complaint) {
 
 // "30s", "500ms" is a time, "64MiB", "1GiB" a size.
 void ReadKeep(Settings* settings) {
-  const char* value = getenv("ROCHOUND_KEEP");
+  const char* value = getenv(contract::variables::kKeep);
   if (value == nullptr || *value == '\0') return;
   settings->keep_bytes = base::ParseSize(value).value_or(0);
   if (settings->keep_bytes != 0) return;
-  settings->keep_ns =
-      Duration("ROCHOUND_KEEP", "ROCHOUND_KEEP is neither a time (30s) nor a size (64MiB)");
+  settings->keep_ns = Duration(contract::variables::kKeep,
+                               "ROCHOUND_KEEP is neither a time (30s) nor a size (64MiB)");
 }
 
 }  // namespace
 
 void StartByProgram() {
   wanted_by_program.fetch_add(1);
-  Settle();
+  UpdateState();
 }
 
 void StopByProgram() {
@@ -121,23 +122,23 @@ void StopByProgram() {
   int32_t count = wanted_by_program.load();
   while (count > 0 && !wanted_by_program.compare_exchange_weak(count, count - 1)) {
   }
-  Settle();
+  UpdateState();
 }
 
 void SwitchFromOutside(bool on, const char* why_off) {
   why_stopped.store(why_off);
   wanted_outside.store(on);
-  Settle();
+  UpdateState();
 }
 
 void PauseByProgram(bool pause) {
   program_paused.store(pause);
-  Settle();
+  UpdateState();
 }
 
 void AllowByRange(bool inside, bool forked) {
   range_allows.store(inside);
-  Settle(!forked);
+  UpdateState(!forked);
 }
 
 Wishes CurrentWishes() {
@@ -148,7 +149,7 @@ void Arm() {
   State from = State::kOff;
   if (!internal::state.compare_exchange_strong(from, State::kArmed)) return;
   if (!Wanted()) NoteState(State::kArmed);
-  Settle();
+  UpdateState();
 }
 
 void Disable(const char* reason) {
@@ -181,9 +182,10 @@ const char* DisabledReason() { return disabled_reason.load(); }
 
 Settings ReadSettings() {
   Settings settings;
-  if (const char* directory = getenv("ROCHOUND_LOG_DIR")) settings.log_directory = directory;
-  if (const char* name = getenv("ROCHOUND_RANGE")) settings.range = name;
-  if (const char* list = getenv("ROCHOUND_RECORD")) {
+  if (const char* directory = getenv(contract::variables::kLogDir))
+    settings.log_directory = directory;
+  if (const char* name = getenv(contract::variables::kRange)) settings.range = name;
+  if (const char* list = getenv(contract::variables::kRecord)) {
     settings.kernels = settings.copies = settings.hip = settings.roctx = false;
     const std::string words = std::string(",") + list + ",";
     const auto has = [&](const char* word) {
@@ -197,18 +199,18 @@ Settings ReadSettings() {
     settings.stacks = has("stacks");
   }
   if (Flag("RPDT_STACKFRAMES", false)) settings.stacks = true;
-  settings.start_on = Flag("ROCHOUND_START", Flag("RPDT_AUTOSTART", true));
+  settings.start_on = Flag(contract::variables::kStart, Flag("RPDT_AUTOSTART", true));
   ReadKeep(&settings);
   settings.delay_ns =
-      Duration("ROCHOUND_DELAY", "ROCHOUND_DELAY is not a time, such as 5s or 500ms");
-  settings.duration_ns =
-      Duration("ROCHOUND_DURATION", "ROCHOUND_DURATION is not a time, such as 5s or 500ms");
+      Duration(contract::variables::kDelay, "ROCHOUND_DELAY is not a time, such as 5s or 500ms");
+  settings.duration_ns = Duration(contract::variables::kDuration,
+                                  "ROCHOUND_DURATION is not a time, such as 5s or 500ms");
   // 0 is a time here: never.
-  if (const char* hang = getenv("ROCHOUND_HANG"); hang != nullptr) {
-    settings.hang_ns =
-        strcmp(hang, "0") == 0
-            ? 0
-            : Duration("ROCHOUND_HANG", "ROCHOUND_HANG is not a time, such as 30s, or 0");
+  if (const char* hang = getenv(contract::variables::kHang); hang != nullptr) {
+    settings.hang_ns = strcmp(hang, "0") == 0
+                           ? 0
+                           : Duration(contract::variables::kHang,
+                                      "ROCHOUND_HANG is not a time, such as 30s, or 0");
   }
   return settings;
 }

@@ -72,7 +72,7 @@ struct Settings {
   uint64_t keep_bytes = 0;
   uint64_t delay_ns = 0;              // start recording this long after set-up
   uint64_t duration_ns = 0;           // and stop this long after that
-  uint64_t hang_ns = 30'000'000'000;  // work under way and none finished for so long; 0: never
+  uint64_t hang_ns = 30'000'000'000;  // work in flight and none finished for so long; 0: never
 };
 Settings ReadSettings();
 const Settings& settings();

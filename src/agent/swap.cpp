@@ -37,6 +37,7 @@
 #include "codeobj/code_object.h"
 #include "codeobj/elf_view.h"
 #include "codeobj/swap.h"
+#include "contract/variables.h"
 #include "trace/records.h"
 
 namespace rochound::agent {
@@ -140,7 +141,7 @@ void Write(const Noted& noted) {
   ThreadState* const thread = CurrentThread();
   if (thread == nullptr) return;
   if (auto* record = thread->log->Reserve<trace::Swap>()) {
-    record->now_tsc = Tsc();
+    record->now_tsc = trace::ReadTsc();
     record->candidate = noted.candidate;
     record->file = noted.file;
     record->reason = noted.reason;
@@ -150,8 +151,8 @@ void Write(const Noted& noted) {
 }
 
 // With `deciding` held.
-void Note(Decision decision, uint32_t original, uint32_t candidate, std::string_view file,
-          std::string_view reason) {
+void RecordDecision(Decision decision, uint32_t original, uint32_t candidate, std::string_view file,
+                    std::string_view reason) {
   constexpr size_t kMostRepeated = 10'000;
   const Noted noted{decision, original, candidate, Intern(file),
                     reason.empty() ? 0 : Intern(reason)};
@@ -308,11 +309,11 @@ class Choice {
     TheCache().swaps.push_back(std::move(swap));
     if (!PutSwap(object_, TheCache().swaps.back().get()))
       return Refuse(*chosen.entry, "too many kernels are swapped");
-    Note(decision, original_.id, candidate, chosen.entry->file, "");
+    RecordDecision(decision, original_.id, candidate, chosen.entry->file, "");
   }
 
   void Refuse(const CacheEntry& entry, const std::string& reason) const {
-    Note(Decision::kRefused, original_.id, 0, entry.file, reason);
+    RecordDecision(Decision::kRefused, original_.id, 0, entry.file, reason);
   }
 
   const Original& original_;
@@ -325,8 +326,8 @@ void Decide(uint64_t object, Original* original, const std::vector<CacheEntry>& 
   LoadedCode code;
   if (!FindLoadedCode(object, &code) || code.object == nullptr) {
     for (const CacheEntry& entry : entries)
-      Note(Decision::kRefused, original->id, 0, entry.file,
-           "the original's code object is not in memory any more");
+      RecordDecision(Decision::kRefused, original->id, 0, entry.file,
+                     "the original's code object is not in memory any more");
     return;
   }
   original->code = code.object;
@@ -342,8 +343,8 @@ void NoteNearMiss(const Original& original) {
   if (near == cache.symbol_by_called.end() || near->second == original.symbol) return;
   const auto entries = cache.by_symbol.find(near->second);
   if (entries == cache.by_symbol.end()) return;
-  Note(Decision::kRefused, original.id, 0, entries->second.front().file,
-       "it has '" + ReadableName(near->second) + "', and the program '" + readable + "'");
+  RecordDecision(Decision::kRefused, original.id, 0, entries->second.front().file,
+                 "it has '" + ReadableName(near->second) + "', and the program '" + readable + "'");
 }
 
 // Reads what is new in the list: the entries of each symbol. With `deciding` held.
@@ -454,15 +455,15 @@ void Edit(hsa_kernel_dispatch_packet_t* packet, uint64_t object, uint32_t group_
 }  // namespace
 
 void PrepareSwap() {
-  const char* const list = getenv("ROCHOUND_SWAP_LIST");
+  const char* const list = getenv(contract::variables::kSwapList);
   if (list == nullptr || *list == '\0') return;
   const std::lock_guard lock(deciding);
   Cache& cache = TheCache();
   cache.list = list;
   cache.read = 0;
-  cache.shared = getenv("ROCHOUND_SWAP_SHARED") != nullptr;
-  cache.alternate = getenv("ROCHOUND_SWAP_AB") != nullptr;
-  if (const char* const wanted = getenv("ROCHOUND_SWAP_VERIFY"); wanted != nullptr) {
+  cache.shared = getenv(contract::variables::kSwapShared) != nullptr;
+  cache.alternate = getenv(contract::variables::kSwapAb) != nullptr;
+  if (const char* const wanted = getenv(contract::variables::kSwapVerify); wanted != nullptr) {
     uint64_t samples = 0;
     std::from_chars(wanted, wanted + strlen(wanted), samples);
     most_samples.store(samples);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Swaps kernels of the program for those of a kernel cache (`rochound run --kernel-cache`). What
-// the cache holds stands in a list that `rochound run` writes and goes on writing
+// the cache holds is in a list that `rochound run` writes and goes on writing
 // (codeobj/cache_list.h).
 //
 //   program asks for a kernel object  -> candidates of that symbol are compared (codeobj/swap.h);

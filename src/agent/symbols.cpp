@@ -32,8 +32,8 @@ constinit ObjectTable<Kernel, 16> kernels;
 constinit std::mutex filling;
 uint32_t last_id = 0;  // with `filling` held
 
-void Note(uint32_t id, uint64_t object, uint32_t name, uint32_t code_object, uint16_t agent,
-          uint64_t kernarg_bytes) {
+void RecordKernel(uint32_t id, uint64_t object, uint32_t name, uint32_t code_object, uint16_t agent,
+                  uint64_t kernarg_bytes) {
   ThreadState* thread = CurrentThread();
   if (thread == nullptr) return;
   if (auto* record = thread->log->Reserve<trace::KernelSymbol>()) {
@@ -71,7 +71,7 @@ uint32_t Enter(uint64_t object, std::string_view name, hsa_executable_t executab
     if (!fresh && kernel.name == text) return;
     id = ++last_id;
     kernel.code_object = CountExecutable(executable);
-    Note(id, object, text, kernel.code_object, agent, kernarg_bytes);
+    RecordKernel(id, object, text, kernel.code_object, agent, kernarg_bytes);
     CaptureLearnsKernel(id, name, kernarg_bytes);
     kernel.name = text;
     kernel.copies.store(CopyKernelOf(name, kernarg_bytes), std::memory_order_relaxed);
@@ -147,8 +147,8 @@ bool IsKnownKernel(uint64_t kernel_object) {
 void NoteSymbols() {
   const std::lock_guard lock(filling);
   kernels.ForEach([](uint64_t object, const Kernel& kernel) {
-    Note(kernel.id.load(std::memory_order_relaxed), object, kernel.name, kernel.code_object,
-         trace::kNoAgent, 0);
+    RecordKernel(kernel.id.load(std::memory_order_relaxed), object, kernel.name, kernel.code_object,
+                 trace::kNoAgent, 0);
   });
 }
 

@@ -10,13 +10,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include "trace/tsc.h"
 #include "trace/writer.h"
 
 namespace rochound::agent {
 
 struct ThreadState {
   trace::ThreadLog* log = nullptr;
-  uint64_t correlation = 0;  // the runtime call under way that work is attributed to; 0: none
+  uint64_t correlation = 0;  // the runtime call in flight that work is attributed to; 0: none
   bool inside = false;       // our own code runs: what it calls is not recorded
 };
 
@@ -35,8 +36,6 @@ inline ThreadState* CurrentThread() {
   ThreadState* state = internal::thread_slot.state;
   return __builtin_expect(state != nullptr, 1) ? state : internal::AttachThread();
 }
-
-inline uint64_t Tsc() { return __rdtsc(); }
 
 // Our code may hold locks on this thread, for as long as it lives. A signal handler that interrupts
 // it and calls exit brings us back to the same thread, where nothing may wait for a lock then.

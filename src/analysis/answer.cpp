@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "store/trace_tables.h"
+#include "store/open/trace_tables.h"
 
 namespace rochound::analysis {
 

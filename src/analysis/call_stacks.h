@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The call stacks of an open trace: what every call and everything below it cost on the CPU and on
-// the GPU (call_stack.h says how that is counted), by name and as one merged tree. Used by the
+// the GPU (call_tree.h says how that is counted), by name and as one merged tree. Used by the
 // question `callstack`, by the report's flame graph and by extend.h. One thread; memory grows with
 // distinct paths, not with calls. Functions of recorded stacks are part of the paths. Ranges that
 // start and stop anywhere (UserRange) and the recorder's own work are in nobody's stack.
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/call_stack.h"
+#include "analysis/call_tree.h"
 #include "analysis/questions.h"
 #include "base/result.h"
-#include "store/duck.h"
+#include "store/open/duck.h"
 
 namespace rochound::analysis {
 
@@ -24,7 +24,7 @@ struct CallStacks {
   std::vector<std::string> texts;
   int64_t calls = 0, deepest = 0;
 
-  // A range goes by its message; what frameworks add behind the name (", seq = 12") is left out.
+  // A range goes by its message; what frameworks add after the name (", seq = 12") is left out.
   const std::string& NameOf(uint32_t name) const;
 };
 

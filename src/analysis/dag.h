@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/trace_database.h"
+#include "store/open/trace_database.h"
 
 namespace rochound::analysis {
 

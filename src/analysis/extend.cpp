@@ -9,8 +9,8 @@
 #include "analysis/autograd.h"
 #include "analysis/call_stacks.h"
 #include "analysis/graphs.h"
-#include "store/database.h"
-#include "store/duck.h"
+#include "store/open/duck.h"
+#include "store/rpd/database.h"
 
 namespace rochound::analysis {
 namespace {

@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "store/trace_database.h"
+#include "store/open/trace_database.h"
 
 namespace rochound::analysis {
 

@@ -18,8 +18,8 @@
 #include "analysis/test_answer.h"
 #include "analysis/test_trace.h"
 #include "base/files.h"
-#include "store/database.h"
-#include "store/export_rpd.h"
+#include "store/export/export_rpd.h"
+#include "store/rpd/database.h"
 
 namespace rochound::analysis {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "analysis/questions.h"
 #include "base/result.h"
-#include "store/duck.h"
+#include "store/open/duck.h"
 
 namespace rochound::analysis {
 

@@ -9,7 +9,7 @@
 
 #include "analysis/answer.h"
 #include "base/result.h"
-#include "store/trace_database.h"
+#include "store/open/trace_database.h"
 
 namespace rochound::analysis {
 

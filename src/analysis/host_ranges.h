@@ -14,7 +14,7 @@
 #include "analysis/host_threads.h"
 #include "analysis/trace_rows.h"
 #include "base/result.h"
-#include "store/duck.h"
+#include "store/open/duck.h"
 
 namespace rochound::analysis {
 

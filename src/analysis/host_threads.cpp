@@ -64,7 +64,7 @@ uint32_t HostThreads::MainCall(uint32_t thread, int64_t begin, int64_t end) cons
 }
 
 Blocking BlockingOf(std::string_view name) {
-  // hip..., cuda... and the driver's cu... have the same names behind that.
+  // hip..., cuda... and the driver's cu... have the same names after that.
   std::string_view rest = name;
   for (const std::string_view start : {"hip", "cuda", "cu"}) {
     if (name.substr(0, start.size()) != start) continue;

@@ -2,7 +2,7 @@
 //
 // What each host thread was doing: its outermost runtime calls, one after the other, in compact
 // arrays (20 bytes a call). Calls within calls and marks of the program are left out, so at any
-// time at most one call is under way, and it is the one that a person would name. Filled once in
+// time at most one call is in flight, and it is the one that a person would name. Filled once in
 // order, then constant; used by `idle` and `critical-path`.
 #pragma once
 

@@ -15,7 +15,7 @@
 #include "analysis/questions.h"
 #include "analysis/trace_rows.h"
 #include "base/result.h"
-#include "store/duck.h"
+#include "store/open/duck.h"
 
 namespace rochound::analysis {
 

@@ -23,7 +23,7 @@ struct Action {
   Act act = Act::kLaunch;
   int64_t program = 0;            // host time before the call
   int64_t call = 1;               // how long the call takes, apart from waiting
-  int64_t submit = 0;             // of a launch, behind the call's start
+  int64_t submit = 0;             // of a launch, after the call's start
   int64_t latency = 0, work = 1;  // of the kernel, or of a return
   size_t stream = 0, event = 0;
 };
@@ -126,7 +126,7 @@ class Schedule {
     while (op > 0) {
       path.push_back(op);
       const int64_t from = origin_.at(op);
-      op = from > 0 ? from : -from - 1;  // behind a host that waited for it
+      op = from > 0 ? from : -from - 1;  // after a host that waited for it
     }
     std::reverse(path.begin(), path.end());
     return path;
@@ -151,7 +151,7 @@ class Schedule {
   }
 
   std::map<int64_t, int64_t> ends_;
-  // What it started behind: an operation, or -1 - what the host had waited for.
+  // What it started after: an operation, or -1 - what the host had waited for.
   std::map<int64_t, int64_t> origin_;
   int64_t last_from_ = -1;
 };

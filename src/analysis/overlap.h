@@ -13,7 +13,7 @@
 #include "analysis/questions.h"
 #include "analysis/window.h"
 #include "base/result.h"
-#include "store/duck.h"
+#include "store/open/duck.h"
 
 namespace rochound::analysis {
 
@@ -27,7 +27,7 @@ class OverlapSweep {
  public:
   struct Gpu {
     int64_t gpu = 0;
-    // By the kinds of work under way: bit 1 << Work. 0: idle.
+    // By the kinds of work in flight: bit 1 << Work. 0: idle.
     std::array<int64_t, size_t{1} << kWorks> ns{};
   };
 

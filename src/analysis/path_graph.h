@@ -11,7 +11,7 @@
 //
 //   an operation follows   the stretch that submitted it, the operation with the latest end before
 //                          its start in the same queue, and what it waited for (stream_order.h)
-//   a stretch follows      the one before it on its thread; behind a waiting call also the
+//   a stretch follows      the one before it on its thread; after a waiting call also the
 //                          operations, or the ends of threads, that the call waited for
 //   a thread's first       the stretch of another thread that started it, or the end of one that
 //                          had to be over before (thread_order.h)
@@ -163,7 +163,7 @@ class PathGraph {
   std::vector<uint32_t> queue_;    // by op, until Solve
   std::vector<uint32_t> ahead_;    // by op: the one before it in its queue
   std::vector<uint32_t> stretch_;  // by op: that submitted it
-  std::vector<uint32_t> stretch_thread_, stretch_call_;  // by stretch; the call it begins behind
+  std::vector<uint32_t> stretch_thread_, stretch_call_;  // by stretch; the call it begins after
   std::vector<int64_t> thread_begin_, thread_end_;
   std::vector<uint32_t> starter_;  // by thread: the node that its first stretch follows
   std::vector<Call> calls_;

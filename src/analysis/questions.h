@@ -18,7 +18,7 @@
 
 #include "analysis/answer.h"
 #include "base/result.h"
-#include "store/trace_database.h"
+#include "store/open/trace_database.h"
 
 namespace rochound::analysis {
 
@@ -33,6 +33,9 @@ struct AskOptions {
 struct Question {
   const char* name;
   const char* summary;  // one line for --help
+  const char* section;  // of the report that its page is in
+  const char* title;    // of that page
+  const char* lead;     // what that page is about, in a sentence
   base::Result<Answer> (*ask)(store::TraceDatabase& trace, const AskOptions& options);
 };
 

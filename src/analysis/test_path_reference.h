@@ -113,7 +113,7 @@ class PathReference {
     bool is_first = false;  // of its thread
     int64_t start = 0, end = 0;
     int64_t id = 0, pid = 0, tid = 0;
-    std::string call{};  // that it begins behind
+    std::string call{};  // that it begins after
     std::vector<Edge> before{};
   };
   using ThreadKey = std::pair<int64_t, int64_t>;  // pid, tid

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/call_stack.h"
+#include "analysis/call_tree.h"
 #include "analysis/idle_sweep.h"
 #include "analysis/test_trace.h"
 
@@ -346,7 +346,7 @@ class Reference {
     return call.name == "hipStreamQuery" || call.name == "hipEventQuery";
   }
 
-  std::string Asked(const TestCall& call) const {
+  std::string AnswerTo(const TestCall& call) const {
     if (call.name == "hipEventQuery") return "event " + Argument(call.args, "event");
     return Normal(Argument(call.args, "stream"), GpuAt(call, PlaceOf(call)), call.tid);
   }
@@ -375,7 +375,7 @@ class Reference {
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
       const TestCall* const other = step->second;
       if (other == nullptr || !other->result || other->name != call.name ||
-          Asked(*other) != Asked(call))
+          AnswerTo(*other) != AnswerTo(call))
         break;
       since = other->start;
     }

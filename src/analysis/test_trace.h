@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "store/duck.h"
-#include "store/trace_database.h"
-#include "store/trace_tables.h"
+#include "store/open/duck.h"
+#include "store/open/trace_database.h"
+#include "store/open/trace_tables.h"
 
 namespace rochound::analysis {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "store/trace_tables.h"
+#include "store/open/trace_tables.h"
 
 namespace rochound::analysis {
 namespace {

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "analysis/timeline_rows.h"
-#include "store/launching_call.h"
-#include "store/streams.h"
-#include "store/trace_tables.h"
+#include "store/open/launching_call.h"
+#include "store/open/streams.h"
+#include "store/open/trace_tables.h"
 
 namespace rochound::analysis {
 namespace {

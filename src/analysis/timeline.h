@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/facts.h"
+#include "analysis/trace_facts.h"
 #include "base/result.h"
-#include "store/trace_database.h"
+#include "store/open/trace_database.h"
 
 namespace rochound::analysis {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "store/launching_call.h"
+#include "store/open/launching_call.h"
 
 namespace rochound::analysis {
 namespace {

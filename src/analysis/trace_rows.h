@@ -16,7 +16,7 @@
 #include "analysis/stream_order.h"
 #include "analysis/thread_order.h"
 #include "base/result.h"
-#include "store/duck.h"
+#include "store/open/duck.h"
 
 namespace rochound::analysis {
 

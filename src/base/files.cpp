@@ -59,7 +59,7 @@ Result<int> OpenRegularFile(const fs::path& path, uint64_t* size) {
   struct stat status{};
   if (stat(path.c_str(), &status) != 0) return ErrnoError("cannot open", path, errno);
   if (!S_ISREG(status.st_mode)) return not_regular;
-  // Something else may stand there by now; then it does not keep us waiting.
+  // Something else may be there by now; then it does not keep us waiting.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return ErrnoError("cannot open", path, errno);
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {

@@ -49,7 +49,7 @@ std::string FormatLogLine(LogLevel level, std::string_view message, bool colour)
   if (colour) line += text.colour;
   line += text.prefix;
   if (colour && !text.colour.empty()) line += "\033[0m";
-  // It may name what stands in somebody else's file.
+  // It may name what is in somebody else's file.
   line += Printable(message, "\n\t");
   line += '\n';
   return line;

@@ -149,11 +149,11 @@ class Compiler {
       case '*':
       case '+':
       case '?':
-        return Error{std::string("nothing stands before the ") + c};
+        return Error{std::string("nothing is before the ") + c};
       case '{':
         --at_;
         if (uint32_t least = 0, most = 0; TakeTimes(&least, &most))
-          return Error{"nothing stands before the {"};
+          return Error{"nothing is before the {"};
         ++at_;
         return One(c);
       default:
@@ -178,7 +178,7 @@ class Compiler {
   }
 
   Result<Steps> Escape(bool* repeatable) {
-    if (AtEnd()) return Error{"nothing stands after the last \\"};
+    if (AtEnd()) return Error{"nothing is after the last \\"};
     if (Peek() == 'b' || Peek() == 'B') {
       *repeatable = false;
       return Steps{{text_[at_++] == 'b' ? Op::kWord : Op::kNotWord}};
@@ -305,8 +305,7 @@ class Compiler {
     } else {
       return {};
     }
-    if (!repeatable)
-      return Error{std::string("nothing that could be repeated stands before the ") + c};
+    if (!repeatable) return Error{std::string("nothing that could be repeated is before the ") + c};
     Take("?");  // as little as possible: it is found all the same
     return Repeat(part, least, most);
   }

@@ -56,13 +56,13 @@ TEST(PatternTest, WhatIsWrongIsTold) {
   EXPECT_EQ(problem("(a"), "a ) is missing");
   EXPECT_EQ(problem("a)"), "a ( is missing");
   EXPECT_EQ(problem("[a"), "a ] is missing");
-  EXPECT_EQ(problem("*a"), "nothing stands before the *");
-  EXPECT_EQ(problem("{2}"), "nothing stands before the {");
-  EXPECT_EQ(problem("^*"), "nothing that could be repeated stands before the *");
+  EXPECT_EQ(problem("*a"), "nothing is before the *");
+  EXPECT_EQ(problem("{2}"), "nothing is before the {");
+  EXPECT_EQ(problem("^*"), "nothing that could be repeated is before the *");
   EXPECT_EQ(problem("a{3,2}"), "the second number in {} is lower than the first");
   EXPECT_EQ(problem("[b-a]"), "a range in [] goes from the lower to the higher character");
   EXPECT_EQ(problem("(a)\\1"), "what a group has matched cannot be asked for again (\\1)");
-  EXPECT_EQ(problem("a\\"), "nothing stands after the last \\");
+  EXPECT_EQ(problem("a\\"), "nothing is after the last \\");
   EXPECT_EQ(problem("(?<a>b)"), "after (? there may be :, = or !");
   EXPECT_EQ(problem("[[:what:]]"), "there is no such class of characters; [[:alpha:]] is one");
   EXPECT_EQ(problem("((((a{1000}){1000}){1000}){1000})"), "it is too long");

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace rochound::base {
 namespace {
@@ -55,6 +56,20 @@ std::string TimeText(int64_t ns) {
     snprintf(text, sizeof text, "%.1f ms", number / 1e6);
   else
     snprintf(text, sizeof text, "%.2f s", number / 1e9);
+  return text;
+}
+
+std::string SizeText(uint64_t bytes) {
+  char text[40];
+  if (bytes < 1024) {
+    snprintf(text, sizeof text, "%llu B", static_cast<unsigned long long>(bytes));
+    return text;
+  }
+  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+  double number = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < std::size(kUnits); ++unit) number /= 1024;
+  snprintf(text, sizeof text, "%.1f %s", number, kUnits[unit]);
   return text;
 }
 

@@ -21,4 +21,13 @@ std::optional<uint64_t> ParseSize(const std::string& text);
 // 17 ns, 1.2 us, 839.2 ms, 1.44 s.
 std::string TimeText(int64_t ns);
 
+// 17 B, 1.2 KiB, 839.2 MiB.
+std::string SizeText(uint64_t bytes);
+
+// part / whole; 0 of nothing.
+template <typename Number>
+double Share(Number part, Number whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
 }  // namespace rochound::base

@@ -31,5 +31,13 @@ TEST(UnitsTest, TimesAreShort) {
   EXPECT_EQ(TimeText(1'440'000'000), "1.44 s");
 }
 
+TEST(Units, SizesHaveOneDigit) {
+  EXPECT_EQ(SizeText(0), "0 B");
+  EXPECT_EQ(SizeText(1023), "1023 B");
+  EXPECT_EQ(SizeText(1024), "1.0 KiB");
+  EXPECT_EQ(SizeText(1536 << 10), "1.5 MiB");
+  EXPECT_EQ(SizeText(UINT64_MAX), "16384.0 PiB");
+}
+
 }  // namespace
 }  // namespace rochound::base

@@ -56,10 +56,6 @@ std::span<const Extent> OfRegion(const std::vector<Extent>& extents, uint32_t re
   return {first, last};
 }
 
-std::string Text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace
 
 Bundle::Bundle(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -74,7 +70,7 @@ Result<Bundle> Bundle::Open(const std::filesystem::path& path) {
   state->path = path;
   state->id = ++counter;
   ROCHOUND_TRY(const std::vector<std::byte> json, files.Read(kManifestName));
-  auto manifest = FromJson(Text(json));
+  auto manifest = FromJson(AsText(json));
   if (!manifest.ok()) return manifest.error().In("'" + (path / kManifestName).string() + "'");
   state->manifest = std::move(manifest).value();
   ROCHOUND_TRY(state->kernarg, files.Read(kKernargName));

@@ -15,12 +15,17 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "base/result.h"
 #include "capture/layout.h"
 #include "capture/manifest.h"
 
 namespace rochound::capture {
+
+inline std::string_view AsText(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 class Bundle {
  public:
@@ -46,7 +51,7 @@ class Bundle {
   std::span<const Extent> after(uint32_t region) const;
   std::span<const Extent> extents(Phase phase) const;
 
-  // A whole extent, one of this bundle's: its bytes, or, as they stand in the file, its stored
+  // A whole extent, one of this bundle's: its bytes, or, as they are in the file, its stored
   // ones.
   base::Result<void> ReadExtent(Phase phase, const Extent& extent, std::span<std::byte> into) const;
   base::Result<void> ReadStored(Phase phase, const Extent& extent, std::span<std::byte> into) const;

@@ -6,15 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "capture/bundle.h"
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
 
 namespace rochound::capture {
 namespace {
-
-std::string_view Text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // Once, however often the bundle is packed.
 void AddNote(Manifest& manifest, const std::string& note) {
@@ -54,7 +51,7 @@ int32_t FindRegion(const Manifest& manifest, uint64_t address) {
 void DescribeLaunch(Manifest& manifest, std::span<const std::byte> kernarg,
                     std::span<const std::byte> code_object) {
   manifest.arguments.clear();
-  const auto object = codeobj::CodeObject::Parse(Text(code_object));
+  const auto object = codeobj::CodeObject::Parse(AsText(code_object));
   if (!object.ok()) {
     AddNote(manifest, "the code object cannot be read: " + object.error().message);
     return;
@@ -65,7 +62,7 @@ void DescribeLaunch(Manifest& manifest, std::span<const std::byte> kernarg,
   const bool has_types = types.size() == kernel->ExplicitArguments();
   for (size_t i = 0; i < kernel->arguments.size(); ++i) {
     const codeobj::Argument& known = kernel->arguments[i];
-    const std::string_view bytes = known.BytesOf(Text(kernarg));
+    const std::string_view bytes = known.BytesOf(AsText(kernarg));
     // Hidden arguments past the end of a segment that the launch made shorter are not there.
     if (bytes.size() != known.size) continue;
     Argument argument{.name = known.name,

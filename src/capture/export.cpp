@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "capture/bundle.h"
 #include "capture/describe.h"
 #include "capture/gws.h"
 #include "codeobj/code_object.h"
@@ -41,10 +42,6 @@ target_link_libraries(replay PRIVATE hsa-runtime64::hsa-runtime64)
 enable_testing()
 add_test(NAME replay COMMAND replay ${CMAKE_CURRENT_SOURCE_DIR})
 )";
-
-std::string_view Text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // A C++ string literal that holds exactly this text.
 std::string Literal(std::string_view text) {
@@ -132,7 +129,7 @@ class Exporter {
       : bundle_(bundle), object_(object), kernel_(kernel), manifest_(std::move(manifest)) {
     const int32_t image = FindRegion(manifest_, manifest_.code_object.loaded.base);
     if (image >= 0 && Of(image).taken && Of(image).kind == "code_object") image_ = &Of(image);
-    uses_gws_ = UsesGws(Text(bundle_.code_object()), object_);
+    uses_gws_ = UsesGws(AsText(bundle_.code_object()), object_);
     for (const Phase phase : {Phase::kBefore, Phase::kAfter}) {
       for (const Extent& extent : bundle_.extents(phase)) memory_bytes_ += extent.bytes + 16;
     }
@@ -149,7 +146,7 @@ class Exporter {
     ROCHOUND_CHECK(WriteFile(folder / "kernarg.bin", bundle_.kernarg()));
     if (uses_gws_) {
       ROCHOUND_TRY(const std::string init,
-                   MakeGwsInit(Text(bundle_.code_object()), object_, kernel_, manifest_.launch));
+                   MakeGwsInit(AsText(bundle_.code_object()), object_, kernel_, manifest_.launch));
       ROCHOUND_CHECK(WriteFile(folder / "gws_init.hsaco", init));
     }
     ROCHOUND_CHECK(WriteMemory(Phase::kBefore, folder / "before.bin"));
@@ -369,7 +366,7 @@ Result<void> Export(const Bundle& bundle, const fs::path& folder,
                     const std::function<void(uint64_t, uint64_t)>& progress) {
   Manifest manifest = bundle.manifest();
   DescribeLaunch(manifest, bundle.kernarg(), bundle.code_object());
-  const auto object = codeobj::CodeObject::Parse(Text(bundle.code_object()));
+  const auto object = codeobj::CodeObject::Parse(AsText(bundle.code_object()));
   if (!object.ok()) return object.error().In("the bundle's code object");
   const codeobj::Kernel* const kernel = object.value().FindKernel(manifest.kernel);
   if (kernel == nullptr)

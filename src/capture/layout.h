@@ -20,7 +20,7 @@ inline constexpr const char* kAfterIndexName = "after.index";
 inline constexpr const char* kAfterDataName = "after.data";
 inline constexpr const char* kChecksumsName = "checksums";
 
-// In the order in which they stand in the file of checksums.
+// In the order in which they are in the file of checksums.
 inline constexpr std::array<const char*, 7> kFileNames = {
     kManifestName,   kCodeObjectName, kKernargName,  kBeforeIndexName,
     kBeforeDataName, kAfterIndexName, kAfterDataName};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The names under which a manifest's fields stand in its JSON: the one description that writing
+// The names under which a manifest's fields are in its JSON: the one description that writing
 // (manifest.cpp) and reading (manifest_reader.cpp) are made from. A visitor has Text, Number,
 // Address, Flag, Numbers, Bytes, Object, List and Texts. Included by these two files only.
 #pragma once

@@ -152,7 +152,7 @@ class Reader {
         return;
       }
     }
-    Complain(name, "is not a whole number that can stand there");
+    Complain(name, "is not a whole number that can be there");
   }
 
   void Complain(const std::string& name, const std::string& problem) {

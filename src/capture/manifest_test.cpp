@@ -79,7 +79,7 @@ TEST(Manifest, SaysWhichFieldIsWrong) {
             std::string::npos);
 }
 
-// Every field of every object stands in the page that describes the format.
+// Every field of every object is in the page that describes the format.
 void ExpectDescribed(const json& value, const std::string& page) {
   for (const auto& [name, inner] : value.items()) {
     if (value.is_object()) {

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include "cli/exit_codes.h"
+#include "base/exit_codes.h"
 #include "cli/trace_commands.h"
 
 namespace rochound::cli {
@@ -42,7 +42,7 @@ TEST(AbsentCommands, EachSaysThatItNeedsDuckDb) {
   AddTraceCommands(app, commands);
   for (const auto& command : commands) {
     testing::internal::CaptureStderr();
-    EXPECT_EQ(command->Run({}), kExitSetup);
+    EXPECT_EQ(command->Run({}), base::kExitSetup);
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_NE(said.find("built without DuckDB, which " + command->name() + " needs"),
               std::string::npos)

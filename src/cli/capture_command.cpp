@@ -7,20 +7,21 @@
 #include <algorithm>
 #include <system_error>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/pattern.h"
+#include "base/progress_bar.h"
 #include "capture/bundle.h"
 #include "capture/pack.h"
-#include "cli/child_process.h"
-#include "cli/exit_codes.h"
-#include "cli/gpu_use.h"
-#include "cli/installation.h"
-#include "cli/progress_bar.h"
-#include "cli/recorded_program.h"
-#include "cli/run_environment.h"
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
+#include "contract/variables.h"
+#include "launch/child_process.h"
+#include "launch/gpu_use.h"
+#include "launch/recorded_program.h"
+#include "launch/run_environment.h"
 
 namespace rochound::cli {
 namespace {
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 using base::Error;
 using base::Result;
 
-constexpr const char* kExamples = R"(
+constexpr const char* kCaptureExamples = R"(
 Examples:
   rochound capture --kernel vector_add -o add.bundle -- ./vector_add
   rochound capture --kernel 'gemm.*64' --nth 500 -- python3 train.py
@@ -88,7 +89,7 @@ State Outcome(const fs::path& log) {
 
 }  // namespace
 
-const char* CaptureCommand::examples() const { return kExamples; }
+const char* CaptureCommand::examples() const { return kCaptureExamples; }
 
 CaptureCommand::CaptureCommand(CLI::App& app)
     : Command(app.add_subcommand("capture", "Keep one kernel launch, to run it again")) {
@@ -145,7 +146,7 @@ Result<void> CaptureCommand::Pack(const fs::path& raw) const {
     fs::rename(raw, output, error);
     if (error) return base::ErrnoError("cannot move the bundle to", output, error.value());
   } else {
-    ProgressBar bar("packing");
+    base::ProgressBar bar("packing");
     const auto packed = capture::Pack(raw, output, {}, [&](uint64_t done, uint64_t all) {
       bar.Show(static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(all, 1)));
     });
@@ -174,37 +175,40 @@ Result<void> CaptureCommand::Pack(const fs::path& raw) const {
 int CaptureCommand::Run(const std::vector<std::string>& program) {
   if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
   const fs::path output = output_;
-  Environment environment = CurrentEnvironment();
-  Recording recording;
+  launch::Environment environment = launch::CurrentEnvironment();
+  launch::Recording recording;
   recording.hip = false;
-  const auto prepared = PrepareLog("", output, &recording);
+  const auto prepared = launch::PrepareLog("", output, &recording);
   if (!prepared.ok()) {
     base::LogError(prepared.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
-  for (const std::string& remark : SetRecording(recording, &environment)) base::LogWarning(remark);
+  for (const std::string& remark : launch::SetRecording(recording, &environment))
+    base::LogWarning(remark);
   const fs::path raw = recording.log_directory / "bundle";
-  environment["ROCHOUND_CAPTURE_DIR"] = raw.string();
-  environment["ROCHOUND_CAPTURE_KERNEL"] = kernel_;
-  environment["ROCHOUND_CAPTURE_NTH"] = std::to_string(nth_);
-  environment["ROCHOUND_CAPTURE_DISPATCH"] = dispatch_ != 0 ? std::to_string(dispatch_) : "";
-  environment["ROCHOUND_CAPTURE_SHAPE"] = shape_;
-  environment["ROCHOUND_CAPTURE_MEMORY"] = memory_;
-  environment["ROCHOUND_START"] = "on";
+  environment[contract::variables::kCaptureDir] = raw.string();
+  environment[contract::variables::kCaptureKernel] = kernel_;
+  environment[contract::variables::kCaptureNth] = std::to_string(nth_);
+  environment[contract::variables::kCaptureDispatch] =
+      dispatch_ != 0 ? std::to_string(dispatch_) : "";
+  environment[contract::variables::kCaptureShape] = shape_;
+  environment[contract::variables::kCaptureMemory] = memory_;
+  environment[contract::variables::kStart] = "on";
 
   const auto remove_log = [&] {
     std::error_code ignored;
     fs::remove_all(recording.log_directory, ignored);
   };
-  const auto command = OnSoftwareGpu(softgpu_, program);
+  const auto command = launch::OnSoftwareGpu(softgpu_, program);
   if (!command.ok()) return Usage(command.error().message);
   int error_number = 0;
-  auto child = ChildProcess::Start(command.value(), Lines(environment), &error_number);
+  auto child =
+      launch::ChildProcess::Start(command.value(), launch::Lines(environment), &error_number);
   if (!child.ok()) {
     remove_log();
-    return CannotStart(child.error(), error_number);
+    return launch::CannotStart(child.error(), error_number);
   }
-  GpuUse gpu_use(recording.agent, recording.log_directory);
+  launch::GpuUse gpu_use(recording.agent, recording.log_directory);
   const int status = child.value().Wait([&] { return gpu_use.Look(child.value().pid()); });
 
   std::error_code error;
@@ -217,12 +221,12 @@ int CaptureCommand::Run(const std::vector<std::string>& program) {
                    : outcome.state == "waiting" ? outcome.reason
                    : IsLogFolder(recording.log_directory)
                        ? "the program ended before a launch was captured"
-                       : WhyNothing(program, status, gpu_use.Unrecorded()));
+                       : launch::WhyNothing(program, status, gpu_use.Unrecorded()));
   }
   remove_log();
-  if (packed.ok()) ChildProcess::EndLike(status);
+  if (packed.ok()) launch::ChildProcess::EndLike(status);
   base::LogError(packed.error().message);
-  ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
+  launch::ChildProcess::EndLike(status == 0 ? base::kExitSetup << 8 : status);
 }
 
 }  // namespace rochound::cli

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
 #include "cli/usage_formatter.h"
 
 namespace rochound::cli {
@@ -95,7 +95,7 @@ std::string Command::Help(const CLI::App& app) {
 int Command::Usage(const std::string& problem) const {
   base::LogError(problem);
   base::LogInfo("See rochound " + name() + " --help.");
-  return kExitUsage;
+  return base::kExitUsage;
 }
 
 }  // namespace rochound::cli

@@ -24,7 +24,7 @@ class Command {
   std::string Help(const CLI::App& app);
   // Everything that can be typed for this command, for pages, man pages and completion.
   nlohmann::ordered_json Reference() const;
-  // The exit code. program: what stood behind --.
+  // The exit code. program: what followed --.
   virtual int Run(const std::vector<std::string>& program) = 0;
 
  protected:

@@ -5,14 +5,14 @@
 
 #include <filesystem>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
 #include "cli/usage_formatter.h"
-#include "store/export_chrome.h"
-#include "store/export_csv.h"
-#include "store/export_parquet.h"
-#include "store/export_perfetto.h"
-#include "store/export_rpd.h"
+#include "store/export/export_chrome.h"
+#include "store/export/export_csv.h"
+#include "store/export/export_parquet.h"
+#include "store/export/export_perfetto.h"
+#include "store/export/export_rpd.h"
 
 namespace rochound::cli {
 namespace {
@@ -79,7 +79,7 @@ int ConvertCommand::Run(const std::vector<std::string>& /*program*/) {
     base::LogError(
         "which trace, into what? For example: rochound convert trace.rpd -o "
         "trace.pftrace");
-    return kExitUsage;
+    return base::kExitUsage;
   }
   const Format* format = FindFormat(format_, output_);
   if (format == nullptr) {
@@ -89,12 +89,12 @@ int ConvertCommand::Run(const std::vector<std::string>& /*program*/) {
                           ".json, .json.gz or .csv, or use --format",
                           output_)
             : fmt::format("--format {}: it is rpd, parquet, perfetto, chrome or csv", format_));
-    return kExitUsage;
+    return base::kExitUsage;
   }
   auto trace = format->by_duckdb ? trace_.OpenForExport() : trace_.Open();
   if (!trace.ok()) return Failed(trace.error());
   const auto done = format->write(trace.value(), output_);
-  return done.ok() ? kExitSuccess : Failed(done.error());
+  return done.ok() ? base::kExitSuccess : Failed(done.error());
 }
 
 }  // namespace rochound::cli

@@ -10,20 +10,21 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
-#include "cli/process_tree.h"
+#include "base/units.h"
 #include "cli/usage_formatter.h"
-#include "cli/user_rights.h"
 #include "codeobj/demangle.h"
-#include "store/conversion.h"
+#include "launch/process_tree.h"
+#include "launch/user_rights.h"
+#include "store/convert/conversion.h"
 #include "trace/reader.h"
 #include "trace/records.h"
 
 namespace rochound::cli {
 namespace {
 
-constexpr const char* kActions[] = {"list", "status", "start", "stop", "flush", "dump"};
+constexpr const char* kCtlActions[] = {"list", "status", "start", "stop", "flush", "dump"};
 
 std::string Grouped(long long number) {
   std::string text = std::to_string(number);
@@ -32,19 +33,8 @@ std::string Grouped(long long number) {
   return text;
 }
 
-std::string Size(long long bytes) {
-  double number = static_cast<double>(bytes);
-  const char* unit = "B";
-  for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
-    if (number < 1024) break;
-    number /= 1024;
-    unit = next;
-  }
-  return fmt::format("{:.{}f} {}", number, *unit == 'B' ? 0 : 1, unit);
-}
-
 // What keeps the recorder from doing what its switch says; empty: nothing.
-std::string Remark(const ControlAnswer& answer) {
+std::string Remark(const launch::ControlAnswer& answer) {
   if (answer.Text("state") == "disabled") return answer.Text("reason");
   const long long starts = answer.Number("program");
   if (answer.Text("state") == "recording" && answer.Text("outside") == "off")
@@ -55,7 +45,7 @@ std::string Remark(const ControlAnswer& answer) {
   return {};
 }
 
-std::string InWords(const InFlight& work) {
+std::string InWords(const launch::InFlight& work) {
   return fmt::format("in flight for {:.1f} s on queue {} of GPU {}: {}", work.seconds, work.queue,
                      work.gpu,
                      work.kernel.empty() ? "a packet that waits" : codeobj::Demangle(work.kernel));
@@ -63,7 +53,7 @@ std::string InWords(const InFlight& work) {
 
 }  // namespace
 
-constexpr const char* kExamples = R"(
+constexpr const char* kCtlExamples = R"(
 Actions:
   list    which programs are being recorded
   status  what their recorders have written so far, and kernels in flight for
@@ -86,7 +76,7 @@ Only the program's own user and root may control it. Exit codes: 0 all asked
 processes answered, 1 some did not or there were none, 2 wrong usage.
 )";
 
-const char* CtlCommand::examples() const { return kExamples; }
+const char* CtlCommand::examples() const { return kCtlExamples; }
 
 std::vector<Command::Action> CtlCommand::actions() const {
   const std::vector<std::string> whom = {"pid", "--tree", "--all", "--json"};
@@ -125,8 +115,9 @@ CtlCommand::CtlCommand(CLI::App& app)
 
 std::string CtlCommand::Problem() const {
   if (action_.empty()) return "what is to be done? For example: rochound ctl list";
-  if (std::find(std::begin(kActions), std::end(kActions), action_) == std::end(kActions))
-    return fmt::format("there is no action '{}'; there are {}", action_, fmt::join(kActions, ", "));
+  if (std::find(std::begin(kCtlActions), std::end(kCtlActions), action_) == std::end(kCtlActions))
+    return fmt::format("there is no action '{}'; there are {}", action_,
+                       fmt::join(kCtlActions, ", "));
   if (all_ && !(processes_.empty() && trees_.empty())) return "--all goes without PIDs";
   if (!all_ && processes_.empty() && trees_.empty() && action_ != "list" && action_ != "status")
     return fmt::format("which process? rochound ctl {0} PID, --tree PID or --all", action_);
@@ -140,18 +131,18 @@ std::string CtlCommand::Problem() const {
 std::vector<CtlCommand::Row> CtlCommand::Targets() const {
   std::vector<Row> rows;
   if (processes_.empty() && trees_.empty()) {
-    for (const ControlSocket& socket : FindControlSockets())
+    for (const launch::ControlSocket& socket : launch::FindControlSockets())
       rows.push_back({.process = socket.process, .socket = socket});
     return rows;
   }
   std::set<pid_t> seen;
   for (const pid_t process : processes_)
     if (seen.insert(process).second)
-      rows.push_back({.process = process, .socket = FindControlSocket(process)});
+      rows.push_back({.process = process, .socket = launch::FindControlSocket(process)});
   for (const pid_t root : trees_) {
     const size_t before = seen.size();
-    for (const pid_t process : ProcessTree(root)) {
-      const ControlSocket socket = FindControlSocket(process);
+    for (const pid_t process : launch::ProcessTree(root)) {
+      const launch::ControlSocket socket = launch::FindControlSocket(process);
       if (socket.process != 0 && seen.insert(process).second)
         rows.push_back({.process = process, .socket = socket});
     }
@@ -166,7 +157,7 @@ std::vector<CtlCommand::Row> CtlCommand::Targets() const {
 void CtlCommand::ReadLog(Row* row) {
   const std::string folder = row->answer.Text("directory");
   if (folder.empty()) return;
-  const auto read = WithRightsOf(row->socket.user, [&] {
+  const auto read = launch::WithRightsOf(row->socket.user, [&] {
     const auto log = trace::ProcessLog::Open(folder);
     if (!log.ok()) return;
     row->log_read = true;
@@ -182,20 +173,21 @@ int CtlCommand::Run(const std::vector<std::string>& /*program*/) {
   if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
   const bool everything = processes_.empty() && trees_.empty();
   std::vector<Row> rows = Targets();
-  std::vector<ControlSocket> sockets;
+  std::vector<launch::ControlSocket> sockets;
   for (const Row& row : rows)
     if (row.socket.process != 0) sockets.push_back(row.socket);
-  const auto answers = AskAll(sockets, action_ == "list" ? "status" : action_);
+  const auto answers = launch::AskAll(sockets, action_ == "list" ? "status" : action_);
   size_t next = 0;
   for (Row& row : rows) {
     if (row.socket.process != 0)
       row.answer = answers[next++];
     else
-      row.answer.error = WhyNoSocket(row.process);
+      row.answer.error = launch::WhyNoSocket(row.process);
   }
   // A stale socket is nobody's business unless its process was asked for by name.
   if (everything) {
-    std::erase_if(rows, [](const Row& r) { return r.answer.outcome == ControlAnswer::kGone; });
+    std::erase_if(rows,
+                  [](const Row& r) { return r.answer.outcome == launch::ControlAnswer::kGone; });
   }
   if (action_ == "status")
     for (Row& row : rows) ReadLog(&row);
@@ -204,11 +196,11 @@ int CtlCommand::Run(const std::vector<std::string>& /*program*/) {
   else
     Print(rows);
   const bool good = std::all_of(rows.begin(), rows.end(), [](const Row& row) {
-    return row.answer.outcome == ControlAnswer::kDone;
+    return row.answer.outcome == launch::ControlAnswer::kDone;
   });
   if (!output_.empty() && good && !rows.empty()) return WriteTrace(rows);
   const bool may_be_none = action_ == "list" || action_ == "status";
-  return good && (!rows.empty() || may_be_none) ? kExitSuccess : kExitFailure;
+  return good && (!rows.empty() || may_be_none) ? base::kExitSuccess : base::kExitFailure;
 }
 
 // One process's log, or that of the whole run if several were asked.
@@ -217,33 +209,33 @@ int CtlCommand::WriteTrace(const std::vector<Row>& rows) const {
   if (rows.size() > 1) folder = folder.parent_path();
   for (const Row& row : rows) {
     // Reading takes that user's rights, writing the trace ours.
-    if (HasOtherRights(row.socket.user)) {
+    if (launch::HasOtherRights(row.socket.user)) {
       base::LogError(
           fmt::format("process {0} belongs to user {1}; make the trace as that user: "
                       "sudo -u '#{1}' rochound ctl dump {0} -o FILE",
                       row.process, row.socket.user));
-      return kExitFailure;
+      return base::kExitFailure;
     }
     if (rows.size() > 1 &&
         std::filesystem::path(row.answer.Text("directory")).parent_path() != folder) {
       base::LogError(
           "the processes belong to several runs; make a trace of each: dump PID -o FILE");
-      return kExitFailure;
+      return base::kExitFailure;
     }
   }
   const auto run = trace::RunLog::Open(folder);
   if (!run.ok()) {
     base::LogError(run.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   store::ConversionOptions options;
   options.rpd = output_;
   const auto done = store::ConvertRun(run.value(), options);
   if (!done.ok()) {
     base::LogError(done.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 void CtlCommand::Print(const std::vector<Row>& rows) const {
@@ -256,7 +248,7 @@ void CtlCommand::Print(const std::vector<Row>& rows) const {
   else
     for (const Row& row : rows) PrintEffect(row);
   for (const Row& row : rows) {
-    if (row.answer.outcome != ControlAnswer::kDone)
+    if (row.answer.outcome != launch::ControlAnswer::kDone)
       base::LogError(fmt::format("process {}: {}", row.process, row.answer.error));
   }
 }
@@ -264,34 +256,34 @@ void CtlCommand::Print(const std::vector<Row>& rows) const {
 void CtlCommand::PrintTable(const std::vector<Row>& rows) const {
   const bool status = action_ == "status";
   if (std::none_of(rows.begin(), rows.end(),
-                   [](const Row& r) { return r.answer.outcome == ControlAnswer::kDone; }))
+                   [](const Row& r) { return r.answer.outcome == launch::ControlAnswer::kDone; }))
     return;
   fmt::print("{:>8}  {:<9}", "PID", "STATE");
   if (status) fmt::print("  {:>12}  {:>10}  {:>9}  {:>7}", "RECORDS", "SIZE", "DROPPED", "THREADS");
   fmt::print("  COMMAND\n");
   for (const Row& row : rows) {
-    if (row.answer.outcome != ControlAnswer::kDone) continue;
+    if (row.answer.outcome != launch::ControlAnswer::kDone) continue;
     fmt::print("{:>8}  {:<9}", row.process, row.answer.Text("state"));
     if (status) {
       fmt::print("  {:>12}  {:>10}  {:>9}  {:>7}",
                  row.log_read ? Grouped(static_cast<long long>(row.records)) : "?",
-                 Size(row.answer.Number("bytes")), Grouped(row.answer.Number("dropped")),
-                 Grouped(row.answer.Number("threads")));
+                 base::SizeText(static_cast<uint64_t>(row.answer.Number("bytes"))),
+                 Grouped(row.answer.Number("dropped")), Grouped(row.answer.Number("threads")));
     }
-    fmt::print("  {}\n", ProcessCommand(row.process));
+    fmt::print("  {}\n", launch::ProcessCommand(row.process));
     if (!status) continue;
     fmt::print("{:>8}  log {}\n", "", row.answer.Text("directory"));
     if (const std::string remark = Remark(row.answer); !remark.empty())
       fmt::print("{:>8}  {}\n", "", remark);
-    const std::vector<InFlight> work = row.answer.LongWork();
-    for (const InFlight& one : work) fmt::print("{:>8}  {}\n", "", InWords(one));
+    const std::vector<launch::InFlight> work = row.answer.LongWork();
+    for (const launch::InFlight& one : work) fmt::print("{:>8}  {}\n", "", InWords(one));
     if (!work.empty())
       fmt::print("{:>8}  what it waits for: rochound doctor --hang {}\n", "", row.process);
   }
 }
 
 void CtlCommand::PrintEffect(const Row& row) const {
-  if (row.answer.outcome != ControlAnswer::kDone) return;
+  if (row.answer.outcome != launch::ControlAnswer::kDone) return;
   if (action_ == "dump") {
     fmt::print("{}\n", row.answer.Text("directory"));
     return;
@@ -305,10 +297,10 @@ void CtlCommand::PrintEffect(const Row& row) const {
 void CtlCommand::PrintJson(const std::vector<Row>& rows) const {
   auto list = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
-    const ControlAnswer& answer = row.answer;
+    const launch::ControlAnswer& answer = row.answer;
     nlohmann::ordered_json one = {{"pid", row.process},
-                                  {"ok", answer.outcome == ControlAnswer::kDone}};
-    if (answer.outcome == ControlAnswer::kDone) {
+                                  {"ok", answer.outcome == launch::ControlAnswer::kDone}};
+    if (answer.outcome == launch::ControlAnswer::kDone) {
       one["state"] = answer.Text("state");
       one["reason"] = answer.Text("reason");
       one["switched_on"] = answer.Text("outside") == "on";
@@ -324,12 +316,12 @@ void CtlCommand::PrintJson(const std::vector<Row>& rows) const {
         one["kinds"] = row.kinds;
       }
       one["in_flight"] = nlohmann::ordered_json::array();
-      for (const InFlight& work : answer.LongWork())
+      for (const launch::InFlight& work : answer.LongWork())
         one["in_flight"].push_back({{"kernel", work.kernel},
                                     {"gpu", work.gpu},
                                     {"queue", work.queue},
                                     {"seconds", work.seconds}});
-      one["command"] = ProcessCommand(row.process);
+      one["command"] = launch::ProcessCommand(row.process);
     } else {
       one["error"] = answer.error;
     }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/control_client.h"
+#include "launch/control_client.h"
 
 namespace rochound::cli {
 
@@ -30,8 +30,8 @@ class CtlCommand final : public Command {
   // A process that is asked, with its answer.
   struct Row {
     pid_t process = 0;
-    ControlSocket socket = {};
-    ControlAnswer answer = {};
+    launch::ControlSocket socket = {};
+    launch::ControlAnswer answer = {};
     bool log_read = false;
     uint64_t records = 0;
     std::map<std::string, uint64_t> kinds = {};  // of record -> how many

@@ -13,20 +13,20 @@
 #include <system_error>
 #include <utility>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
-#include "base/limited_run.h"
 #include "base/log.h"
-#include "cli/ask_machine.h"
-#include "cli/exit_codes.h"
-#include "cli/progress_bar.h"
-#include "cli/run_environment.h"
-#include "cli/terminal.h"
+#include "base/progress_bar.h"
+#include "base/terminal.h"
 #include "cli/usage_formatter.h"
+#include "doctor/ask_machine.h"
 #include "doctor/libraries.h"
 #include "doctor/outcome.h"
 #include "doctor/profile.h"
 #include "doctor/settings.h"
 #include "doctor/variables.h"
+#include "launch/limited_run.h"
+#include "launch/run_environment.h"
 
 namespace rochound::cli {
 namespace {
@@ -40,13 +40,13 @@ constexpr int kExitNoneHelps = 3;
 int Usage(const std::string& problem, const char* command) {
   base::LogError(problem);
   base::LogInfo(fmt::format("See rochound doctor {} --help.", command));
-  return kExitUsage;
+  return base::kExitUsage;
 }
 
 doctor::Machine MachineFromFiles() {
-  Asking asking;
+  doctor::Asking asking;
   asking.runtimes = false;
-  return AskMachine(asking);
+  return doctor::AskMachine(asking);
 }
 
 base::Result<std::vector<Setting>> Settings(const std::string& file,
@@ -79,7 +79,7 @@ std::set<std::string> Unread(const std::vector<Setting>& settings, const doctor:
   return unread;
 }
 
-doctor::Attempt ToAttempt(base::LimitedRun run) {
+doctor::Attempt ToAttempt(launch::LimitedRun run) {
   return {run.timed_out ? -1 : run.exit_code,
           run.timed_out ? 0 : run.signal,
           run.timed_out,
@@ -96,7 +96,7 @@ std::string FileName(const std::string& name) {
   return file;
 }
 
-base::Result<void> Keep(const fs::path& folder, const doctor::Row& row) {
+base::Result<void> KeepFiles(const fs::path& folder, const doctor::Row& row) {
   std::error_code error;
   fs::create_directories(folder, error);
   for (size_t i = 0; i < row.attempts.size(); ++i) {
@@ -185,28 +185,28 @@ int DoctorAb::Run(const std::vector<std::string>& program) {
   if (list_) {
     for (const Setting& setting : settings.value())
       fmt::print("{:<18} {:<45} {}\n", setting.name, setting.Text(), setting.about);
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   if (program.empty())
     return Usage("no program given; example: rochound doctor ab -- ./train", "ab");
 
   const std::set<std::string> unread = Unread(settings.value(), machine);
   std::vector<doctor::Row> rows;
-  ProgressBar bar("");
+  base::ProgressBar bar("");
   double done = 0;
-  int problem = kExitSuccess;
+  int problem = base::kExitSuccess;
   const auto limit = std::chrono::milliseconds(static_cast<int64_t>(limit_ * 1000));
   const auto attempt = [&](doctor::Row* row) {
     doctor::Environment environment = machine.environment;
     row->setting.ApplyTo(&environment);
-    auto run = base::RunLimited(program, Lines(environment), limit,
-                                [&](const base::LimitedRun& /*so_far*/) {
-                                  bar.Show(done);
-                                  return true;
-                                });
+    auto run = launch::RunLimited(program, launch::Lines(environment), limit,
+                                  [&](const launch::LimitedRun& /*so_far*/) {
+                                    bar.Show(done);
+                                    return true;
+                                  });
     if (!run.ok()) {
       base::LogError(run.error().message);
-      problem = access(program[0].c_str(), F_OK) == 0 ? kExitCannotRun : kExitNotFound;
+      problem = access(program[0].c_str(), F_OK) == 0 ? base::kExitCannotRun : base::kExitNotFound;
       return false;
     }
     row->attempts.push_back(ToAttempt(std::move(run).value()));
@@ -229,7 +229,7 @@ int DoctorAb::Run(const std::vector<std::string>& program) {
   if (!Confirm(&rows, attempt)) return problem;
   for (const doctor::Row& row : rows) {
     if (keep_.empty()) break;
-    if (const auto kept = Keep(keep_, row); !kept.ok()) base::LogWarning(kept.error().message);
+    if (const auto kept = KeepFiles(keep_, row); !kept.ok()) base::LogWarning(kept.error().message);
   }
   const doctor::Conclusion conclusion = Conclude(rows);
   doctor::BootAdvice boot;
@@ -239,9 +239,9 @@ int DoctorAb::Run(const std::vector<std::string>& program) {
     using Json = nlohmann::ordered_json;
     fmt::print("{}\n", ToJson(rows, boot).dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
-    fmt::print("{}", ToText(rows, boot, TerminalWidth()));
+    fmt::print("{}", ToText(rows, boot, base::TerminalWidth()));
   }
-  if (conclusion == doctor::Conclusion::kWorks) return kExitSuccess;
+  if (conclusion == doctor::Conclusion::kWorks) return base::kExitSuccess;
   return conclusion == doctor::Conclusion::kSomeHelp ? kExitSomeHelp : kExitNoneHelps;
 }
 
@@ -304,23 +304,23 @@ int DoctorProfile::ApplyProfile() const {
   const auto change = doctor::PlanApply(*chosen, Place());
   if (!change.ok()) {
     base::LogError(change.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   const std::string file = change.value().file.string();
   if (change.value().nothing) {
     fmt::print("{} has it already.\n", file);
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   for (const fs::path& folder : change.value().folders)
     if (!fs::exists(folder)) fmt::print("make  {}\n", folder.string());
   fmt::print("write {}\n", file);
   if (!yes_) {
     fmt::print("\n{}\nNothing was done yet; --yes does it.\n", change.value().content);
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   if (const auto done = doctor::Apply(change.value()); !done.ok()) {
     base::LogError(done.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   const bool shell = change.value().file.extension() == ".sh";
   const std::string word = doctor::ShellWord(file);
@@ -330,19 +330,19 @@ int DoctorProfile::ApplyProfile() const {
                                          word));
   fmt::print("rochound doctor undo {}{} --yes removes it.\n", doctor::ShellWord(name_),
              to_.empty() ? "" : " --to " + doctor::ShellWord(to_));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int DoctorProfile::UndoProfile() const {
   const auto change = doctor::PlanUndo(Place());
   if (!change.ok()) {
     base::LogError(change.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   const std::string file = change.value().file.string();
   if (change.value().nothing) {
     base::LogError(fmt::format("there is no '{}'; nothing to undo", file));
-    return kExitFailure;
+    return base::kExitFailure;
   }
   fmt::print("remove {}\n", file);
   for (auto folder = change.value().folders.rbegin(); folder != change.value().folders.rend();
@@ -350,13 +350,13 @@ int DoctorProfile::UndoProfile() const {
     fmt::print("remove {} if nothing else is in it\n", folder->string());
   if (!yes_) {
     fmt::print("Nothing was done yet; --yes does it.\n");
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   if (const auto done = doctor::Undo(change.value()); !done.ok()) {
     base::LogError(done.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int DoctorProfile::Run() {

@@ -11,20 +11,17 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
-#include "base/limited_run.h"
+#include "base/installation.h"
 #include "base/log.h"
-#include "cli/ask_machine.h"
-#include "cli/control_client.h"
-#include "cli/exit_codes.h"
-#include "cli/hardware_report.h"
-#include "cli/run_environment.h"
-#include "cli/terminal.h"
+#include "base/terminal.h"
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
-#include "cli/user_rights.h"
 #include "doctor/access.h"
+#include "doctor/ask_machine.h"
 #include "doctor/fault/explain.h"
+#include "doctor/hardware_report.h"
 #include "doctor/kernel_libraries.h"
 #include "doctor/libraries.h"
 #include "doctor/machine_copy.h"
@@ -32,6 +29,10 @@
 #include "doctor/run/judge.h"
 #include "doctor/variables.h"
 #include "doctor/way_in.h"
+#include "launch/control_client.h"
+#include "launch/limited_run.h"
+#include "launch/run_environment.h"
+#include "launch/user_rights.h"
 
 namespace rochound::cli {
 namespace {
@@ -42,14 +43,8 @@ constexpr int kExitErrors = 3;
 
 // As the shell finds it; empty: nowhere.
 std::string FindProgram(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), F_OK) == 0 ? name : "";
-  const char* path = getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string place = (folder.empty() ? "." : folder) + "/" + name;
-    if (access(place.c_str(), X_OK) == 0) return place;
-  }
-  return {};
+  const std::string place = base::FindProgram(name);
+  return access(place.c_str(), F_OK) == 0 && place.find('/') != std::string::npos ? place : "";
 }
 
 bool IsPython(const std::string& path) {
@@ -62,8 +57,9 @@ base::Result<std::string> TorchFolder(const std::string& python,
   constexpr const char* kQuestion =
       "import importlib.util as u; s = u.find_spec('torch'); "
       "print(s.submodule_search_locations[0] if s and s.submodule_search_locations else '')";
-  ROCHOUND_TRY(const base::LimitedRun run,
-               base::RunLimited({python, "-c", kQuestion}, environment, std::chrono::seconds(30)));
+  ROCHOUND_TRY(
+      const launch::LimitedRun run,
+      launch::RunLimited({python, "-c", kQuestion}, environment, std::chrono::seconds(30)));
   if (!run.ok()) {
     return base::Error{fmt::format("{} {}; is it a Python 3?\n{}", python, run.End(), run.err)};
   }
@@ -104,12 +100,12 @@ void AddEvidence(const std::string& trace, doctor::Report* report) {
 
 int ExitCode(doctor::Severity severity) {
   if (severity == doctor::Severity::kError) return kExitErrors;
-  return severity == doctor::Severity::kWarning ? kExitWarnings : kExitSuccess;
+  return severity == doctor::Severity::kWarning ? kExitWarnings : base::kExitSuccess;
 }
 
 }  // namespace
 
-constexpr const char* kExamples = R"(
+constexpr const char* kDoctorExamples = R"(
 Examples:
   rochound doctor                           this machine, its GPUs and what is wrong
   rochound doctor --all                     every fact, every source
@@ -139,7 +135,7 @@ a GPU failed (--fault) or hangs (--hang).
 const char* DoctorCommand::examples() const {
   for (const CLI::App* nested : subcommand_->get_subcommands())
     return ExamplesOf(nested->get_name());
-  return kExamples;
+  return kDoctorExamples;
 }
 
 const char* DoctorCommand::ExamplesOf(const std::string& nested) const {
@@ -198,7 +194,7 @@ int DoctorCommand::Print(const doctor::Report& report) const {
     using Json = nlohmann::ordered_json;
     fmt::print("{}\n", ToJson(report).dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
-    fmt::print("{}", ToText(report, ColourOnStdout(), TerminalWidth(), all_));
+    fmt::print("{}", ToText(report, base::ColourOnStdout(), base::TerminalWidth(), all_));
   }
   return ExitCode(report.Worst());
 }
@@ -207,7 +203,7 @@ int DoctorCommand::ExplainFault() const {
   const auto explained = doctor::ExplainFault(fault_);
   if (!explained.ok()) {
     base::LogError(explained.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   fmt::print("{}", json_ ? FaultJson(explained.value()) : FaultText(explained.value()));
   return kExitErrors;
@@ -215,40 +211,40 @@ int DoctorCommand::ExplainFault() const {
 
 int DoctorCommand::CopyMachine(const doctor::Machine& machine) const {
   const doctor::MachineCopy copy = doctor::CopyMachine(machine, doctor::ReadUser(machine.root));
-  const auto written = WriteMachineCopy(copy, copy_);
+  const auto written = doctor::WriteMachineCopy(copy, copy_);
   if (!written.ok()) {
     base::LogError(written.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   for (const auto& [name, text] : copy) fmt::print("{}\n", name);
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int DoctorCommand::ExplainHang() const {
   if (hang_ <= 0) return Usage(fmt::format("{} is not a process id", hang_));
-  const ControlSocket socket = FindControlSocket(hang_);
-  std::string problem = socket.process == 0 ? WhyNoSocket(hang_) : "";
-  ControlAnswer answer;
+  const launch::ControlSocket socket = launch::FindControlSocket(hang_);
+  std::string problem = socket.process == 0 ? launch::WhyNoSocket(hang_) : "";
+  launch::ControlAnswer answer;
   if (problem.empty()) {
-    answer = AskAll({socket}, "hang").front();
+    answer = launch::AskAll({socket}, "hang").front();
     problem = answer.error;
   }
   if (!problem.empty()) {
     base::LogError(fmt::format("process {}: {}", hang_, problem));
-    return kExitSetup;
+    return base::kExitSetup;
   }
   // Whoever answers may name any folder.
   base::Result<doctor::FaultExplanation> explained = base::Error{"nothing was read"};
-  const auto read = WithRightsOf(socket.user, [&] {
+  const auto read = launch::WithRightsOf(socket.user, [&] {
     explained = doctor::ExplainFault(std::filesystem::path(answer.Text("directory")) / "now.json");
   });
   if (!read.ok()) explained = read.error();
   if (!explained.ok()) {
     base::LogError(explained.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   fmt::print("{}", json_ ? FaultJson(explained.value()) : FaultText(explained.value()));
-  return explained.value().cause == "hang" ? kExitErrors : kExitSuccess;
+  return explained.value().cause == "hang" ? kExitErrors : base::kExitSuccess;
 }
 
 int DoctorCommand::JudgeRecordedRun() const {
@@ -264,7 +260,7 @@ int DoctorCommand::JudgeRecordedRun() const {
   }();
   if (!run.ok()) {
     base::LogError(run.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   doctor::Report report = JudgeRun(run.value());
   AddEvidence(ran_, &report);
@@ -300,7 +296,7 @@ bool DoctorCommand::LookAtProgram(const std::vector<std::string>& program,
   }
   if (python.empty()) return true;
   const auto folder = machine.root.is_this_machine()
-                          ? TorchFolder(python, Lines(machine.environment))
+                          ? TorchFolder(python, launch::Lines(machine.environment))
                           : base::Result<std::string>(python);
   if (!folder.ok()) {
     base::LogError(folder.error().message);
@@ -325,11 +321,11 @@ int DoctorCommand::Run(const std::vector<std::string>& program) {
   if (subcommand_->count("--hang") != 0) return ExplainHang();
   if (!ran_.empty()) return JudgeRecordedRun();
   std::error_code error;
-  Asking asking;
+  doctor::Asking asking;
   asking.root = root_;
   std::optional<base::TempDir> unpacked;
   if (std::filesystem::is_regular_file(root_, error)) {
-    auto folder = UnpackHardwareReport(root_);
+    auto folder = doctor::UnpackHardwareReport(root_);
     if (!folder.ok()) return Usage("--root: " + folder.error().message);
     unpacked.emplace(std::move(folder).value());
     asking.root = unpacked->path();
@@ -338,12 +334,12 @@ int DoctorCommand::Run(const std::vector<std::string>& program) {
   }
   asking.runtimes = !files_only_;
   asking.limit = std::chrono::milliseconds(static_cast<int64_t>(limit_ * 1000));
-  const doctor::Machine machine = AskMachine(asking);
+  const doctor::Machine machine = doctor::AskMachine(asking);
   if (!copy_.empty()) return CopyMachine(machine);
   doctor::Report report;
   JudgeFacts(machine, &report);
   JudgeSurroundings(machine, &report);
-  if (!LookAtProgram(program, machine, &report)) return kExitUsage;
+  if (!LookAtProgram(program, machine, &report)) return base::kExitUsage;
   JudgeWayIn(machine, doctor::Loader(machine.root, machine.environment),
              program.empty()                  ? ""
              : machine.root.is_this_machine() ? FindProgram(program[0])

@@ -10,8 +10,8 @@
 #include "cli/command.h"
 #include "cli/doctor_ab.h"
 #include "cli/doctor_decide.h"
-#include "doctor/facts.h"
 #include "doctor/finding.h"
+#include "doctor/machine_facts.h"
 
 namespace rochound::cli {
 
@@ -28,7 +28,7 @@ class DoctorCommand : public Command {
   int CopyMachine(const doctor::Machine& machine) const;
   int ExplainHang() const;
   int JudgeRecordedRun() const;
-  // Looks at what stood behind --, or at --python; false: wrong usage, and it was said.
+  // Looks at what followed --, or at --python; false: wrong usage, and it was said.
   bool LookAtProgram(const std::vector<std::string>& program, const doctor::Machine& machine,
                      doctor::Report* report) const;
   int Print(const doctor::Report& report) const;

@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
-#include "base/limited_run.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
-#include "cli/run_environment.h"
 #include "cli/usage_formatter.h"
 #include "doctor/fault/explain.h"
+#include "launch/limited_run.h"
+#include "launch/run_environment.h"
 
 namespace rochound::cli {
 namespace {
@@ -59,26 +59,26 @@ int DoctorDecide::Run(const std::vector<std::string>& program) {
         program.empty() && stray_.empty()
             ? "no program given; example: rochound doctor decide -- ./train"
             : fmt::format("put -- before the program: rochound doctor decide -- {}", stray_[0]));
-    return kExitUsage;
+    return base::kExitUsage;
   }
   const auto self = base::ExecutablePath();
   const auto scratch = base::TempDir::Create(fs::temp_directory_path(), "rochound-decide-");
   if (!self.ok() || !scratch.ok()) {
     base::LogError((!self.ok() ? self.error() : scratch.error()).message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   const std::string trace =
       output_.empty() ? (scratch.value().path() / "trace.rpd").string() : output_;
-  Environment environment = CurrentEnvironment();
+  launch::Environment environment = launch::CurrentEnvironment();
   environment["AMD_SERIALIZE_KERNEL"] = "3";
   environment["AMD_SERIALIZE_COPY"] = "3";
   std::vector<std::string> command = {self.value().string(), "run", "-q", "-o", trace, "--"};
   command.insert(command.end(), program.begin(), program.end());
   const auto limit = std::chrono::milliseconds(static_cast<int64_t>(limit_ * 1000));
-  const auto run = base::RunLimited(command, Lines(environment), limit);
+  const auto run = launch::RunLimited(command, launch::Lines(environment), limit);
   if (!run.ok()) {
     base::LogError(run.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   std::error_code error;
   const fs::path evidence = trace + ".fault";
@@ -95,12 +95,12 @@ int DoctorDecide::Run(const std::vector<std::string>& program) {
         "at the same time: look for a wait that is missing between streams, or before memory is "
         "freed.\n",
         run.value().End());
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   const auto explained = doctor::ExplainFault(evidence);
   if (!explained.ok()) {
     base::LogError(explained.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   fmt::print("{}", json_ ? FaultJson(explained.value()) : FaultText(explained.value()));
   return explained.value().kernel_sure ? kExitDecided : kExitNotDecided;

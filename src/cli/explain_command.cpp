@@ -12,8 +12,8 @@
 #include "analysis/extend.h"
 #include "analysis/findings/finding.h"
 #include "analysis/health.h"
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
 #include "cli/usage_formatter.h"
 #include "report/findings_text.h"
 #include "report/text.h"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kFindings = "findings";  // the question that needs no name
 
-constexpr const char* kExamples = R"(
+constexpr const char* kExplainExamples = R"(
 Examples:
   rochound explain trace.rpd                        what costs most time, and what to do: findings
   rochound explain top trace.rpd
@@ -67,7 +67,7 @@ ExplainCommand::ExplainCommand(CLI::App& app)
   examples_ = "\nQuestions:\n";
   for (const analysis::Question& question : analysis::Questions())
     examples_ += fmt::format("  {:<14} {}\n", question.name, question.summary);
-  examples_ += kExamples;
+  examples_ += kExplainExamples;
 }
 
 const char* ExplainCommand::examples() const { return examples_.c_str(); }
@@ -84,21 +84,21 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
     base::LogError(question_.empty() ? "what is the question?"
                                      : fmt::format("there is no question '{}'", question_));
     base::LogInfo("rochound explain --help lists the questions.");
-    return kExitUsage;
+    return base::kExitUsage;
   }
   if (trace_.traces().empty()) {
     base::LogError(
         fmt::format("which trace? For example: rochound explain {} trace.rpd", question_));
-    return kExitUsage;
+    return base::kExitUsage;
   }
   if (!against_.empty() && question_ != "diff") {
     base::LogError("--against is for the question diff");
-    return kExitUsage;
+    return base::kExitUsage;
   }
   const auto extending = analysis::ExtendingQuestions();
   if (write_ && std::find(extending.begin(), extending.end(), question_) == extending.end()) {
     base::LogError("--write is for the questions callstack, graphs and autograd");
-    return kExitUsage;
+    return base::kExitUsage;
   }
   if (!against_.empty()) ask_.before_count = trace_.traces().size();
   if ((json_ || csv_) && subcommand_->count("--limit") == 0) ask_.limit = 0;
@@ -128,11 +128,11 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   } else {
     fmt::print("{}", report::AnswerText(answer.value(), TerminalStyle()));
   }
-  if (!write_) return kExitSuccess;
+  if (!write_) return base::kExitSuccess;
   const auto done = analysis::Extend(rpd, question_);
-  if (done.ok()) return kExitSuccess;
+  if (done.ok()) return base::kExitSuccess;
   base::LogError(fmt::format("the answer was not added to '{}': {}", rpd, done.error().message));
-  return kExitSetup;
+  return base::kExitSetup;
 }
 
 }  // namespace rochound::cli

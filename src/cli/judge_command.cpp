@@ -5,14 +5,14 @@
 
 #include <filesystem>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "capture/bundle.h"
-#include "cli/exit_codes.h"
-#include "cli/gpu_model.h"
-#include "cli/gpu_peaks.h"
-#include "cli/installation.h"
 #include "cli/usage_formatter.h"
+#include "profile/gpu_peaks.h"
+#include "softgpu/tree/gpu_model.h"
 
 namespace rochound::cli {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Result;
 
-constexpr const char* kExamples = R"(
+constexpr const char* kJudgeExamples = R"(
 Examples:
   rochound judge add.bundle --candidate new.hsaco
   rochound judge small.bundle large.bundle --candidate new.hip --flags '-O3 -DTILE=16'
@@ -77,8 +77,9 @@ Result<optimize::JudgeTools> FindJudgeTools(const std::string& first_bundle,
                                             const std::string& softgpu) {
   optimize::JudgeTools tools;
   ROCHOUND_TRY(tools.rochound, base::ExecutablePath());
-  if (auto hipcc = FindRocmProgram("hipcc"); hipcc.ok()) tools.hipcc = std::move(hipcc).value();
-  ROCHOUND_TRY(const std::vector<GpuModel> known, LoadKnownGpuModels());
+  if (auto hipcc = base::FindRocmProgram("hipcc"); hipcc.ok())
+    tools.hipcc = std::move(hipcc).value();
+  ROCHOUND_TRY(const std::vector<softgpu::GpuModel> known, softgpu::LoadKnownGpuModels());
   tools.softgpu = softgpu;
   if (softgpu.empty()) {
     ROCHOUND_TRY(const capture::Bundle bundle, capture::Bundle::Open(first_bundle));
@@ -86,7 +87,7 @@ Result<optimize::JudgeTools> FindJudgeTools(const std::string& first_bundle,
     if (manifest.agent < 0 || static_cast<size_t>(manifest.agent) >= manifest.agents.size())
       return base::Error{"the bundle does not say which GPU ran the launch"};
     const capture::Agent& agent = manifest.agents[static_cast<size_t>(manifest.agent)];
-    for (const GpuModel& model : known)
+    for (const softgpu::GpuModel& model : known)
       if (model.target == agent.name &&
           (tools.softgpu.empty() || model.marketing_name == agent.product))
         tools.softgpu = model.name;
@@ -94,9 +95,9 @@ Result<optimize::JudgeTools> FindJudgeTools(const std::string& first_bundle,
       return base::Error{fmt::format(
           "no software GPU has the captured one's target, {}: see --softgpu", agent.name)};
   }
-  ROCHOUND_TRY(const GpuModel gpu, PickGpuModel(tools.softgpu, known));
-  tools.device = DeviceOf(gpu);
-  if (const auto architecture = FindArchitecture(gpu.target); architecture.ok())
+  ROCHOUND_TRY(const softgpu::GpuModel gpu, softgpu::PickGpuModel(tools.softgpu, known));
+  tools.device = profile::DeviceOf(gpu);
+  if (const auto architecture = profile::FindArchitecture(gpu.target); architecture.ok())
     tools.peaks = profile::PeaksOf(tools.device, architecture.value());
   return tools;
 }
@@ -149,7 +150,7 @@ optimize::JudgeOptions JudgeSettings::options() const {
   return options;
 }
 
-const char* JudgeCommand::examples() const { return kExamples; }
+const char* JudgeCommand::examples() const { return kJudgeExamples; }
 
 JudgeCommand::JudgeCommand(CLI::App& app)
     : Command(app.add_subcommand("judge", "Say whether another kernel is equal and faster")) {
@@ -169,7 +170,7 @@ JudgeCommand::JudgeCommand(CLI::App& app)
 }
 
 int JudgeCommand::Run(const std::vector<std::string>& program) {
-  if (!program.empty()) return Usage("judge starts no program: leave out what stands behind --");
+  if (!program.empty()) return Usage("judge starts no program: leave out what follows --");
   if (bundles_.empty() || candidate_.empty())
     return Usage("what is judged? rochound judge BUNDLE... --candidate FILE");
   if (const std::string problem = settings_.Problem(); !problem.empty()) return Usage(problem);
@@ -182,7 +183,7 @@ int JudgeCommand::Run(const std::vector<std::string>& program) {
   }();
   if (!verdict.ok()) {
     base::LogError(verdict.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (json_)
     fmt::print("{}\n", optimize::VerdictJson(verdict.value())

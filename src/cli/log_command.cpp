@@ -13,11 +13,12 @@
 #include <utility>
 
 #include "base/count.h"
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/child_process.h"
-#include "cli/exit_codes.h"
+#include "base/units.h"
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
+#include "launch/child_process.h"
 #include "trace/dump.h"
 
 namespace rochound::cli {
@@ -28,7 +29,7 @@ using nlohmann::ordered_json;
 using trace::DropReason;
 using trace::ProcessLog;
 
-constexpr const char* kActions[] = {"dump", "stat", "recover", "describe"};
+constexpr const char* kLogActions[] = {"dump", "stat", "recover", "describe"};
 constexpr size_t kFlushAt = 1 << 16;
 
 struct Reason {
@@ -38,12 +39,6 @@ struct Reason {
 constexpr Reason kLosses[] = {{DropReason::kNoChunk, "no room in the log"},
                               {DropReason::kNoSignal, "no signal to time a kernel with"},
                               {DropReason::kNoString, "no room for a name"}};
-
-std::string Size(uint64_t bytes) {
-  if (bytes < 10 * 1024) return fmt::format("{} B", bytes);
-  if (bytes < 10 * 1024 * 1024) return fmt::format("{} KiB", bytes / 1024);
-  return fmt::format("{} MiB", bytes / (1024 * 1024));
-}
 
 std::string Records(uint64_t number) { return Count(number, "record", "records"); }
 
@@ -62,7 +57,7 @@ std::string FunctionName(const ProcessLog& log, uint16_t id) {
   return function == nullptr ? fmt::format("function {}", id) : function->name;
 }
 
-std::vector<std::pair<std::string, uint64_t>> Counts(const ProcessLog& log) {
+std::vector<std::pair<std::string, uint64_t>> RecordCounts(const ProcessLog& log) {
   std::vector<std::pair<std::string, uint64_t>> counts;
   for (size_t kind = 1; kind < trace::kKinds; ++kind) {
     if (log.counts()[kind] != 0) {
@@ -111,7 +106,7 @@ ordered_json StatJson(const ProcessLog& log) {
   json["kernels"] = log.kernels().size();
   json["queues"] = log.queues().size();
   ordered_json kinds = ordered_json::object();
-  for (const auto& [name, count] : Counts(log)) kinds[name] = count;
+  for (const auto& [name, count] : RecordCounts(log)) kinds[name] = count;
   json["kinds"] = kinds;
   json["open_calls"] = ordered_json::array();
   for (const trace::OpenCall& call : log.open_calls()) {
@@ -147,9 +142,10 @@ void PrintStat(const ProcessLog& log) {
              Count(log.kernels().size(), "kernel", "kernels"),
              Count(log.queues().size(), "queue", "queues"));
   fmt::print("  {}, {:.1f} bytes each; {} of records, {} on disk\n", Records(log.records()),
-             BytesPerRecord(log), Size(log.record_bytes()), Size(log.file_bytes()));
+             BytesPerRecord(log), base::SizeText(log.record_bytes()),
+             base::SizeText(log.file_bytes()));
   fmt::print("  {:<14} {:>12} {:>12}\n", "RECORD", "COUNT", "BYTES");
-  for (const auto& [name, count] : Counts(log)) {
+  for (const auto& [name, count] : RecordCounts(log)) {
     fmt::print("  {:<14} {:>12} {:>12}\n", name, count, BytesOf(name, count));
   }
   for (const trace::OpenCall& call : log.open_calls()) {
@@ -161,7 +157,7 @@ void PrintStat(const ProcessLog& log) {
 
 }  // namespace
 
-constexpr const char* kExamples = R"(
+constexpr const char* kLogExamples = R"(
 Actions:
   stat      what is in a run's log: records by kind, threads, time, what was
             dropped and which calls had not returned when a process was killed
@@ -183,7 +179,7 @@ and the log's. Dropped or doubtful data is told first. Exit codes: 0 done, 2
 wrong usage, 125 the log cannot be read.
 )";
 
-const char* LogCommand::examples() const { return kExamples; }
+const char* LogCommand::examples() const { return kLogExamples; }
 
 std::vector<Command::Action> LogCommand::actions() const {
   return {
@@ -262,9 +258,9 @@ int LogCommand::Dump(const trace::RunLog& run) const {
         });
   }
   good = good && fwrite(text.data(), 1, text.size(), stdout) == text.size() && fflush(stdout) == 0;
-  if (good || errno == EPIPE) return kExitSuccess;
+  if (good || errno == EPIPE) return base::kExitSuccess;
   base::LogError(fmt::format("cannot write: {}", std::generic_category().message(errno)));
-  return kExitSetup;
+  return base::kExitSetup;
 }
 
 int LogCommand::Stat(const trace::RunLog& run) const {
@@ -283,7 +279,7 @@ int LogCommand::Stat(const trace::RunLog& run) const {
     json["processes"] = ordered_json::array();
     for (const auto& log : run.processes()) json["processes"].push_back(StatJson(*log));
     fmt::print("{}\n", json.dump(2, ' ', false, ordered_json::error_handler_t::replace));
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   if (lost != 0 || problems != 0) {
     fmt::print("INCOMPLETE: {} dropped, {}\n", Records(lost),
@@ -295,7 +291,7 @@ int LogCommand::Stat(const trace::RunLog& run) const {
   fmt::print("{}, {} of them killed\n", Count(run.processes().size(), "process", "processes"),
              killed);
   for (const auto& log : run.processes()) PrintStat(*log);
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int LogCommand::Recover() const {
@@ -306,9 +302,9 @@ int LogCommand::Recover() const {
         fmt::format("there is no log in '{}': it should be the folder of a run, or of a "
                     "process in it",
                     folder_));
-    return kExitSetup;
+    return base::kExitSetup;
   }
-  ChildProcess::HoldInterrupts();  // so that no half of a trace is left behind
+  launch::ChildProcess::HoldInterrupts();  // so that no half of a trace is left behind
   TraceOutput output;
   output.rpd = output_;
   output.jsonl = jsonl_;
@@ -316,21 +312,21 @@ int LogCommand::Recover() const {
   const auto summary = MakeOutput(folder_, output, "the log holds nothing");
   if (!summary.ok()) {
     base::LogError(summary.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   fmt::print(stderr, "{}", SummaryText(summary.value(), output));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int LogCommand::Run(const std::vector<std::string>& /*program*/) {
   if (action_.empty()) return Usage("what is to be done? For example: rochound log stat FOLDER");
-  if (std::find(std::begin(kActions), std::end(kActions), action_) == std::end(kActions)) {
-    return Usage(
-        fmt::format("there is no action '{}'; there are {}", action_, fmt::join(kActions, ", ")));
+  if (std::find(std::begin(kLogActions), std::end(kLogActions), action_) == std::end(kLogActions)) {
+    return Usage(fmt::format("there is no action '{}'; there are {}", action_,
+                             fmt::join(kLogActions, ", ")));
   }
   if (action_ == "describe") {
     fmt::print("{}", trace::DescribeRecords());
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   if (folder_.empty()) return Usage(fmt::format("which log? rochound log {} FOLDER", action_));
   for (const std::string& kind : kinds_) {
@@ -346,13 +342,13 @@ int LogCommand::Run(const std::vector<std::string>& /*program*/) {
   auto run = trace::RunLog::Open(folder_);
   if (!run.ok()) {
     base::LogError(run.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (!processes_.empty()) run.value().Keep(processes_);
   if (run.value().processes().empty()) {
     base::LogError(fmt::format("the run has no process {}; rochound log stat {} lists them",
                                fmt::join(processes_, ", "), folder_));
-    return kExitSetup;
+    return base::kExitSetup;
   }
   return action_ == "dump" ? Dump(run.value()) : Stat(run.value());
 }

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
 #include "cli/capture_command.h"
 #include "cli/ctl_command.h"
 #include "cli/doctor_command.h"
-#include "cli/exit_codes.h"
 #include "cli/judge_command.h"
 #include "cli/log_command.h"
 #include "cli/mcp_command.h"
@@ -33,8 +33,8 @@
 
 namespace {
 
-using rochound::cli::kExitSuccess;
-using rochound::cli::kExitUsage;
+using rochound::base::kExitSuccess;
+using rochound::base::kExitUsage;
 
 constexpr const char* kMore = "\nrochound COMMAND --help tells more about a command.\n";
 
@@ -65,7 +65,7 @@ int UnknownCommand(const std::string& word) {
       rochound::cli::IsQuestion(word)
           ? fmt::format("{0} is a question: rochound explain {0} TRACE... answers it.", word)
           : "See rochound --help.");
-  return kExitUsage;
+  return rochound::base::kExitUsage;
 }
 
 int Main(std::vector<std::string> arguments) {
@@ -76,7 +76,7 @@ int Main(std::vector<std::string> arguments) {
   rochound::cli::Commands commands;
   AddCommands(app, commands);
 
-  // What stands behind the first -- is somebody else's command line and must not be parsed as ours.
+  // What follows the first -- is somebody else's command line and must not be parsed as ours.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   std::vector<std::string> program;
   if (dashes != arguments.end()) program.assign(dashes + 1, arguments.end());
@@ -96,7 +96,7 @@ int Main(std::vector<std::string> arguments) {
     app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", chosen() != nullptr ? chosen()->Help(app) : app.help() + kMore);
-    return kExitSuccess;
+    return rochound::base::kExitSuccess;
   } catch (const CLI::Success& answer) {  // --version
     return app.exit(answer);
   } catch (const CLI::ParseError& problem) {
@@ -104,11 +104,11 @@ int Main(std::vector<std::string> arguments) {
     rochound::base::LogInfo(chosen() != nullptr
                                 ? fmt::format("See rochound {} --help.", chosen()->name())
                                 : "See rochound --help.");
-    return kExitUsage;
+    return rochound::base::kExitUsage;
   }
   if (chosen() != nullptr) return chosen()->Run(program);
   fmt::print(stderr, "{}{}", app.help(), kMore);
-  return kExitUsage;
+  return rochound::base::kExitUsage;
 }
 
 }  // namespace
@@ -119,6 +119,6 @@ int main(int argc, char** argv) {
     return Main(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& problem) {
     rochound::base::LogError(problem.what());
-    return rochound::cli::kExitSetup;
+    return rochound::base::kExitSetup;
   }
 }

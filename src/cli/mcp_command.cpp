@@ -7,18 +7,18 @@
 
 #include <chrono>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
-#include "cli/run_environment.h"
 #include "cli/trace_commands.h"
 #include "cli/usage_formatter.h"
+#include "launch/run_environment.h"
 #include "mcp/server.h"
 
 namespace rochound::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kMcpExamples = R"(
 Examples:
   rochound mcp                                     explain, query, show and doctor, in this folder
   rochound mcp --folder ~/traces --folder ~/src
@@ -45,7 +45,7 @@ Exit codes: 0 the input ended, 2 wrong command line, 125 it could not start.
 
 }  // namespace
 
-const char* McpCommand::examples() const { return kExamples; }
+const char* McpCommand::examples() const { return kMcpExamples; }
 
 McpCommand::McpCommand(CLI::App& app, const char* version)
     : Command(app.add_subcommand("mcp", "Let an assistant use rochound (Model Context Protocol)")),
@@ -64,13 +64,13 @@ McpCommand::McpCommand(CLI::App& app, const char* version)
 }
 
 int McpCommand::Run(const std::vector<std::string>& program) {
-  if (!program.empty()) return Usage("mcp starts no program: leave out what stands behind --");
+  if (!program.empty()) return Usage("mcp starts no program: leave out what follows --");
   if (folders_.empty()) folders_.emplace_back(".");
   auto folders = mcp::Folders::Open(folders_);
   const auto rochound = base::ExecutablePath();
   if (!folders.ok() || !rochound.ok()) {
     base::LogError((folders.ok() ? rochound.error() : folders.error()).message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   signal(SIGPIPE, SIG_IGN);  // a client may close its side at any moment
   // Asked to end, it ends running calls first and leaves no folder behind.
@@ -79,7 +79,7 @@ int McpCommand::Run(const std::vector<std::string>& program) {
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ending, number);
   sigprocmask(SIG_BLOCK, &ending, nullptr);
   mcp::ServerSettings settings{version_,
-                               {rochound.value(), Lines(CurrentEnvironment()),
+                               {rochound.value(), launch::Lines(launch::CurrentEnvironment()),
                                 std::move(folders).value(), std::chrono::seconds(timeout_seconds_)},
                                QuestionNames(),
                                allow_run_};
@@ -89,7 +89,7 @@ int McpCommand::Run(const std::vector<std::string>& program) {
   if (isatty(STDIN_FILENO) == 1)
     base::LogInfo("this speaks JSON with an assistant that starts it; see rochound mcp --help");
   mcp::Server(std::move(settings), STDIN_FILENO, STDOUT_FILENO).Run();
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 }  // namespace rochound::cli

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
 #include "cli/usage_formatter.h"
-#include "store/export_parquet.h"
-#include "store/export_rpd.h"
+#include "store/export/export_parquet.h"
+#include "store/export/export_rpd.h"
 
 namespace rochound::cli {
 
@@ -34,7 +34,7 @@ Examples:
 int MergeCommand::Run(const std::vector<std::string>& /*program*/) {
   if (trace_.traces().empty()) {
     base::LogError("which traces? For example: rochound merge rank0.rpd rank1.rpd -o all.rpd");
-    return kExitUsage;
+    return base::kExitUsage;
   }
   const std::filesystem::path output = output_;
   const bool parquet = output.extension() == ".parquet";
@@ -42,7 +42,7 @@ int MergeCommand::Run(const std::vector<std::string>& /*program*/) {
   if (!trace.ok()) return Failed(trace.error());
   const auto done = parquet ? store::ExportParquet(trace.value(), output)
                             : store::ExportRpd(trace.value(), output);
-  return done.ok() ? kExitSuccess : Failed(done.error());
+  return done.ok() ? base::kExitSuccess : Failed(done.error());
 }
 
 }  // namespace rochound::cli

@@ -5,10 +5,10 @@
 
 #include <filesystem>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
 #include "cli/usage_formatter.h"
-#include "store/export_perfetto.h"
+#include "store/export/export_perfetto.h"
 
 namespace rochound::cli {
 
@@ -31,7 +31,7 @@ Examples:
 int OpenCommand::Run(const std::vector<std::string>& /*program*/) {
   if (trace_.traces().empty()) {
     base::LogError("which trace? For example: rochound open trace.rpd");
-    return kExitUsage;
+    return base::kExitUsage;
   }
   std::filesystem::path output = output_;
   if (output.empty()) {
@@ -47,7 +47,7 @@ int OpenCommand::Run(const std::vector<std::string>& /*program*/) {
              "wrote {}\nOpen https://ui.perfetto.dev and drop the file there; it is read in the "
              "browser and not sent anywhere.\n",
              output.string());
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 }  // namespace rochound::cli

@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/child_process.h"
-#include "cli/exit_codes.h"
+#include "launch/child_process.h"
 
 namespace rochound::cli {
 namespace {
@@ -89,13 +89,13 @@ base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::str
     if (spill.ok()) spill_.emplace(std::move(spill).value());
   }
   if (spill_) options.limits.spill_directory = spill_->path();
-  bar_ = std::make_shared<ProgressBar>("reading");
+  bar_ = std::make_shared<base::ProgressBar>("reading");
   options.progress = [bar = bar_](const std::string& what, double part) {
     bar->set_what(what);
     bar->Show(part);
-    return !ChildProcess::Interrupted();
+    return !launch::ChildProcess::Interrupted();
   };
-  ChildProcess::HoldInterrupts();
+  launch::ChildProcess::HoldInterrupts();
   return store::TraceDatabase::Open({traces.begin(), traces.end()}, options);
 }
 
@@ -114,7 +114,7 @@ report::TextStyle TerminalStyle() {
 
 int Failed(const base::Error& error) {
   base::LogError(error.message);
-  return kExitSetup;
+  return base::kExitSetup;
 }
 
 }  // namespace rochound::cli

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/progress_bar.h"
 #include "base/result.h"
-#include "cli/progress_bar.h"
 #include "report/text.h"
-#include "store/trace_database.h"
+#include "store/open/trace_database.h"
 
 namespace rochound::cli {
 
@@ -28,7 +28,7 @@ class TraceOptions {
   base::Result<store::TraceDatabase> Open();
   // The same for an export that DuckDB writes.
   base::Result<store::TraceDatabase> OpenForExport();
-  // The same with these behind the others.
+  // The same with these after the others.
   base::Result<store::TraceDatabase> OpenWith(const std::vector<std::string>& more);
   // The same, ready to be asked many questions one after the other.
   base::Result<store::TraceDatabase> OpenForMany();
@@ -44,7 +44,7 @@ class TraceOptions {
 
   std::vector<std::string> traces_;
   std::string memory_;
-  std::shared_ptr<ProgressBar> bar_;
+  std::shared_ptr<base::ProgressBar> bar_;
   std::optional<base::TempDir> spill_;  // what does not fit into memory
 };
 

@@ -12,18 +12,18 @@
 #include <nlohmann/json.hpp>
 
 #include "base/count.h"
+#include "base/exit_codes.h"
 #include "base/files.h"
-#include "base/limited_run.h"
 #include "base/log.h"
 #include "base/pattern.h"
 #include "base/printable.h"
 #include "base/sha256.h"
 #include "base/units.h"
 #include "capture/bundle.h"
-#include "cli/exit_codes.h"
-#include "cli/run_environment.h"
 #include "cli/usage_formatter.h"
 #include "codeobj/demangle.h"
+#include "launch/limited_run.h"
+#include "launch/run_environment.h"
 #include "optimize/builder.h"
 
 namespace rochound::cli {
@@ -36,7 +36,7 @@ using nlohmann::ordered_json;
 using optimize::Journal;
 using optimize::JournalEntry;
 
-constexpr const char* kExamples = R"(
+constexpr const char* kOptimizeExamples = R"(
 Examples:
   rochound optimize --kernel gemm --candidates tried -- ./app
   rochound optimize --kernel gemm --tune space.json --budget 10m -- ./app
@@ -82,8 +82,8 @@ std::string Shape(const fs::path& bundle) {
                      launch.group_bytes);
 }
 
-Result<base::LimitedRun> RunCommand(const std::vector<std::string>& command) {
-  return base::RunLimited(command, Lines(CurrentEnvironment()), kProgramLimit);
+Result<launch::LimitedRun> RunCommand(const std::vector<std::string>& command) {
+  return launch::RunLimited(command, launch::Lines(launch::CurrentEnvironment()), kProgramLimit);
 }
 
 std::string Tail(const std::string& text) {
@@ -134,7 +134,7 @@ struct OptimizeCommand::Search {
   bool Late() const { return end && std::chrono::steady_clock::now() > *end; }
 };
 
-const char* OptimizeCommand::examples() const { return kExamples; }
+const char* OptimizeCommand::examples() const { return kOptimizeExamples; }
 
 OptimizeCommand::OptimizeCommand(CLI::App& app)
     : Command(
@@ -205,7 +205,7 @@ int OptimizeCommand::Run(const std::vector<std::string>& program) {
   }();
   if (result.ok()) return result.value();
   base::LogError(result.error().message);
-  return kExitSetup;
+  return base::kExitSetup;
 }
 
 int OptimizeCommand::Log(Journal& journal) const {
@@ -213,7 +213,7 @@ int OptimizeCommand::Log(Journal& journal) const {
   const auto events = journal.Events();
   if (!entries.ok() || !events.ok()) {
     base::LogError((entries.ok() ? events.error() : entries.error()).message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (json_) {
     ordered_json list = ordered_json::array();
@@ -232,11 +232,11 @@ int OptimizeCommand::Log(Journal& journal) const {
                       {"at", entry.at}});
     fmt::print("{}\n", ordered_json{{"candidates", list}, {"events", events.value()}}.dump(
                            2, ' ', false, ordered_json::error_handler_t::replace));
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   for (const JournalEntry& entry : entries.value()) fmt::print("{}", Row(entry));
   for (const std::string& event : events.value()) fmt::print("{}\n", base::Printable(event));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int OptimizeCommand::Show(Journal& journal) const {
@@ -244,18 +244,18 @@ int OptimizeCommand::Show(Journal& journal) const {
   if (!entry.ok() || !entry.value()) {
     base::LogError(entry.ok() ? fmt::format("there is no candidate {}", words_[1])
                               : entry.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   if (!json_) fmt::print("{}{}\n", Row(*entry.value()), base::Printable(entry.value()->message));
   fmt::print("{}\n", ordered_json::parse(entry.value()->verdict, nullptr, false).dump(2));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int OptimizeCommand::Sent(Journal& journal) const {
   const auto exchanges = journal.Exchanges();
   if (!exchanges.ok()) {
     base::LogError(exchanges.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   const int64_t wanted = words_.size() > 1 ? strtoll(words_[1].c_str(), nullptr, 10) : 0;
   ordered_json list = ordered_json::array();
@@ -278,7 +278,7 @@ int OptimizeCommand::Sent(Journal& journal) const {
       fmt::print("{}\n\n{}\n", base::Printable(one.request), base::Printable(one.answer));
   }
   if (json_) fmt::print("{}\n", list.dump(2, ' ', false, ordered_json::error_handler_t::replace));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int OptimizeCommand::Rollback(Journal& journal) const {
@@ -287,7 +287,7 @@ int OptimizeCommand::Rollback(Journal& journal) const {
   const auto entries = journal.All();
   if (!entries.ok()) {
     base::LogError(entries.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   for (const JournalEntry& entry : entries.value())
     if (entry.state == "applied")
@@ -295,7 +295,7 @@ int OptimizeCommand::Rollback(Journal& journal) const {
         base::LogError(set.error().message);
   fmt::print("{}\n",
              removed ? "rolled back: the kernel cache is empty" : "nothing is in the kernel cache");
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 Result<void> OptimizeCommand::ChooseKernel(const std::vector<std::string>& program) {
@@ -313,10 +313,10 @@ Result<void> OptimizeCommand::ChooseKernel(const std::vector<std::string>& progr
     command.insert(command.end(), {"--softgpu", settings_.softgpu()});
   command.emplace_back("--");
   command.insert(command.end(), program.begin(), program.end());
-  ROCHOUND_TRY(const base::LimitedRun run, RunCommand(command));
+  ROCHOUND_TRY(const launch::LimitedRun run, RunCommand(command));
   if (!run.ok()) return Error{fmt::format("the program {}: {}", run.End(), Tail(run.err))};
   ROCHOUND_TRY(
-      const base::LimitedRun profile,
+      const launch::LimitedRun profile,
       RunCommand({self.string(), "profile", "--trace", trace.string(), "-o", folder().string()}));
   ROCHOUND_TRY(const std::string text, base::ReadFile(folder() / "dag.json", base::kMostText));
   const auto dag = ordered_json::parse(text, nullptr, false);
@@ -361,7 +361,7 @@ Result<std::vector<fs::path>> OptimizeCommand::Capture(const std::vector<std::st
         command.insert(command.end(), {"--softgpu", settings_.softgpu()});
       command.emplace_back("--");
       command.insert(command.end(), program.begin(), program.end());
-      ROCHOUND_TRY(const base::LimitedRun run, RunCommand(command));
+      ROCHOUND_TRY(const launch::LimitedRun run, RunCommand(command));
       problem = Tail(run.err);
     }
     if (!fs::exists(bundle, error)) {
@@ -495,7 +495,7 @@ Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& b
   ROCHOUND_CHECK(base::WriteFileAtomically(CacheFile(), best.object));
   chmod(CacheFile().c_str(), 0600);
   ROCHOUND_CHECK(
-      search->journal->Tell(fmt::format("candidate {} is in the kernel cache", best.id)));
+      search->journal->AddEvent(fmt::format("candidate {} is in the kernel cache", best.id)));
 
   const bool counted = !settings_.softgpu().empty();
   const fs::path counters = folder() / "program.jsonl";
@@ -515,7 +515,7 @@ Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& b
       command.insert(command.end(), {self.string(), "softgpu", "--gpu", settings_.softgpu(),
                                      "--counters", counters.string(), "--"});
     command.insert(command.end(), program.begin(), program.end());
-    ROCHOUND_TRY(const base::LimitedRun run, RunCommand(command));
+    ROCHOUND_TRY(const launch::LimitedRun run, RunCommand(command));
     walls[after].push_back(run.seconds);
     if (counted) {
       ROCHOUND_TRY(const double cycles, CyclesIn(counters));
@@ -540,7 +540,7 @@ Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& b
     ROCHOUND_CHECK(base::WriteFile(before, outputs[0]));
     ROCHOUND_CHECK(base::WriteFile(after, outputs[1]));
     ROCHOUND_TRY(
-        const base::LimitedRun run,
+        const launch::LimitedRun run,
         RunCommand({"/bin/sh", "-c",
                     fmt::format("{} '{}' '{}'", check_, before.string(), after.string())}));
     if (!run.ok()) return fmt::format("'{}' {}", check_, run.End());
@@ -548,7 +548,7 @@ Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& b
     return std::string("the program prints something else with the kernel");
   }
   ROCHOUND_TRY(
-      const base::LimitedRun swaps,
+      const launch::LimitedRun swaps,
       RunCommand({self.string(), "explain", "swaps", (folder() / "after.rpd").string(), "--json"}));
   if (swaps.out.find("\"swapped\"") == std::string::npos)
     return std::string("the program did not use the kernel: rochound explain swaps tells why");
@@ -560,7 +560,7 @@ Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& b
                                         before, after, after > 0 ? before / after : 0)
                                   : fmt::format("{:.3f} s before, {:.3f} s after ({:.2f} times)",
                                                 before, after, after > 0 ? before / after : 0);
-  ROCHOUND_CHECK(search->journal->Tell("the program: " + figures));
+  ROCHOUND_CHECK(search->journal->AddEvent("the program: " + figures));
   fmt::print("the program prints the same, {} times by turns: {}\n", rounds_, figures);
   if (after >= before) return "the program is not faster with it: " + figures;
   return std::string();
@@ -587,7 +587,7 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   if (const auto budget = base::ParseTime(budget_))
     search.end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(*budget);
   ROCHOUND_TRY(search.journal, Journal::Open(folder() / "journal.sqlite"));
-  ROCHOUND_CHECK(search.journal->Tell(fmt::format("begun: {}", fmt::join(program, " "))));
+  ROCHOUND_CHECK(search.journal->AddEvent(fmt::format("begun: {}", fmt::join(program, " "))));
   ROCHOUND_CHECK(ChooseKernel(program));
   ROCHOUND_TRY(const std::vector<fs::path> bundles, Capture(program));
   ROCHOUND_TRY(optimize::JudgeTools tools,
@@ -606,7 +606,7 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   ROCHOUND_CHECK(llm_.wanted()   ? AskModel(&search, program, bundles, tools)
                  : tune_.empty() ? JudgeFolder(&search)
                                  : Tune(&search));
-  if (llm_.prints_only()) return kExitSuccess;
+  if (llm_.prints_only()) return base::kExitSuccess;
   const auto best = std::min_element(
       search.accepted.begin(), search.accepted.end(),
       [](const JournalEntry& one, const JournalEntry& other) { return one.cost < other.cost; });
@@ -617,7 +617,7 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
   }
   if (best->state == "applied" && fs::exists(CacheFile(), error)) {
     fmt::print("candidate {} is applied already\n", best->id);
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   if (llm_.wanted() &&
       !llm_.Approves(fmt::format("Use candidate {} ({}), {:.2f} times faster in its launches?",
@@ -637,7 +637,7 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
       "--kernel-cache {} -- {}\n",
       best->id, base::Printable(best->flags.empty() ? best->name : best->name + " " + best->flags),
       best->speedup, CacheFile().parent_path().string(), fmt::join(program, " "));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 }  // namespace rochound::cli

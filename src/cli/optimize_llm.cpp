@@ -10,14 +10,14 @@
 #include <thread>
 
 #include "base/files.h"
-#include "base/limited_run.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/sha256.h"
-#include "cli/run_environment.h"
+#include "launch/limited_run.h"
+#include "launch/run_environment.h"
 #include "optimize/builder.h"
-#include "optimize/facts.h"
 #include "optimize/judge.h"
+#include "optimize/kernel_facts.h"
 #include "optimize/model_answer.h"
 
 namespace rochound::cli {
@@ -32,7 +32,8 @@ constexpr std::chrono::minutes kFactLimit(10);
 
 // What a command of rochound wrote, or nothing: a fact that is missing is left out.
 bool RunQuietly(const std::vector<std::string>& command) {
-  const auto run = base::RunLimited(command, Lines(CurrentEnvironment()), kFactLimit);
+  const auto run =
+      launch::RunLimited(command, launch::Lines(launch::CurrentEnvironment()), kFactLimit);
   return run.ok() && run.value().ok();
 }
 
@@ -241,7 +242,7 @@ Result<void> LlmGenerator::Run(const LlmTask& task) {
   parts.tell = [&](const std::string& text) {
     base::LogWarning(base::Printable(text));
     // Whether it can be written decides nothing here.
-    static_cast<void>(task.journal->Tell("model: " + text));
+    static_cast<void>(task.journal->AddEvent("model: " + text));
   };
   return optimize::SearchWithModel(facts, options, parts);
 }

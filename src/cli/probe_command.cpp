@@ -18,25 +18,26 @@
 #include <system_error>
 #include <utility>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "cli/child_process.h"
-#include "cli/exit_codes.h"
-#include "cli/gpu_use.h"
-#include "cli/installation.h"
-#include "cli/kernel_cache.h"
 #include "cli/probe_hsaco.h"
-#include "cli/recorded_program.h"
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
-#include "cli/work_apart.h"
 #include "codeobj/demangle.h"
+#include "contract/variables.h"
+#include "launch/child_process.h"
+#include "launch/gpu_use.h"
+#include "launch/recorded_program.h"
+#include "launch/work_apart.h"
 #include "probe/analyzer.h"
 #include "probe/machine_view.h"
 #include "probe/plugin.h"
 #include "probe/stream.h"
-#include "store/filter.h"
+#include "store/convert/filter.h"
+#include "swap/kernel_cache.h"
 
 namespace rochound::cli {
 namespace {
@@ -44,7 +45,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Result;
 
-constexpr const char* kExamples = R"(
+constexpr const char* kProbeExamples = R"(
 Examples:
   rochound probe build -- hipcc --offload-arch=gfx942 -O3 app.hip -o app
   rochound probe -- ./app                      every access to memory, as JSON lines
@@ -107,8 +108,8 @@ std::string Place(const std::vector<probe::Location>& at) {
 }
 
 // What a program sees that it would not see without us.
-void PrintChanges(const Environment& environment) {
-  const Environment before = CurrentEnvironment();
+void PrintChanges(const launch::Environment& environment) {
+  const launch::Environment before = launch::CurrentEnvironment();
   for (const auto& [name, value] : environment) {
     const auto known = before.find(name);
     if (known == before.end() || known->second != value) fmt::print(stderr, "{}={}\n", name, value);
@@ -199,7 +200,7 @@ void SayWhatIsMissing(const probe::StreamSummary& summary, bool verbose) {
 
 }  // namespace
 
-const char* ProbeCommand::examples() const { return kExamples; }
+const char* ProbeCommand::examples() const { return kProbeExamples; }
 
 ProbeCommand::ProbeCommand(CLI::App& app)
     : Command(app.add_subcommand("probe", "See each access to memory that kernels make")) {
@@ -239,7 +240,7 @@ ProbeCommand::ProbeCommand(CLI::App& app)
   option("--svg", svg_, "FILE", "Draw the heat map into this file (-a heatmap)");
   option("--keep", keep_, "FOLDER",
          "Keep what the kernels have sent; rochound probe read reads it");
-  option("--buffer", buffer_, "16MiB", "Memory for messages under way");
+  option("--buffer", buffer_, "16MiB", "Memory for messages in flight");
   subcommand_->add_flag("--drop", drop_,
                         "Drop and count messages when that is full; otherwise kernels wait");
   option("--lanes", lanes_, "MASK", "Only these lanes; a hexadecimal mask, lane 0 is bit 0");
@@ -273,7 +274,8 @@ std::string ProbeCommand::Problem() const {
       return fmt::format("-a: there is no analyzer '{}'; there are {}, and any library.so",
                          analyzer, AnalyzerNames());
   if (!cache_.empty())
-    if (const std::string problem = WhyNotTrusted(KernelCacheDirectory(cache_)); !problem.empty())
+    if (const std::string problem = swap::WhyNotTrusted(swap::KernelCacheDirectory(cache_));
+        !problem.empty())
       return "-c: " + problem;
   bool draws = false;
   for (const std::string& analyzer : analyzers_) {
@@ -306,10 +308,10 @@ int ProbeCommand::Build(const std::vector<std::string>& command) const {
   if (command.empty())
     return Usage("no compiler given; example: rochound probe build -- hipcc app.hip -o app");
   const auto plugin =
-      FindBesideExecutable(blocks_ ? kBlockPlugin : kPlugin, "the compiler's plugin");
+      base::FindBesideExecutable(blocks_ ? kBlockPlugin : kPlugin, "the compiler's plugin");
   if (!plugin.ok()) {
     base::LogError(plugin.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   // Lines are named by debug information, which changes no instruction.
   const std::vector<std::string> added = {"-Xarch_device",
@@ -317,7 +319,7 @@ int ProbeCommand::Build(const std::vector<std::string>& command) const {
                                           "-Xarch_device", "-gline-tables-only"};
   const bool rdc = std::find(command.begin(), command.end(), "-fgpu-rdc") != command.end();
   std::vector<std::string> all = command;
-  Environment environment = CurrentEnvironment();
+  launch::Environment environment = launch::CurrentEnvironment();
   if (IsCompiler(command[0])) {
     all.insert(all.end(), added.begin(), added.end());
     // Bitcode is linked by lld, which instruments it then.
@@ -331,19 +333,19 @@ int ProbeCommand::Build(const std::vector<std::string>& command) const {
     for (const std::string& flag : added) flags += (flags.empty() ? "" : " ") + flag;
   }
   int error_number = 0;
-  auto child = ChildProcess::Start(all, Lines(environment), &error_number);
-  if (!child.ok()) return CannotStart(child.error(), error_number);
-  ChildProcess::EndLike(child.value().Wait());
+  auto child = launch::ChildProcess::Start(all, launch::Lines(environment), &error_number);
+  if (!child.ok()) return launch::CannotStart(child.error(), error_number);
+  launch::ChildProcess::EndLike(child.value().Wait());
 }
 
 int ProbeCommand::MakeObjects() const {
   if (operands_.empty()) return Usage("which files? rochound probe hsaco FILE... -o FOLDER");
   if (output_.empty()) return Usage("-o names the folder for the kernels");
   const auto plugin =
-      FindBesideExecutable(blocks_ ? kBlockPlugin : kPlugin, "the compiler's plugin");
+      base::FindBesideExecutable(blocks_ ? kBlockPlugin : kPlugin, "the compiler's plugin");
   if (!plugin.ok()) {
     base::LogError(plugin.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   return MakeProbedObjects({operands_, output_, plugin.value(), target_, clang_});
 }
@@ -361,9 +363,10 @@ int ProbeCommand::RunUnprobed(const std::vector<std::string>& program) const {
   all.insert(all.end(), program.begin(), program.end());
   base::LogInfo("without probes, as rochound run does it");
   int error_number = 0;
-  auto child = ChildProcess::Start(all, Lines(CurrentEnvironment()), &error_number);
-  if (!child.ok()) return CannotStart(child.error(), error_number);
-  ChildProcess::EndLike(child.value().Wait());
+  auto child =
+      launch::ChildProcess::Start(all, launch::Lines(launch::CurrentEnvironment()), &error_number);
+  if (!child.ok()) return launch::CannotStart(child.error(), error_number);
+  launch::ChildProcess::EndLike(child.value().Wait());
 }
 
 const probe::AnalyzerKind& ProbeCommand::Kind(const std::string& analyzer) {
@@ -398,14 +401,14 @@ probe::AnswerFormat ProbeCommand::Format(const std::string& analyzer) const {
 
 int ProbeCommand::Apart(const std::string& analyzer, const std::function<int()>& work,
                         uint64_t limit_ns) {
-  const auto code = WorkApart(work, std::chrono::nanoseconds(limit_ns));
+  const auto code = launch::WorkApart(work, std::chrono::nanoseconds(limit_ns));
   if (code.ok()) return code.value();
   base::LogError(fmt::format("the analyzer '{}' {}", analyzer, code.error().message));
-  return kExitSetup;
+  return base::kExitSetup;
 }
 
 int ProbeCommand::Read(const fs::path& folder) const {
-  int result = kExitSuccess;
+  int result = base::kExitSuccess;
   bool first = true;
   for (const std::string& analyzer : analyzers_) {
     const auto work = [&] { return ReadHere(folder, analyzer, first); };
@@ -413,7 +416,7 @@ int ProbeCommand::Read(const fs::path& folder) const {
     const int code = probe::IsPluginName(analyzer)
                          ? Apart(analyzer, work, base::ParseTime(analyzer_limit_).value_or(0))
                          : work();
-    if (result == kExitSuccess) result = code;
+    if (result == base::kExitSuccess) result = code;
     first = false;
   }
   return result;
@@ -426,7 +429,7 @@ int ProbeCommand::ReadHere(const fs::path& folder, const std::string& name, bool
   std::FILE* const out = to_stdout ? stdout : std::fopen(output.c_str(), "we");
   if (out == nullptr) {
     base::LogError(base::ErrnoError("cannot write", output, errno).message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (to_stdout && analyzers_.size() > 1) fmt::print(out, "{}", Heading(name, format, first));
   const auto filter = store::Filter::Create(kernel_, "");
@@ -444,7 +447,7 @@ int ProbeCommand::ReadHere(const fs::path& folder, const std::string& name, bool
     auto loaded = probe::LoadPlugin(name, {out, format});
     if (!loaded.ok()) {
       base::LogError(loaded.error().message);
-      return kExitSetup;
+      return base::kExitSetup;
     }
     plugin = loaded.value().get();
     analyzer = std::move(loaded).value();
@@ -471,15 +474,15 @@ int ProbeCommand::ReadHere(const fs::path& folder, const std::string& name, bool
   if (!to_stdout) std::fclose(out);
   if (!summary.ok()) {
     if (first) base::LogError(summary.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (!written) {
     base::LogError(fmt::format("'{}' could not be written", to_stdout ? "stdout" : output));
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (!drawn.ok()) {
     base::LogError(drawn.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   const probe::StreamSummary& all = summary.value();
   if (all.processes == 0) {
@@ -490,7 +493,7 @@ int ProbeCommand::ReadHere(const fs::path& folder, const std::string& name, bool
                 "probe build -- hipcc ..."
               : "no instrumented kernel was loaded. Why none was swapped in: rochound run "
                 "--kernel-cache, then rochound explain swaps");
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (first) SayWhatIsMissing(all, verbose_);
   if (all.dispatches == 0) {
@@ -500,79 +503,81 @@ int ProbeCommand::ReadHere(const fs::path& folder, const std::string& name, bool
                          : fmt::format("no instrumented kernel that was launched has a name "
                                        "with a match of '{}'",
                                        kernel_));
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (lacks_all) {
     base::LogError(lacks);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (!lacks.empty()) base::LogWarning(lacks);
   if (plugin != nullptr && plugin->failed()) {
     base::LogError(fmt::format("the analyzer '{}' has no answer", name));
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (AsMachine(name)) SayWhatTheMachineDoes(name, machine.counts());
-  if (!first) return kExitSuccess;
+  if (!first) return base::kExitSuccess;
   base::LogInfo(fmt::format(
       "{} accesses by {} waves in {} dispatches{}{}{}", all.accesses, all.waves, all.dispatches,
       all.values != 0 ? fmt::format(", {} messages with values", all.values) : "",
       all.blocks != 0 ? fmt::format(", {} basic blocks", all.blocks) : "",
       all.barriers != 0 ? fmt::format(", {} arrivals at barriers", all.barriers) : ""));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
-void ProbeCommand::SetProbing(const fs::path& folder, Environment* environment) const {
-  Environment& variables = *environment;
-  variables["ROCHOUND_PROBE_DIR"] = folder.string();
-  variables["ROCHOUND_PROBE_KERNEL"] = kernel_;
-  variables["ROCHOUND_PROBE_MODE"] = drop_ ? "drop" : "throttle";
-  variables["ROCHOUND_PROBE_LANES"] = lanes_;
-  variables["ROCHOUND_PROBE_SAMPLE"] = std::to_string(SampleOf(dispatches_));
-  variables["ROCHOUND_PROBE_BYTES"] =
+void ProbeCommand::SetProbing(const fs::path& folder, launch::Environment* environment) const {
+  launch::Environment& variables = *environment;
+  variables[contract::variables::kProbeDir] = folder.string();
+  variables[contract::variables::kProbeKernel] = kernel_;
+  variables[contract::variables::kProbeMode] = drop_ ? "drop" : "throttle";
+  variables[contract::variables::kProbeLanes] = lanes_;
+  variables[contract::variables::kProbeSample] = std::to_string(SampleOf(dispatches_));
+  variables[contract::variables::kProbeBytes] =
       buffer_.empty() ? "" : std::to_string(base::ParseSize(buffer_).value_or(0));
+  constexpr const char* kGroups[] = {contract::variables::kProbeGroupsX,
+                                     contract::variables::kProbeGroupsY,
+                                     contract::variables::kProbeGroupsZ};
   for (int i = 0; i < 3; ++i) {
-    const char axis = "XYZ"[i];
-    const char* const theirs = getenv(fmt::format("DH_COMMS_GROUP_FILTER_{}", axis).c_str());
-    std::string& ours = variables[fmt::format("ROCHOUND_PROBE_GROUPS_{}", axis)];
+    const char* const theirs = getenv(fmt::format("DH_COMMS_GROUP_FILTER_{}", "XYZ"[i]).c_str());
+    std::string& ours = variables[kGroups[i]];
     ours = groups_[i];
     if (ours.empty() && theirs != nullptr && IsRange(theirs)) ours = theirs;
   }
-  variables["ROCHOUND_PROBE_WRITES"] =
+  variables[contract::variables::kProbeWrites] =
       std::any_of(
           analyzers_.begin(), analyzers_.end(),
           [](const std::string& one) { return std::string_view(Kind(one).name) == "uninit"; })
           ? "1"
           : "";
   // Nothing is recorded beside the messages.
-  variables["ROCHOUND_START"] = "off";
+  variables[contract::variables::kStart] = "off";
 }
 
 int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
-  const auto command = OnSoftwareGpu(softgpu_, program);
+  const auto command = launch::OnSoftwareGpu(softgpu_, program);
   if (!command.ok()) return Usage(command.error().message);
-  Recording recording;
-  Environment environment = CurrentEnvironment();
+  launch::Recording recording;
+  launch::Environment environment = launch::CurrentEnvironment();
   const fs::path beside =
       output_.empty() || output_ == "-" ? fs::path("rochound-probe") : fs::path(output_);
-  const auto prepared = PrepareLog("", beside, &recording);
+  const auto prepared = launch::PrepareLog("", beside, &recording);
   if (!prepared.ok()) {
     base::LogError(prepared.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   std::error_code error;
   const fs::path folder = keep_.empty() ? recording.log_directory / "probe" : fs::absolute(keep_);
   fs::create_directories(folder, error);
   if (error) {
     base::LogError(base::ErrnoError("cannot make the folder", folder, error.value()).message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
-  std::optional<KernelCache> cache;
+  std::optional<swap::KernelCache> cache;
   if (!cache_.empty()) {
-    auto opened = KernelCache::Open({KernelCacheDirectory(cache_), kernel_, false},
-                                    recording.log_directory / "kernel-cache");
+    auto opened = swap::KernelCache::Open({swap::KernelCacheDirectory(cache_), kernel_, false},
+                                          recording.log_directory / "kernel-cache");
     if (!opened.ok()) {
       base::LogError(opened.error().message);
-      return kExitSetup;
+      return base::kExitSetup;
     }
     cache.emplace(std::move(opened).value());
     recording.swap_list = cache->list();
@@ -584,7 +589,8 @@ int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
     return next;
   };
   look_at_cache();
-  for (const std::string& remark : SetRecording(recording, &environment)) base::LogWarning(remark);
+  for (const std::string& remark : launch::SetRecording(recording, &environment))
+    base::LogWarning(remark);
   SetProbing(folder, &environment);
   if (print_environment_) PrintChanges(environment);
   const auto remove_log = [&] {
@@ -592,21 +598,22 @@ int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
     fs::remove_all(recording.log_directory, ignored);
   };
   int error_number = 0;
-  auto child = ChildProcess::Start(command.value(), Lines(environment), &error_number);
+  auto child =
+      launch::ChildProcess::Start(command.value(), launch::Lines(environment), &error_number);
   if (!child.ok()) {
     remove_log();
-    return CannotStart(child.error(), error_number);
+    return launch::CannotStart(child.error(), error_number);
   }
-  GpuUse gpu_use(recording.agent, recording.log_directory);
+  launch::GpuUse gpu_use(recording.agent, recording.log_directory);
   const int status = child.value().Wait(
       [&] { return std::min(gpu_use.Look(child.value().pid()), look_at_cache()); });
-  int code = kExitSetup;
+  int code = base::kExitSetup;
   if (!IsLogFolder(recording.log_directory))
-    base::LogError("no messages: " + WhyNothing(program, status, gpu_use.Unrecorded()));
+    base::LogError("no messages: " + launch::WhyNothing(program, status, gpu_use.Unrecorded()));
   else
     code = Read(folder);
   remove_log();
-  ChildProcess::EndLike(status == 0 ? code << 8 : status);
+  launch::ChildProcess::EndLike(status == 0 ? code << 8 : status);
 }
 
 // What omniprobe and logduration take from the environment; options come first.
@@ -650,10 +657,10 @@ int ProbeCommand::Run(const std::vector<std::string>& program) {
         analyzer,
         [&] {
           const auto checked = probe::CheckPlugin(analyzer);
-          return checked.ok() ? kExitSuccess : Usage("-a: " + checked.error().message);
+          return checked.ok() ? base::kExitSuccess : Usage("-a: " + checked.error().message);
         },
         kLoadLimitNs);
-    if (code != kExitSuccess) return code;
+    if (code != base::kExitSuccess) return code;
   }
   if (action_ == "read") {
     if (operands_.size() != 1) return Usage("which folder? rochound probe read FOLDER");

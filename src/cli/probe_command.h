@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/run_environment.h"
+#include "launch/run_environment.h"
 #include "probe/analyzer.h"
 
 namespace rochound::cli {
@@ -45,7 +45,7 @@ class ProbeCommand final : public Command {
   std::string OutputOf(const std::string& analyzer) const;
   bool AsMachine(const std::string& analyzer) const;
   int RunProbed(const std::vector<std::string>& program);
-  void SetProbing(const std::filesystem::path& folder, Environment* environment) const;
+  void SetProbing(const std::filesystem::path& folder, launch::Environment* environment) const;
 
   std::string action_;
   std::vector<std::string> operands_;  // a folder, or files

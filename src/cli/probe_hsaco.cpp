@@ -10,12 +10,12 @@
 #include <map>
 #include <system_error>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
-#include "base/limited_run.h"
 #include "base/log.h"
 #include "base/printable.h"
-#include "cli/exit_codes.h"
-#include "cli/run_environment.h"
+#include "launch/limited_run.h"
+#include "launch/run_environment.h"
 #include "probe/bitcode.h"
 
 namespace rochound::cli {
@@ -44,8 +44,8 @@ Result<fs::path> FindClang(const std::string& asked) {
 }
 
 Result<void> RunTool(const std::vector<std::string>& command) {
-  ROCHOUND_TRY(const base::LimitedRun run,
-               base::RunLimited(command, Lines(CurrentEnvironment()), kLimit));
+  ROCHOUND_TRY(const launch::LimitedRun run,
+               launch::RunLimited(command, launch::Lines(launch::CurrentEnvironment()), kLimit));
   const std::string said = base::Printable(run.err, "\n");
   if (!run.ok()) return Error(fmt::format("{} {}: {}", command[0], run.End(), said));
   if (!said.empty()) base::LogWarning(said.substr(0, said.find_last_not_of('\n') + 1));
@@ -120,14 +120,14 @@ int MakeProbedObjects(const ProbeHsacoOptions& options) {
   const auto clang = FindClang(options.clang);
   if (!clang.ok()) {
     base::LogError(clang.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   std::error_code error;
   fs::create_directories(options.folder, error);
   if (error) {
     base::LogError(
         base::ErrnoError("cannot make the folder", options.folder, error.value()).message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   Compiler compiler(options, clang.value());
   size_t made = 0, failed = 0;
@@ -157,7 +157,7 @@ int MakeProbedObjects(const ProbeHsacoOptions& options) {
     }
   }
   for (const auto& [target, parts] : unlinked) compile(first_unlinked, parts);
-  return made != 0 && failed == 0 ? kExitSuccess : kExitSetup;
+  return made != 0 && failed == 0 ? base::kExitSuccess : base::kExitSetup;
 }
 
 }  // namespace rochound::cli

@@ -6,27 +6,27 @@
 #include <cctype>
 #include <filesystem>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/pattern.h"
 #include "capture/bundle.h"
-#include "cli/child_process.h"
-#include "cli/exit_codes.h"
-#include "cli/gpu_model.h"
-#include "cli/gpu_peaks.h"
-#include "cli/installation.h"
 #include "cli/profile_peaks.h"
 #include "cli/profile_rocprof.h"
 #include "cli/profile_trace.h"
-#include "cli/recorded_program.h"
-#include "cli/run_environment.h"
 #include "cli/usage_formatter.h"
 #include "codeobj/demangle.h"
+#include "launch/child_process.h"
+#include "launch/recorded_program.h"
+#include "launch/run_environment.h"
 #include "profile/counter_plan.h"
+#include "profile/gpu_peaks.h"
 #include "profile/measured_peaks.h"
 #include "profile/profile_files.h"
 #include "profile/roofline_svg.h"
 #include "profile/thread_trace.h"
+#include "softgpu/tree/gpu_model.h"
 
 namespace rochound::cli {
 namespace {
@@ -34,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Result;
 
-constexpr const char* kExamples = R"(
+constexpr const char* kProfileExamples = R"(
 Examples:
   rochound profile -- ./vector_add
   rochound profile --gpu rx6800xt --kernel gemm -o out -- ./program
@@ -82,7 +82,7 @@ bool IsWanted(const base::Pattern& pattern, const std::string& symbol) {
 }
 
 // Launches whose symbol or C++ name has a match.
-void Keep(const std::string& expression, profile::CounterSet* set) {
+void KeepMatching(const std::string& expression, profile::CounterSet* set) {
   const auto pattern = base::Pattern::Compile(expression);
   if (expression.empty() || !pattern.ok()) return;  // Run has checked it
   std::erase_if(set->launches, [&](const profile::Launch& launch) {
@@ -154,15 +154,15 @@ Result<void> WriteRooflines(const profile::CounterSet& set, const profile::Devic
 }
 
 // The page, after the files are written.
-Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const std::string& kernel,
-                           const profile::Worths& worths, bool is_one_launch,
-                           const Outputs& outputs) {
+Result<std::string> Report(const fs::path& counters, const softgpu::GpuModel& gpu,
+                           const std::string& kernel, const profile::Worths& worths,
+                           bool is_one_launch, const Outputs& outputs) {
   ROCHOUND_TRY(profile::CounterSet set, profile::SoftgpuCounters(counters)->Read());
-  Keep(kernel, &set);
+  KeepMatching(kernel, &set);
   if (is_one_launch) WarnOfDifferences(&set);
-  const profile::Device device = DeviceOf(gpu);
+  const profile::Device device = profile::DeviceOf(gpu);
   profile::Peaks peaks;
-  const auto architecture = FindArchitecture(gpu.target);
+  const auto architecture = profile::FindArchitecture(gpu.target);
   if (architecture.ok()) {
     peaks = profile::PeaksOf(device, architecture.value());
   } else {
@@ -175,7 +175,7 @@ Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const 
   ROCHOUND_CHECK(WriteOutput(outputs.folder, "profile.json", all));
   ROCHOUND_CHECK(WriteRooflines(set, device, peaks, kernels, outputs));
   ROCHOUND_TRY(const fs::path rules_file,
-               FindBesideExecutable("../share/rochound/bottleneck.json", "the rules"));
+               base::FindBesideExecutable("../share/rochound/bottleneck.json", "the rules"));
   ROCHOUND_TRY(const profile::BottleneckRules rules, profile::LoadBottleneckRules(rules_file));
   ROCHOUND_TRY(const auto bottlenecks, profile::FindBottlenecks(set, device, peaks, {}, rules));
   ROCHOUND_CHECK(WriteOutput(outputs.folder, "analysis.json",
@@ -187,10 +187,10 @@ Result<std::string> Report(const fs::path& counters, const GpuModel& gpu, const 
 
 // The card whose peaks the counters are compared with: the one that is named, or the first of
 // those we know with this target.
-Result<GpuModel> CardOf(const std::string& name, const std::string& target) {
-  ROCHOUND_TRY(const std::vector<GpuModel> known, LoadKnownGpuModels());
-  if (!name.empty()) return PickGpuModel(name, known);
-  for (const GpuModel& model : known)
+Result<softgpu::GpuModel> CardOf(const std::string& name, const std::string& target) {
+  ROCHOUND_TRY(const std::vector<softgpu::GpuModel> known, softgpu::LoadKnownGpuModels());
+  if (!name.empty()) return softgpu::PickGpuModel(name, known);
+  for (const softgpu::GpuModel& model : known)
     if (model.target == target) return model;
   return base::Error{fmt::format("no card with the target {} is known: see --gpu", target)};
 }
@@ -198,15 +198,15 @@ Result<GpuModel> CardOf(const std::string& name, const std::string& target) {
 // What limits kernels by counters of a GPU, and their roofline: the page, after analysis.json and
 // roofline.json are written.
 Result<std::string> ReportLimits(profile::CounterSet set, const profile::Architecture& architecture,
-                                 const GpuModel& gpu, const Outputs& outputs) {
-  const profile::Device device = DeviceOf(gpu);
+                                 const softgpu::GpuModel& gpu, const Outputs& outputs) {
+  const profile::Device device = profile::DeviceOf(gpu);
   profile::Peaks peaks = profile::PeaksOf(device, architecture);
   ROCHOUND_CHECK(UsePeaks(outputs, device, &peaks, &set.warnings));
   ROCHOUND_TRY(const auto rooflines,
                profile::MakeMeasuredRooflines(set, peaks, architecture.metrics));
   ROCHOUND_CHECK(WriteRooflines(set, device, peaks, rooflines, outputs));
-  ROCHOUND_TRY(const fs::path file,
-               FindBesideExecutable("../share/rochound/bottleneck-counters.json", "the rules"));
+  ROCHOUND_TRY(const fs::path file, base::FindBesideExecutable(
+                                        "../share/rochound/bottleneck-counters.json", "the rules"));
   ROCHOUND_TRY(const profile::BottleneckRules rules, profile::LoadBottleneckRules(file));
   ROCHOUND_TRY(const auto kernels,
                profile::FindBottlenecks(set, device, peaks, architecture.metrics, rules));
@@ -225,7 +225,7 @@ Result<std::string> ReportLimits(profile::CounterSet set, const profile::Archite
 
 }  // namespace
 
-const char* ProfileCommand::examples() const { return kExamples; }
+const char* ProfileCommand::examples() const { return kProfileExamples; }
 
 ProfileCommand::ProfileCommand(CLI::App& app)
     : Command(app.add_subcommand("profile",
@@ -303,29 +303,29 @@ int ProfileCommand::ReadFiles(const std::vector<fs::path>& paths) const {
   auto set = profile::RocprofFiles(paths)->Read();
   if (!set.ok()) {
     base::LogError(set.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
-  Keep(kernel_, &set.value());
+  KeepMatching(kernel_, &set.value());
   std::string target = target_;
   for (const profile::Launch& launch : set.value().launches) {
     if (target.empty()) target = launch.target;
   }
   if (target.empty())
     return Usage("the files do not say which GPU they are from: give --target, such as gfx942");
-  const auto architecture = FindArchitecture(target);
+  const auto architecture = profile::FindArchitecture(target);
   if (!architecture.ok()) {
     base::LogError(architecture.error().In("no metrics are known for " + target).message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   const auto all = profile::ProfileJson(set.value(), &architecture.value());
   const auto page = profile::MetricsPage(set.value(), architecture.value());
   if (!all.ok() || !page.ok()) {
     base::LogError((all.ok() ? page.error() : all.error()).message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   if (const auto written = WriteOutput(output_, "profile.json", all.value()); !written.ok()) {
     base::LogError(written.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   const auto gpu = CardOf(gpu_, target);
   if (!gpu.ok() && !gpu_.empty()) return Usage(gpu.error().message);
@@ -335,14 +335,14 @@ int ProfileCommand::ReadFiles(const std::vector<fs::path>& paths) const {
         ReportLimits(set.value(), architecture.value(), gpu.value(), {output_, svg_, peaks_});
     if (!made.ok()) {
       base::LogError(made.error().message);
-      return kExitFailure;
+      return base::kExitFailure;
     }
     limits = std::move(made).value();
   } else {
     base::LogWarning(gpu.error().message);
   }
   fmt::print("{}{}", limits, page.value());
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int ProfileCommand::RunUnderRocprof(const std::vector<std::string>& program) const {
@@ -352,25 +352,26 @@ int ProfileCommand::RunUnderRocprof(const std::vector<std::string>& program) con
     if (!gpu.ok()) return Usage("which GPU is it? Give --target, such as gfx942, or --gpu");
     target = gpu.value().target;
   }
-  const auto architecture = FindArchitecture(target);
-  const auto file = FindBesideExecutable("../share/rochound/bottleneck-counters.json", "the rules");
+  const auto architecture = profile::FindArchitecture(target);
+  const auto file =
+      base::FindBesideExecutable("../share/rochound/bottleneck-counters.json", "the rules");
   if (!architecture.ok() || !file.ok()) {
     base::LogError((architecture.ok() ? file.error() : architecture.error()).message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   const auto rules = profile::LoadBottleneckRules(file.value());
   if (!rules.ok()) {
     base::LogError(rules.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   const auto counters = profile::WantedCounters(rules.value(), architecture.value());
   const auto run = RunRocprof(profile::PlanPasses(counters, architecture.value()), kernel_,
                               fs::path(output_) / "rocprofv3", program);
   if (!run.ok()) {
     base::LogError(run.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
-  if (run.value().status != 0) ChildProcess::EndLike(run.value().status);
+  if (run.value().status != 0) launch::ChildProcess::EndLike(run.value().status);
   return ReadFiles(run.value().folders);
 }
 
@@ -378,57 +379,57 @@ int ProfileCommand::Measure() const {
   const auto page = MeasurePeaks(output_);
   if (!page.ok()) {
     base::LogError(page.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   fmt::print("{}", page.value());
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int ProfileCommand::ReadTrace() const {
   const auto dag = MakeProfileDag(trace_, kernel_);
   if (!dag.ok()) {
     base::LogError(dag.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   if (const auto written = WriteOutput(output_, "dag.json", dag.value().json); !written.ok()) {
     base::LogError(written.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   fmt::print("{}", dag.value().page.empty() ? "No kernel was launched.\n" : dag.value().page);
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int ProfileCommand::ReadThreadTrace() const {
   const auto traces = profile::ReadThreadTraces({att_.begin(), att_.end()});
   if (!traces.ok()) {
     base::LogError(traces.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   const auto written =
       WriteOutput(output_, "thread_trace.json", profile::ThreadTraceJson(traces.value()));
   if (!written.ok()) {
     base::LogError(written.error().message);
-    return kExitFailure;
+    return base::kExitFailure;
   }
   fmt::print("{}", profile::ThreadTracePage(traces.value()));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 int ProfileCommand::Replay() {
   const auto bundle = capture::Bundle::Open(replay_);
   const auto rochound = base::ExecutablePath();
-  const auto known = LoadKnownGpuModels();
+  const auto known = softgpu::LoadKnownGpuModels();
   if (!bundle.ok() || !rochound.ok() || !known.ok()) {
     base::LogError((!bundle.ok()     ? bundle.error()
                     : !rochound.ok() ? rochound.error()
                                      : known.error())
                        .message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   const capture::Manifest& manifest = bundle.value().manifest();
   const std::string& target = manifest.agents[static_cast<size_t>(manifest.agent)].name;
   std::string gpu = gpu_;
-  for (const GpuModel& model : known.value()) {
+  for (const softgpu::GpuModel& model : known.value()) {
     if (gpu.empty() && model.target == target) gpu = model.name;
   }
   if (gpu.empty())
@@ -457,12 +458,12 @@ int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<st
     if (!bytes.ok()) return Usage("--code: " + bytes.error().message);
     code.push_back({file, std::move(bytes).value()});
   }
-  const auto known = LoadKnownGpuModels();
+  const auto known = softgpu::LoadKnownGpuModels();
   if (!known.ok()) {
     base::LogError(known.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
-  const auto gpu = PickGpuModel(gpu_name, known.value());
+  const auto gpu = softgpu::PickGpuModel(gpu_name, known.value());
   if (!gpu.ok()) return Usage(gpu.error().message);
   std::error_code error;
   const fs::path temporary = fs::temp_directory_path(error);
@@ -470,12 +471,12 @@ int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<st
   const auto rochound = base::ExecutablePath();
   if (!folder.ok() || !rochound.ok()) {
     base::LogError((folder.ok() ? rochound.error() : folder.error()).message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   fs::create_directories(output_, error);
   if (error) {
     base::LogError(base::ErrnoError("cannot create", output_, error.value()).message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   const fs::path counters = folder.value().path() / "counters.jsonl";
   const fs::path trace = fs::path(output_) / "profile.rpd";
@@ -489,8 +490,9 @@ int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<st
   command.emplace_back("--");
   command.insert(command.end(), program.begin(), program.end());
   int error_number = 0;
-  auto child = ChildProcess::Start(command, Lines(CurrentEnvironment()), &error_number);
-  if (!child.ok()) return CannotStart(child.error(), error_number);
+  auto child = launch::ChildProcess::Start(command, launch::Lines(launch::CurrentEnvironment()),
+                                           &error_number);
+  if (!child.ok()) return launch::CannotStart(child.error(), error_number);
   const int status = child.value().Wait();
   ProfileDag dag;
   if (record) {
@@ -515,10 +517,10 @@ int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<st
   fs::remove_all(folder.value().path(), ignored);  // EndLike does not come back
   if (!page.ok()) {
     base::LogError(page.error().message);
-    ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
+    launch::ChildProcess::EndLike(status == 0 ? base::kExitSetup << 8 : status);
   }
   fmt::print("{}{}{}", dag.page, page.value(), instructions);
-  ChildProcess::EndLike(status);
+  launch::ChildProcess::EndLike(status);
 }
 
 int ProfileCommand::Run(const std::vector<std::string>& program) {
@@ -575,7 +577,7 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
   if (program.empty()) return Usage("no program given; example: rochound profile -- ./vector_add");
   std::vector<profile::CodeFile> code;
   if (thread_trace_) {
-    const fs::path file = FindProgram(program[0]);
+    const fs::path file = base::FindProgram(program[0]);
     if (auto bytes = base::ReadFile(file); bytes.ok())
       code.push_back({file.string(), std::move(bytes).value()});
   }

@@ -25,7 +25,7 @@ class ProfileCommand final : public Command {
 
   const char* examples() const override;
 
-  // program: what stood behind "--"; its end is ours.
+  // program: what followed "--"; its end is ours.
   int Run(const std::vector<std::string>& program) override;
 
  private:

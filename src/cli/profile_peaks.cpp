@@ -6,12 +6,13 @@
 #include <chrono>
 
 #include "base/files.h"
-#include "base/limited_run.h"
+#include "base/installation.h"
 #include "base/log.h"
-#include "cli/ask_machine.h"
-#include "cli/gpu_peaks.h"
-#include "cli/installation.h"
-#include "cli/run_environment.h"
+#include "contract/variables.h"
+#include "doctor/ask_machine.h"
+#include "launch/limited_run.h"
+#include "launch/run_environment.h"
+#include "profile/gpu_peaks.h"
 #include "profile/measured_peaks.h"
 
 namespace rochound::cli {
@@ -25,23 +26,23 @@ constexpr std::chrono::minutes kMostCompiling{10};
 constexpr std::chrono::minutes kMostMeasuring{10};
 
 // The last lines of what a program said.
-std::string Tail(const std::string& text) {
+std::string EndOf(const std::string& text) {
   constexpr size_t kMost = 1000;
   return text.size() <= kMost ? text : "..." + text.substr(text.size() - kMost);
 }
 
 Result<std::string> Run(const std::vector<std::string>& command, std::chrono::milliseconds limit,
                         const char* what) {
-  ROCHOUND_TRY(const base::LimitedRun run,
-               base::RunLimited(command, Lines(CurrentEnvironment()), limit));
+  ROCHOUND_TRY(const launch::LimitedRun run,
+               launch::RunLimited(command, launch::Lines(launch::CurrentEnvironment()), limit));
   if (run.ok()) return run.out;
-  return Error{fmt::format("{} {}\n{}", what, run.End(), Tail(run.err))};
+  return Error{fmt::format("{} {}\n{}", what, run.End(), EndOf(run.err))};
 }
 
 }  // namespace
 
 Result<std::string> MeasurePeaks(const fs::path& folder) {
-  const doctor::Machine machine = AskMachine(Asking{});
+  const doctor::Machine machine = doctor::AskMachine(doctor::Asking{});
   const doctor::Runtime& runtime = machine.runtimes.hsa;
   if (runtime.gpus.empty()) {
     return Error{fmt::format("there is no GPU to measure{}{}; rochound doctor says more",
@@ -50,9 +51,9 @@ Result<std::string> MeasurePeaks(const fs::path& folder) {
   const doctor::RuntimeGpu& gpu = runtime.gpus[0];
   const std::string target = gpu.processor();
   if (!target.starts_with("gfx")) return Error{"the GPU is called " + target + ", and not gfx..."};
-  ROCHOUND_TRY(const fs::path hipcc, FindRocmProgram("hipcc"));
+  ROCHOUND_TRY(const fs::path hipcc, base::FindRocmProgram("hipcc"));
   ROCHOUND_TRY(const fs::path source,
-               FindBesideExecutable("../share/rochound/peaks.hip", "the measuring program"));
+               base::FindBesideExecutable("../share/rochound/peaks.hip", "the measuring program"));
   std::error_code error;
   const fs::path temporary = fs::temp_directory_path(error);
   ROCHOUND_TRY(const base::TempDir work,
@@ -62,7 +63,7 @@ Result<std::string> MeasurePeaks(const fs::path& folder) {
   ROCHOUND_CHECK(Run({hipcc.string(), "-std=c++17", "-O3", "--offload-arch=" + target,
                       "-DPEAKS_TARGET=0x" + target.substr(3), source.string(), "-o", program},
                      kMostCompiling, "hipcc"));
-  const bool software = CurrentEnvironment().contains("ROCHOUND_SOFTGPU_ROOT");
+  const bool software = launch::CurrentEnvironment().contains(contract::variables::kSoftgpuRoot);
   base::LogInfo(fmt::format("measuring {}", gpu.name));
   ROCHOUND_TRY(const std::string said,
                Run({program, std::to_string(gpu.l2_bytes.value_or(0)),
@@ -75,8 +76,8 @@ Result<std::string> MeasurePeaks(const fs::path& folder) {
   ROCHOUND_CHECK(
       base::WriteFileAtomically(folder / "peaks.json", profile::MeasuredPeaksJson(measured)));
   profile::Peaks table;
-  if (const auto architecture = FindArchitecture(target); architecture.ok())
-    table = profile::PeaksOf(DeviceOf(gpu), architecture.value());
+  if (const auto architecture = profile::FindArchitecture(target); architecture.ok())
+    table = profile::PeaksOf(profile::DeviceOf(gpu), architecture.value());
   return profile::MeasuredPeaksPage(measured, table) +
          fmt::format("Written to {}; rochound profile --peaks uses it.\n",
                      (folder / "peaks.json").string());

@@ -7,11 +7,11 @@
 #include <chrono>
 
 #include "base/files.h"
-#include "base/limited_run.h"
+#include "base/installation.h"
 #include "base/log.h"
-#include "cli/child_process.h"
-#include "cli/installation.h"
-#include "cli/run_environment.h"
+#include "launch/child_process.h"
+#include "launch/limited_run.h"
+#include "launch/run_environment.h"
 
 namespace rochound::cli {
 namespace {
@@ -21,7 +21,7 @@ using base::Error;
 using base::Result;
 
 Result<fs::path> FindRocprof() {
-  auto place = FindRocmProgram("rocprofv3");
+  auto place = base::FindRocmProgram("rocprofv3");
   if (place.ok()) return place;
   return Error{place.error().message +
                "; it is part of rocprofiler-sdk. Without it a software GPU can count: leave "
@@ -35,9 +35,10 @@ enum class RocprofOptions {
 };
 
 Result<RocprofOptions> OptionsOf(const fs::path& rocprof) {
-  ROCHOUND_TRY(const base::LimitedRun help,
-               base::RunLimited({rocprof.string(), "--help"}, Lines(CurrentEnvironment()),
-                                std::chrono::seconds(60)));
+  ROCHOUND_TRY(
+      const launch::LimitedRun help,
+      launch::RunLimited({rocprof.string(), "--help"}, launch::Lines(launch::CurrentEnvironment()),
+                         std::chrono::seconds(60)));
   if (help.out.find("--pmc") != std::string::npos) return RocprofOptions::kPmc;
   if (help.out.find("--input") != std::string::npos) return RocprofOptions::kFile;
   return Error{fmt::format("{} --help names neither --pmc nor --input: it {}", rocprof.string(),
@@ -90,7 +91,8 @@ Result<RocprofRun> RunRocprof(const std::vector<std::vector<std::string>>& passe
     base::LogInfo(
         fmt::format("pass {} of {}: {} counters", i + 1, passes.size(), passes[i].size()));
     int error_number = 0;
-    auto child = ChildProcess::Start(command, Lines(CurrentEnvironment()), &error_number);
+    auto child = launch::ChildProcess::Start(command, launch::Lines(launch::CurrentEnvironment()),
+                                             &error_number);
     if (!child.ok()) return child.error();
     run.status = child.value().Wait();
     if (run.status != 0) return run;

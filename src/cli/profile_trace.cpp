@@ -4,7 +4,7 @@
 #include "analysis/dag.h"
 #include "base/pattern.h"
 #include "profile/dag_file.h"
-#include "store/trace_database.h"
+#include "store/open/trace_database.h"
 
 namespace rochound::cli {
 

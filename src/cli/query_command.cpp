@@ -8,11 +8,11 @@
 
 #include "analysis/health.h"
 #include "analysis/questions.h"
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
-#include "cli/sql_dialect.h"
 #include "cli/usage_formatter.h"
 #include "report/text.h"
+#include "store/open/sql_dialect.h"
 
 namespace rochound::cli {
 namespace {
@@ -24,7 +24,7 @@ base::Result<void> Answer(store::TraceDatabase& trace, const std::string& sql, F
                           uint64_t limit) {
   analysis::Answer answer;
   ROCHOUND_TRY(analysis::Table table,
-               analysis::ReadTable(trace.connection(), QuoteEnd(sql), "rows", "", limit));
+               analysis::ReadTable(trace.connection(), store::QuoteEnd(sql), "rows", "", limit));
   answer.question = sql;
   answer.tables.push_back(std::move(table));
   if (form == Form::kJson) {
@@ -84,7 +84,7 @@ int QueryCommand::Run(const std::vector<std::string>& /*program*/) {
   if (traces.size() < 2) {
     base::LogError(
         "a trace and a query are needed: rochound query trace.rpd \"select * from top\"");
-    return kExitUsage;
+    return base::kExitUsage;
   }
   const std::string sql = traces.back();
   traces.pop_back();
@@ -93,7 +93,7 @@ int QueryCommand::Run(const std::vector<std::string>& /*program*/) {
   PrintDoubts(trace.value());
   const Form form = json_ ? Form::kJson : csv_ ? Form::kCsv : Form::kText;
   const auto done = Answer(trace.value(), sql, form, limit_);
-  return done.ok() ? kExitSuccess : Failed(WithHint(done.error()));
+  return done.ok() ? base::kExitSuccess : Failed(WithHint(done.error()));
 }
 
 ShellCommand::ShellCommand(CLI::App& app)
@@ -115,7 +115,7 @@ Examples:
 int ShellCommand::Run(const std::vector<std::string>& /*program*/) {
   if (trace_.traces().empty()) {
     base::LogError("which trace? For example: rochound shell trace.rpd");
-    return kExitUsage;
+    return base::kExitUsage;
   }
   auto trace = trace_.OpenWithViews(trace_.traces());
   if (!trace.ok()) return Failed(trace.error());
@@ -160,7 +160,7 @@ int ShellCommand::Run(const std::vector<std::string>& /*program*/) {
     }
     statement.clear();
   }
-  return failed && !terminal ? kExitFailure : kExitSuccess;
+  return failed && !terminal ? base::kExitFailure : base::kExitSuccess;
 }
 
 }  // namespace rochound::cli

@@ -5,19 +5,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
-#include "cli/gpu_model.h"
 #include "cli/trace_commands.h"
 #include "cli/usage_formatter.h"
 #include "cli/variables.h"
+#include "softgpu/tree/gpu_model.h"
 
 namespace rochound::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* Name(SetBy set_by) {
+const char* SetByName(SetBy set_by) {
   switch (set_by) {
     case SetBy::kPerson:
       return "person";
@@ -35,7 +35,7 @@ Json Variables() {
   Json all = Json::array();
   for (const EnvironmentVariable& variable : EnvironmentVariables())
     all.push_back({{"name", variable.name},
-                   {"set_by", Name(variable.set_by)},
+                   {"set_by", SetByName(variable.set_by)},
                    {"instead", variable.instead},
                    {"value", variable.value},
                    {"about", variable.about}});
@@ -59,15 +59,15 @@ int ReferenceCommand::Run(const std::vector<std::string>& /*program*/) {
   for (const auto& command : commands_)
     if (command.get() != this) commands.push_back(command->Reference());
   Json gpus = Json::array();
-  const auto models = LoadKnownGpuModels();
+  const auto models = softgpu::LoadKnownGpuModels();
   if (!models.ok()) base::LogWarning(models.error().message);
   if (models.ok())
-    for (const GpuModel& model : models.value()) gpus.push_back(model.name);
+    for (const softgpu::GpuModel& model : models.value()) gpus.push_back(model.name);
   const Json all = {{"commands", commands},
                     {"variables", Variables()},
                     {"values", {{"GPU", gpus}, {"QUESTION", QuestionNames()}}}};
   fmt::print("{}\n", all.dump(1));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 }  // namespace rochound::cli

@@ -7,16 +7,16 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
+#include "base/progress_bar.h"
 #include "capture/bundle.h"
 #include "capture/export.h"
 #include "capture/replay/verdict.h"
-#include "cli/exit_codes.h"
-#include "cli/progress_bar.h"
-#include "cli/replay_poison.h"
-#include "cli/replay_process.h"
-#include "cli/replay_text.h"
 #include "cli/usage_formatter.h"
+#include "launch/replay_poison.h"
+#include "launch/replay_process.h"
+#include "report/replay_text.h"
 
 namespace rochound::cli {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 using capture::replay::Verdict;
 using nlohmann::ordered_json;
 
-constexpr const char* kExamples = R"(
+constexpr const char* kReplayExamples = R"(
 Examples:
   rochound replay check add.bundle             can its addresses be had here?
   rochound replay run add.bundle               run it, and compare the result
@@ -77,7 +77,7 @@ faulted, 5 it did not end, 6 the addresses cannot be had, 7 the bundle is damage
 build that is not equal; what is wrong goes before 3 and 9.
 )";
 
-constexpr const char* kActions[] = {"check", "run", "compare", "export"};
+constexpr const char* kReplayActions[] = {"check", "run", "compare", "export"};
 constexpr const char* kFloatingTypes[] = {"float", "double", "half", "bf16"};
 const std::vector<std::string> kElementTypes = {"float", "double", "half",  "bf16",
                                                 "int8",  "uint8",  "int16", "uint16",
@@ -104,7 +104,7 @@ bool Numbers(const std::string& text, std::string* relative, std::string* absolu
 
 }  // namespace
 
-const char* ReplayCommand::examples() const { return kExamples; }
+const char* ReplayCommand::examples() const { return kReplayExamples; }
 
 std::vector<Command::Action> ReplayCommand::actions() const {
   return {
@@ -173,8 +173,9 @@ ReplayCommand::ReplayCommand(CLI::App& app)
 }
 
 std::string ReplayCommand::Problem(const std::vector<std::string>& program) const {
-  if (!program.empty()) return "replay starts no program: leave out what stands behind --";
-  if (std::find(std::begin(kActions), std::end(kActions), action_) == std::end(kActions))
+  if (!program.empty()) return "replay starts no program: leave out what follows --";
+  if (std::find(std::begin(kReplayActions), std::end(kReplayActions), action_) ==
+      std::end(kReplayActions))
     return action_.empty() ? "what to do? rochound replay run BUNDLE"
                            : fmt::format("'{}' is none of check, run, compare, export", action_);
   if (bundle_.empty()) return fmt::format("which bundle? rochound replay {} BUNDLE", action_);
@@ -246,7 +247,7 @@ int ReplayCommand::Run(const std::vector<std::string>& program) {
         "tol=TYPE:REL,ABS;TYPE:REL, such as tol=float:1e-5;half:1e-2",
         verify_));
   if (NeedsPoison()) {
-    const std::string ranges = FindPoison(bundle_, softgpu_, timeout_);
+    const std::string ranges = launch::FindPoison(bundle_, softgpu_, timeout_);
     if (!ranges.empty()) arguments.insert(arguments.end(), {"--poison", ranges});
   }
   return action_ == "compare" ? Compare(arguments) : RunOnce(arguments);
@@ -266,14 +267,14 @@ int ReplayCommand::Export() const {
   }
   base::Result<void> exported;
   {
-    ProgressBar bar("exporting");
+    base::ProgressBar bar("exporting");
     exported = capture::Export(bundle.value(), folder, [&](uint64_t done, uint64_t all) {
       bar.Show(static_cast<double>(done) / static_cast<double>(std::max<uint64_t>(all, 1)));
     });
   }
   if (!exported.ok()) {
     base::LogError(exported.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (json_) {
     fmt::print("{}\n", ordered_json{{"action", action_}, {"folder", folder.string()}}.dump(2));
@@ -281,7 +282,7 @@ int ReplayCommand::Export() const {
     fmt::print("exported to '{}'. Next: cmake -B build -S '{}' && cmake --build build\n",
                folder.string(), folder.string());
   }
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 // The captured code proves itself by what its launch changed, if that is anything.
@@ -293,17 +294,17 @@ bool ReplayCommand::NeedsPoison() const {
 }
 
 int ReplayCommand::RunOnce(const std::vector<std::string>& arguments) const {
-  const auto result = RunReplay(arguments, softgpu_);
+  const auto result = launch::RunReplay(arguments, softgpu_);
   if (!result.ok()) {
     base::LogError(result.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   ordered_json answer = result.value().answer;
   answer["action"] = action_;
   if (action_ == "check" && answer["verdict"] == "equal") {
     answer["verdict"] = "possible";  // nothing was run
     Print(answer);
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   return Print(answer);
 }
@@ -314,10 +315,10 @@ int ReplayCommand::Compare(const std::vector<std::string>& arguments) const {
   for (;;) {
     std::vector<std::string> all = arguments;
     for (const std::string& build : builds) all.insert(all.end(), {"--hsaco", build});
-    const auto result = RunReplay(all, softgpu_);
+    const auto result = launch::RunReplay(all, softgpu_);
     if (!result.ok()) {
       base::LogError(result.error().message);
-      return kExitSetup;
+      return base::kExitSetup;
     }
     ordered_json answer = result.value().answer;
     const std::string guilty = answer.value("candidate", "");
@@ -346,7 +347,7 @@ int ReplayCommand::Compare(const std::vector<std::string>& arguments) const {
                          return place(one) < place(other);
                        });
       std::vector<Verdict> verdicts;
-      for (const ordered_json& entry : candidates) verdicts.push_back(VerdictOf(entry));
+      for (const ordered_json& entry : candidates) verdicts.push_back(launch::VerdictOf(entry));
       answer["verdict"] = NameOf(capture::replay::Overall(verdicts));
     }
     return Print(answer);
@@ -354,11 +355,11 @@ int ReplayCommand::Compare(const std::vector<std::string>& arguments) const {
 }
 
 int ReplayCommand::Print(const ordered_json& answer) const {
-  const Verdict verdict = VerdictOf(answer);
+  const Verdict verdict = launch::VerdictOf(answer);
   if (json_) {
     fmt::print("{}\n", answer.dump(2, ' ', false, ordered_json::error_handler_t::replace));
   } else {
-    fmt::print("{}", ReplayText(answer));
+    fmt::print("{}", report::ReplayText(answer));
   }
   return ExitCode(verdict);
 }

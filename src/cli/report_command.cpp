@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
 #include "cli/usage_formatter.h"
 #include "optimize/journal_page.h"
 #include "report/first_page.h"
@@ -19,7 +19,7 @@ constexpr const char* kTraces = "Flight logs, .rpd, rocpd .db, Chrome .json[.gz]
 
 int NoTrace(const std::string& command) {
   base::LogError(fmt::format("which trace? For example: rochound {} trace.rpd", command));
-  return kExitUsage;
+  return base::kExitUsage;
 }
 
 base::Result<std::string> ReadJournal(std::filesystem::path file) {
@@ -107,7 +107,7 @@ int ReportCommand::Run(const std::vector<std::string>& /*program*/) {
           : "";
   fmt::print(stderr, "{}: {:.1f} MB, {} events{}\n", output_,
              static_cast<double>(summary.value().bytes) / 1e6, summary.value().events, thinned);
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 TopCommand::TopCommand(CLI::App& app)
@@ -140,7 +140,7 @@ int TopCommand::Run(const std::vector<std::string>& /*program*/) {
   if (!page.ok()) return Failed(page.error());
   fmt::print("{}", json_ ? report::FirstPageJson(page.value())
                          : report::FirstPageText(page.value(), rows_, TerminalStyle()));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 }  // namespace rochound::cli

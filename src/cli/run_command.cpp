@@ -16,19 +16,19 @@
 #include <system_error>
 
 #include "base/clock.h"
+#include "base/exit_codes.h"
 #include "base/files.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "cli/child_process.h"
-#include "cli/exit_codes.h"
-#include "cli/fault_report.h"
-#include "cli/gpu_use.h"
-#include "cli/installation.h"
-#include "cli/recorded_program.h"
 #include "cli/run_findings.h"
-#include "cli/swap_verify.h"
 #include "cli/usage_formatter.h"
-#include "store/filter.h"
+#include "doctor/fault/fault_report.h"
+#include "launch/child_process.h"
+#include "launch/gpu_use.h"
+#include "launch/recorded_program.h"
+#include "store/convert/filter.h"
+#include "swap/swap_verify.h"
 
 namespace rochound::cli {
 namespace {
@@ -39,7 +39,7 @@ using base::Result;
 constexpr const char* kDefaultOutput = "trace.rpd";
 
 void WriteRunFile(const fs::path& folder, const std::vector<std::string>& program,
-                  const Recording& recording) {
+                  const launch::Recording& recording) {
   const nlohmann::ordered_json json = {
       {"command", program},
       {"directory", fs::current_path().string()},
@@ -63,7 +63,8 @@ void WriteRunFile(const fs::path& folder, const std::vector<std::string>& progra
 }
 
 // How it ended, what CPU time it and all that it waited for used, and what is missing in the log.
-void NoteEnd(const fs::path& folder, int status, const std::vector<UnrecordedProcess>& unrecorded) {
+void NoteEnd(const fs::path& folder, int status,
+             const std::vector<launch::UnrecordedProcess>& unrecorded) {
   const auto text = base::ReadFile(folder / "run.json", base::kMostText);
   if (!text.ok()) return;
   using Json = nlohmann::ordered_json;
@@ -78,8 +79,8 @@ void NoteEnd(const fs::path& folder, int status, const std::vector<UnrecordedPro
     };
     json["cpu_ns"] = ns(used.ru_utime) + ns(used.ru_stime);
   }
-  for (const UnrecordedProcess& process : unrecorded)
-    json["unrecorded"].push_back({{"pid", process.pid}, {"note", Describe(process)}});
+  for (const launch::UnrecordedProcess& process : unrecorded)
+    json["unrecorded"].push_back({{"pid", process.pid}, {"note", launch::Describe(process)}});
   const auto written = base::WriteFile(
       folder / "run.json", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!written.ok()) base::LogWarning(written.error().message);
@@ -87,7 +88,7 @@ void NoteEnd(const fs::path& folder, int status, const std::vector<UnrecordedPro
 
 }  // namespace
 
-constexpr const char* kExamples = R"(
+constexpr const char* kRunExamples = R"(
 Examples:
   rochound run -- ./vector_add
   rochound run -o train.rpd --hsa --stacks -- python3 train.py
@@ -111,7 +112,7 @@ used a GPU, but nothing was recorded, 125 no trace could be made although the
 program ended with 0, 126 program cannot be started, 127 program not found.
 )";
 
-const char* RunCommand::examples() const { return kExamples; }
+const char* RunCommand::examples() const { return kRunExamples; }
 
 RunCommand::RunCommand(CLI::App& app)
     : Command(app.add_subcommand("run", "Record what a program does on the GPU")) {
@@ -173,7 +174,7 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
   if (!recording_.last.empty() && !base::ParseTime(recording_.last) &&
       !base::ParseSize(recording_.last))
     return fmt::format("--last: '{}' is neither a time (30s) nor a size (64MiB)", recording_.last);
-  if (!IsOverrides(recording_.overrides))
+  if (!launch::IsOverrides(recording_.overrides))
     return fmt::format("--override: '{}' is not made of cu=N, clock=MHZ, memory=GIB, name=TEXT",
                        recording_.overrides);
   if (!recording_.overrides.empty() && !recording_.hip)
@@ -199,15 +200,15 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
   return {};
 }
 
-KernelCacheOptions RunCommand::SwapOptions() const {
+swap::KernelCacheOptions RunCommand::SwapOptions() const {
   const char* const variable = getenv("LOGDUR_KERNEL_CACHE");
   const std::string asked =
       kernel_cache_.empty() && variable != nullptr ? std::string(variable) : kernel_cache_;
-  return {KernelCacheDirectory(asked), swap_, recording_.swap_shared};
+  return {swap::KernelCacheDirectory(asked), swap_, recording_.swap_shared};
 }
 
 std::string RunCommand::SwapProblem() const {
-  const KernelCacheOptions options = SwapOptions();
+  const swap::KernelCacheOptions options = SwapOptions();
   if (options.directory.empty()) {
     const bool asked = !swap_.empty() || recording_.swap_ab || recording_.swap_shared ||
                        recording_.swap_verify != 0;
@@ -217,7 +218,7 @@ std::string RunCommand::SwapProblem() const {
     return "--swap: " + filter.error().message;
   std::error_code error;
   if (options.shared && fs::is_directory(options.directory, error)) return {};
-  const std::string problem = WhyNotTrusted(options.directory);
+  const std::string problem = swap::WhyNotTrusted(options.directory);
   return problem.empty() ? "" : "--kernel-cache: " + problem;
 }
 
@@ -246,7 +247,7 @@ void RunCommand::KeepEarlierTrace(fs::path* rpd) const {
                                  rpd->string(), free.string(), error.message()));
     return;
   }
-  MoveEvidence(*rpd, free);
+  doctor::MoveEvidence(*rpd, free);
   base::LogInfo(fmt::format("'{}' was there already; it is kept as '{}'. --force overwrites.",
                             rpd->string(), free.string()));
 }
@@ -266,27 +267,27 @@ TraceOutput RunCommand::Output() const {
 
 int RunCommand::Run(const std::vector<std::string>& program) {
   if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
-  const auto command = OnSoftwareGpu(softgpu_, program);
+  const auto command = launch::OnSoftwareGpu(softgpu_, program);
   if (!command.ok()) return Usage(command.error().message);
   TraceOutput output = Output();
 
   // From here on the program runs, whatever becomes of the recording.
-  Environment environment = CurrentEnvironment();
-  Recording recording = recording_;
-  const auto prepared = PrepareLog(log_directory_, output.rpd, &recording);
-  std::optional<KernelCache> cache;
-  if (const KernelCacheOptions options = SwapOptions();
+  launch::Environment environment = launch::CurrentEnvironment();
+  launch::Recording recording = recording_;
+  const auto prepared = launch::PrepareLog(log_directory_, output.rpd, &recording);
+  std::optional<swap::KernelCache> cache;
+  if (const swap::KernelCacheOptions options = SwapOptions();
       prepared.ok() && !options.directory.empty()) {
-    auto opened = KernelCache::Open(options, recording.log_directory / "kernel-cache");
+    auto opened = swap::KernelCache::Open(options, recording.log_directory / "kernel-cache");
     // Results would not be those of the kernels that were asked for.
     if (!opened.ok()) {
       base::LogError(opened.error().message);
-      return kExitSetup;
+      return base::kExitSetup;
     }
     cache.emplace(std::move(opened).value());
     if (recording.swap_verify != 0) {
       std::error_code error;
-      fs::create_directory(SwapSamples(recording.log_directory), error);
+      fs::create_directory(swap::SwapSamples(recording.log_directory), error);
       if (error)
         base::LogWarning("no launches can be captured, to be compared: " + error.message());
     }
@@ -304,7 +305,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   look_at_cache();
   if (prepared.ok()) {
     WriteRunFile(recording.log_directory, program, recording);
-    for (const std::string& remark : SetRecording(recording, &environment))
+    for (const std::string& remark : launch::SetRecording(recording, &environment))
       base::LogWarning(remark);
   } else {
     base::LogWarning("nothing is recorded: " + prepared.error().message);
@@ -315,12 +316,13 @@ int RunCommand::Run(const std::vector<std::string>& program) {
     if (temporary) fs::remove_all(recording.log_directory, ignored);
   };
   int error_number = 0;
-  auto child = ChildProcess::Start(command.value(), Lines(environment), &error_number);
+  auto child =
+      launch::ChildProcess::Start(command.value(), launch::Lines(environment), &error_number);
   if (!child.ok()) {
     remove_log();
-    return CannotStart(child.error(), error_number);
+    return launch::CannotStart(child.error(), error_number);
   }
-  GpuUse gpu_use(recording.agent, recording.log_directory);
+  launch::GpuUse gpu_use(recording.agent, recording.log_directory);
   using Clock = std::chrono::steady_clock;
   Clock::time_point next_use = Clock::now();
   const auto meanwhile = [&] {
@@ -329,32 +331,34 @@ int RunCommand::Run(const std::vector<std::string>& program) {
     return std::min(std::chrono::ceil<std::chrono::milliseconds>(next_use - now), look_at_cache());
   };
   const int status = prepared.ok() ? child.value().Wait(meanwhile) : child.value().Wait();
-  if (!prepared.ok()) ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
-  const std::vector<UnrecordedProcess> unrecorded = gpu_use.Unrecorded();
+  if (!prepared.ok()) launch::ChildProcess::EndLike(status == 0 ? base::kExitSetup << 8 : status);
+  const std::vector<launch::UnrecordedProcess> unrecorded = gpu_use.Unrecorded();
   NoteEnd(recording.log_directory, status, unrecorded);
 
   const bool empty = !IsLogFolder(recording.log_directory);
-  const std::string why = empty ? WhyNothing(program, status, unrecorded) : "";
+  const std::string why = empty ? launch::WhyNothing(program, status, unrecorded) : "";
   if (empty && unrecorded.empty()) base::LogWarning("nothing was recorded: " + why);
   if (empty && !unrecorded.empty()) base::LogError("nothing was recorded: " + why);
   if (!empty)
-    for (const UnrecordedProcess& process : unrecorded) base::LogWarning(Describe(process));
+    for (const launch::UnrecordedProcess& process : unrecorded)
+      base::LogWarning(launch::Describe(process));
   // An empty trace of a busy GPU must not pass for a good run.
   const int own_status =
-      empty && !unrecorded.empty() && status == 0 ? kExitUnrecorded << 8 : status;
+      empty && !unrecorded.empty() && status == 0 ? base::kExitUnrecorded << 8 : status;
   if (!force_ && !log_only_) KeepEarlierTrace(&output.rpd);
   if (recording.swap_verify != 0)
-    CompareSwaps(SwapSamples(recording.log_directory), softgpu_, temporary ? output.rpd : "");
-  if (log_only_) ChildProcess::EndLike(own_status);
+    swap::CompareSwaps(swap::SwapSamples(recording.log_directory), softgpu_,
+                       temporary ? output.rpd : "");
+  if (log_only_) launch::ChildProcess::EndLike(own_status);
 
-  ReportFaults(recording.log_directory, output.rpd);
+  doctor::ReportFaults(recording.log_directory, output.rpd);
   const auto summary = MakeOutput(recording.log_directory, output, why);
   if (!summary.ok()) {
     base::LogError(summary.error().message);
     base::LogInfo(fmt::format("The log is in '{}'. Try again with rochound log recover '{}' -o {}",
                               recording.log_directory.string(), recording.log_directory.string(),
                               output.rpd.string()));
-    ChildProcess::EndLike(status == 0 ? kExitSetup << 8 : status);
+    launch::ChildProcess::EndLike(status == 0 ? base::kExitSetup << 8 : status);
   }
   // Findings take a second or so, which a script that records often would rather have.
   if (!quiet_ && !empty && (findings_ || isatty(STDERR_FILENO) == 1))
@@ -366,7 +370,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   } else {
     remove_log();
   }
-  ChildProcess::EndLike(own_status);
+  launch::ChildProcess::EndLike(own_status);
 }
 
 }  // namespace rochound::cli

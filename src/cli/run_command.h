@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/kernel_cache.h"
-#include "cli/run_environment.h"
 #include "cli/trace_output.h"
+#include "launch/run_environment.h"
+#include "swap/kernel_cache.h"
 
 namespace rochound::cli {
 
@@ -24,19 +24,19 @@ class RunCommand final : public Command {
 
   const char* examples() const override;
 
-  // program: what stood behind "--". Returns an exit code only when the program was not run.
+  // program: what followed "--". Returns an exit code only when the program was not run.
   int Run(const std::vector<std::string>& program) override;
 
  private:
   std::string Problem(const std::vector<std::string>& program) const;  // empty: none
   TraceOutput Output() const;
   std::string SwapProblem() const;
-  KernelCacheOptions SwapOptions() const;
+  swap::KernelCacheOptions SwapOptions() const;
   void KeepEarlierTrace(std::filesystem::path* rpd) const;
 
   std::string output_;
   std::string log_directory_;
-  Recording recording_;
+  launch::Recording recording_;
   std::string jsonl_;
   std::string softgpu_;
   std::string kernel_cache_;

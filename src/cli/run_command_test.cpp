@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "base/files.h"
-#include "cli/installation.h"
-#include "cli/run_environment.h"
 #include "cli/trace_output.h"
-#include "store/database.h"
+#include "codeobj/elf_view.h"
+#include "launch/run_environment.h"
+#include "store/rpd/database.h"
 
 namespace rochound::cli {
 namespace {
@@ -250,11 +250,12 @@ TEST_F(RunCommand, AnswersWhatAnotherProfilerLeftBehind) {
 }
 
 TEST(RunEnvironment, TellsWhatALibraryExports) {
-  EXPECT_TRUE(ExportsSymbol(ROCHOUND_TEST_AGENT, "OnLoad"));
-  EXPECT_FALSE(ExportsSymbol(ROCHOUND_TEST_AGENT, "rocprofiler_set_api_table"));
-  EXPECT_FALSE(ExportsSymbol(ROCHOUND_TEST_AGENT, "malloc"));  // needed, not offered
-  EXPECT_FALSE(ExportsSymbol("/no/such/file", "OnLoad"));
-  EXPECT_FALSE(ExportsSymbol("/etc/passwd", "OnLoad"));
+  const std::string library = base::ReadFile(ROCHOUND_TEST_AGENT).value();
+  EXPECT_TRUE(codeobj::ExportsSymbol(library, "OnLoad"));
+  EXPECT_FALSE(codeobj::ExportsSymbol(library, "rocprofiler_set_api_table"));
+  EXPECT_FALSE(codeobj::ExportsSymbol(library, "malloc"));  // needed, not offered
+  EXPECT_FALSE(codeobj::ExportsSymbol("", "OnLoad"));
+  EXPECT_FALSE(codeobj::ExportsSymbol("root:x:0:0:root", "OnLoad"));
 }
 
 TEST_F(RunCommand, RefusesTimesThatItDoesNotKnow) {

@@ -10,7 +10,7 @@
 
 #include "analysis/findings/finding.h"
 #include "report/findings_text.h"
-#include "store/trace_database.h"
+#include "store/open/trace_database.h"
 
 namespace rochound::cli {
 namespace {

@@ -10,14 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
+#include "base/installation.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
-#include "cli/hardware_report.h"
-#include "cli/installation.h"
-#include "cli/progress_bar.h"
+#include "base/progress_bar.h"
 #include "cli/selftest_steps.h"
 #include "cli/usage_formatter.h"
+#include "doctor/hardware_report.h"
 
 namespace rochound::cli {
 namespace {
@@ -27,7 +27,7 @@ using base::Error;
 using base::Result;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kExamples = R"(
+constexpr const char* kSelftestExamples = R"(
 Examples:
   rochound selftest                          on the GPU that is here, some minutes
   rochound selftest vector_add atomics       these programs only
@@ -50,7 +50,7 @@ Exit codes: 0 all the same or not possible, 1 differences, 2 wrong usage,
 built with hipcc.
 )";
 
-const char* Name(Outcome outcome) {
+const char* OutcomeName(Outcome outcome) {
   switch (outcome) {
     case Outcome::kSame:
       return "same";
@@ -62,11 +62,11 @@ const char* Name(Outcome outcome) {
   return "";
 }
 
-void Print(const std::string& name, const std::vector<StepResult>& results) {
+void PrintResults(const std::string& name, const std::vector<StepResult>& results) {
   std::string line = fmt::format("{:24}", name);
   std::string why;
   for (const StepResult& result : results) {
-    line += fmt::format(" {}: {};", result.step, Name(result.outcome));
+    line += fmt::format(" {}: {};", result.step, OutcomeName(result.outcome));
     if (!result.why.empty()) why += fmt::format("    {}\n", result.why);
   }
   line.back() = '\n';
@@ -84,13 +84,13 @@ Json AsJson(const std::string& name, const std::vector<StepResult>& results) {
   Json steps = Json::array();
   for (const StepResult& result : results)
     steps.push_back(
-        {{"step", result.step}, {"outcome", Name(result.outcome)}, {"why", result.why}});
+        {{"step", result.step}, {"outcome", OutcomeName(result.outcome)}, {"why", result.why}});
   return {{"program", name}, {"steps", std::move(steps)}};
 }
 
 }  // namespace
 
-const char* SelftestCommand::examples() const { return kExamples; }
+const char* SelftestCommand::examples() const { return kSelftestExamples; }
 
 SelftestCommand::SelftestCommand(CLI::App& app)
     : Command(
@@ -129,10 +129,10 @@ std::string SelftestCommand::Problem() const {
 
 int SelftestCommand::Report(const fs::path& rochound, const fs::path& scratch,
                             const Json& steps) const {
-  const auto text = MakeHardwareReport({rochound, scratch, softgpu_}, steps);
+  const auto text = doctor::MakeHardwareReport({rochound, scratch, softgpu_}, steps);
   if (!text.ok()) {
     base::LogError(text.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   fmt::print("\n{}\n", text.value());
   fflush(stdout);
@@ -142,22 +142,23 @@ int SelftestCommand::Report(const fs::path& rochound, const fs::path& scratch,
     std::getline(std::cin, answer);
     if (answer != "y" && answer != "Y" && answer != "yes") {
       base::LogInfo("nothing was kept");
-      return kExitSuccess;
+      return base::kExitSuccess;
     }
   }
   const auto written = base::WriteFileAtomically(report_, text.value());
   if (!written.ok()) {
     base::LogError(written.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   base::LogInfo(fmt::format("'{}' is what you were shown; attach it to an issue", report_));
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 Result<std::vector<fs::path>> SelftestCommand::Programs() const {
   fs::path folder = folder_;
   if (folder.empty()) {
-    ROCHOUND_TRY(folder, FindBesideExecutable("../share/rochound/selftest", "the test programs"));
+    ROCHOUND_TRY(folder,
+                 base::FindBesideExecutable("../share/rochound/selftest", "the test programs"));
   }
   std::vector<fs::path> programs;
   std::error_code error;
@@ -181,9 +182,9 @@ Result<std::vector<fs::path>> SelftestCommand::Programs() const {
 
 int SelftestCommand::Run(const std::vector<std::string>&) {
   if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
-  Outcomes before;
+  doctor::Outcomes before;
   if (!baseline_.empty()) {
-    auto read = ReadOutcomes(baseline_);
+    auto read = doctor::ReadOutcomes(baseline_);
     if (!read.ok()) return Usage("--baseline: " + read.error().message);
     before = std::move(read).value();
   }
@@ -191,27 +192,27 @@ int SelftestCommand::Run(const std::vector<std::string>&) {
   const auto self = base::ExecutablePath();
   if (!programs.ok() || !self.ok()) {
     base::LogError((!programs.ok() ? programs.error() : self.error()).message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (list_) {
     for (const fs::path& program : programs.value())
       fmt::print("{}\n", program.filename().string());
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   if (softgpu_.empty() && !GpuIsHere()) {
     base::LogError(
         "there is no GPU here: /dev/kfd cannot be opened. rochound doctor says why; "
         "--softgpu mi300x tests on a software GPU");
-    return kExitSetup;
+    return base::kExitSetup;
   }
   const auto scratch = base::TempDir::Create(fs::temp_directory_path(), "rochound-selftest-");
   if (!scratch.ok()) {
     base::LogError(scratch.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   Json all = Json::array();
   int different = 0;
-  ProgressBar bar("selftest");
+  base::ProgressBar bar("selftest");
   double done = 0;
   for (const fs::path& program : programs.value()) {
     const std::string name = program.filename().string();
@@ -229,14 +230,14 @@ int SelftestCommand::Run(const std::vector<std::string>&) {
       const auto was = before.find(name + " " + result.step);
       if (was == before.end()) {
         different += result.outcome == Outcome::kDifferent ? 1 : 0;
-      } else if (was->second != Name(result.outcome)) {
+      } else if (was->second != OutcomeName(result.outcome)) {
         different += 1;
         result.why =
             fmt::format("was: {}{}{}", was->second, result.why.empty() ? "" : "; ", result.why);
       }
     }
     all.push_back(AsJson(name, results));
-    if (!json_) Print(name, results);
+    if (!json_) PrintResults(name, results);
     done += 1;
   }
   if (json_)
@@ -245,9 +246,9 @@ int SelftestCommand::Run(const std::vector<std::string>&) {
     fmt::print("{} programs, {} differences\n", programs.value().size(), different);
   if (!report_.empty()) {
     const int code = Report(self.value(), scratch.value().path(), all);
-    if (code != kExitSuccess) return code;
+    if (code != base::kExitSuccess) return code;
   }
-  return different == 0 ? kExitSuccess : kExitFailure;
+  return different == 0 ? base::kExitSuccess : base::kExitFailure;
 }
 
 }  // namespace rochound::cli

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/limited_run.h"
 #include "base/result.h"
 #include "capture/replay/verdict.h"
-#include "cli/run_environment.h"
-#include "store/database.h"
+#include "launch/limited_run.h"
+#include "launch/run_environment.h"
+#include "store/rpd/database.h"
 
 namespace rochound::cli {
 namespace {
@@ -51,11 +51,12 @@ class Steps {
     return outcome == Outcome::kSame;
   }
 
-  Result<base::LimitedRun> Start(std::vector<std::string> command) const {
+  Result<launch::LimitedRun> Start(std::vector<std::string> command) const {
     if (!settings_.softgpu.empty() && command[0] != settings_.rochound.string())
       command.insert(command.begin(),
                      {settings_.rochound.string(), "softgpu", "--gpu", settings_.softgpu, "--"});
-    return base::RunLimited(command, Lines(CurrentEnvironment()), settings_.limit);
+    return launch::RunLimited(command, launch::Lines(launch::CurrentEnvironment()),
+                              settings_.limit);
   }
 
   // rochound COMMAND OPTIONS [--softgpu GPU]
@@ -68,7 +69,7 @@ class Steps {
     return words;
   }
 
-  static std::string Tail(const base::LimitedRun& run) {
+  static std::string Tail(const launch::LimitedRun& run) {
     const std::string& text = run.err.empty() ? run.out : run.err;
     return run.End() + ": " + text.substr(text.size() > 300 ? text.size() - 300 : 0);
   }

@@ -32,7 +32,7 @@ struct SelftestSettings {
   std::function<void(const std::string& what)> progress;
 };
 
-// All steps; those behind one that failed are left out.
+// All steps; those after one that failed are left out.
 std::vector<StepResult> Selftest(const std::filesystem::path& program,
                                  const SelftestSettings& settings);
 

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "capture/bundle.h"
-#include "cli/exit_codes.h"
-#include "cli/show_objects.h"
 #include "cli/usage_formatter.h"
+#include "report/show_objects.h"
 
 namespace rochound::cli {
 namespace {
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using base::Result;
 using nlohmann::ordered_json;
 
-constexpr const char* kExamples = R"(
+constexpr const char* kShowExamples = R"(
 Examples:
   rochound show add.bundle                  the launch that rochound capture kept
   rochound show add.bundle --source         and the kernel's code, with its source
@@ -46,22 +46,22 @@ Exit codes: 0 shown, 2 wrong command line, 125 it cannot be read.
 )";
 
 template <typename Make>
-int Print(const Result<Make>& made) {
+int PrintMade(const Result<Make>& made) {
   if (!made.ok()) {
     base::LogError(made.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if constexpr (std::is_same_v<Make, ordered_json>) {
     fmt::print("{}\n", made.value().dump(2, ' ', false, ordered_json::error_handler_t::replace));
   } else {
     fmt::print("{}", made.value());
   }
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 }  // namespace
 
-const char* ShowCommand::examples() const { return kExamples; }
+const char* ShowCommand::examples() const { return kShowExamples; }
 
 ShowCommand::ShowCommand(CLI::App& app)
     : Command(app.add_subcommand("show", "Show a captured launch, or the kernels in a file")) {
@@ -86,10 +86,10 @@ int ShowCommand::Run(const std::vector<std::string>& /*program*/) {
   const auto usage = [&](const std::string& problem) {
     base::LogError(problem);
     base::LogInfo("See rochound show --help.");
-    return kExitUsage;
+    return base::kExitUsage;
   };
   if (path_.empty()) return usage("what is to be shown? For example: rochound show add.bundle");
-  ShowOptions options = options_;
+  report::ShowOptions options = options_;
   options.disassembly |= options.source;
   std::error_code error;
   const fs::file_status status = fs::status(path_, error);
@@ -101,22 +101,22 @@ int ShowCommand::Run(const std::vector<std::string>& /*program*/) {
     const auto bundle = capture::Bundle::Open(path_);
     if (!bundle.ok()) {
       base::LogError(bundle.error().message);
-      return kExitSetup;
+      return base::kExitSetup;
     }
-    return json_ ? Print(BundleJson(bundle.value(), options))
-                 : Print(BundleText(bundle.value(), options));
+    return json_ ? PrintMade(report::BundleJson(bundle.value(), options))
+                 : PrintMade(report::BundleText(bundle.value(), options));
   }
   const auto bytes = base::ReadFile(path_);
   if (!bytes.ok()) {
     base::LogError(bytes.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   const auto in_file = [&](auto made) {
     if (!made.ok()) made = made.error().In(path_);
-    return Print(made);
+    return PrintMade(made);
   };
-  return json_ ? in_file(ObjectsJson(path_, bytes.value(), options))
-               : in_file(ObjectsText(path_, bytes.value(), options));
+  return json_ ? in_file(report::ObjectsJson(path_, bytes.value(), options))
+               : in_file(report::ObjectsText(path_, bytes.value(), options));
 }
 
 }  // namespace rochound::cli

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "cli/command.h"
-#include "cli/show_bundle.h"
+#include "report/show_bundle.h"
 
 namespace rochound::cli {
 
@@ -25,7 +25,7 @@ class ShowCommand final : public Command {
 
  private:
   std::string path_;
-  ShowOptions options_;
+  report::ShowOptions options_;
   bool json_ = false;
 };
 

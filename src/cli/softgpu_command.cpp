@@ -14,17 +14,18 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
 #include "base/injected_faults.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "cli/exit_codes.h"
-#include "cli/gpu_model.h"
-#include "cli/installation.h"
-#include "cli/preload.h"
-#include "cli/softgpu_tree.h"
-#include "cli/softgpu_tree_store.h"
 #include "cli/usage_formatter.h"
+#include "contract/variables.h"
+#include "launch/preload.h"
+#include "softgpu/tree/device_tree.h"
+#include "softgpu/tree/device_tree_store.h"
+#include "softgpu/tree/gpu_model.h"
 
 namespace rochound::cli {
 namespace {
@@ -35,7 +36,7 @@ using base::Result;
 constexpr unsigned kMaxThreads = 1024;
 
 Result<fs::path> FindShim() {
-  return FindBesideExecutable("../lib/librochound_softgpu.so", "the software GPU's library");
+  return base::FindBesideExecutable("../lib/librochound_softgpu.so", "the software GPU's library");
 }
 
 // The file starts with `head`; the processes of the program append to it.
@@ -61,13 +62,14 @@ bool IsRegularExpression(const std::string& text) {
 
 // What the core reads: the caches of the GPU's file, with those in the list instead of them. The
 // file does not say how many ways they have.
-Result<std::string> CacheShapesOf(const std::vector<GpuModel>& gpus, const std::string& list) {
+Result<std::string> CacheShapesOf(const std::vector<softgpu::GpuModel>& gpus,
+                                  const std::string& list) {
   constexpr uint64_t kWays = 16;
-  for (const GpuModel& gpu : gpus)
+  for (const softgpu::GpuModel& gpu : gpus)
     if (gpu.name != gpus[0].name) return base::Error{"all GPUs have to be of one model"};
-  const GpuModel& gpu = gpus[0];
+  const softgpu::GpuModel& gpu = gpus[0];
   std::map<std::string, std::string> shapes = {{"mall", "0"}};
-  for (const CacheModel& cache : gpu.caches) {
+  for (const softgpu::CacheModel& cache : gpu.caches) {
     if (cache.instruction) continue;
     // Of the first level's data caches the first is the vector unit's and the second the scalar
     // unit's; RDNA's third, which several compute units share, is not modelled.
@@ -109,19 +111,21 @@ std::string DescribeFaults() {
 }
 
 // The program's environment, once everything that may fail is known to work.
-Result<void> SetEnvironment(const std::vector<GpuModel>& gpus, unsigned threads,
+Result<void> SetEnvironment(const std::vector<softgpu::GpuModel>& gpus, unsigned threads,
                             const std::string& counters, const std::string& faults,
                             const std::string& fault_log) {
   ROCHOUND_TRY(const fs::path shim, FindShim());
-  ROCHOUND_TRY(const std::string preload, PreloadList(shim, getenv("LD_PRELOAD")));
+  ROCHOUND_TRY(const std::string preload, launch::PreloadList(shim, getenv("LD_PRELOAD")));
   ROCHOUND_TRY(const fs::path root,
-               StoreDeviceTree(MakeDeviceTree(gpus, ReadHostFacts()), DefaultTreeStore()));
-  ROCHOUND_CHECK(SetFile("--counters", "ROCHOUND_SOFTGPU_COUNTERS", counters, ""));
-  ROCHOUND_CHECK(SetFile("--fault-log", "ROCHOUND_SOFTGPU_FAULT_LOG", fault_log, ""));
-  if (!faults.empty()) setenv("ROCHOUND_SOFTGPU_FAULTS", faults.c_str(), 1);
-  setenv("ROCHOUND_SOFTGPU_ROOT", root.c_str(), 1);
-  if (threads != 0) setenv("ROCHOUND_SOFTGPU_THREADS", std::to_string(threads).c_str(), 1);
-  SetSanitizerOptions();
+               softgpu::StoreDeviceTree(softgpu::MakeDeviceTree(gpus, softgpu::ReadHostFacts()),
+                                        softgpu::DefaultTreeStore()));
+  ROCHOUND_CHECK(SetFile("--counters", contract::variables::kSoftgpuCounters, counters, ""));
+  ROCHOUND_CHECK(SetFile("--fault-log", contract::variables::kSoftgpuFaultLog, fault_log, ""));
+  if (!faults.empty()) setenv(contract::variables::kSoftgpuFaults, faults.c_str(), 1);
+  setenv(contract::variables::kSoftgpuRoot, root.c_str(), 1);
+  if (threads != 0)
+    setenv(contract::variables::kSoftgpuThreads, std::to_string(threads).c_str(), 1);
+  launch::SetSanitizerOptions();
   setenv("LD_PRELOAD", preload.c_str(), 1);
   return {};
 }
@@ -144,12 +148,12 @@ int Exec(const std::vector<std::string>& program) {
             "line must name "
             "an interpreter that exists."
           : "Check that it is a program for this machine and that you may execute it (chmod +x)."));
-  return not_found ? kExitNotFound : kExitCannotRun;
+  return not_found ? base::kExitNotFound : base::kExitCannotRun;
 }
 
 }  // namespace
 
-constexpr const char* kExamples = R"(
+constexpr const char* kSoftgpuExamples = R"(
 Examples:
   rochound softgpu -- rocminfo
   rochound softgpu --gpu rx6800xt -- ./vector_add
@@ -170,7 +174,7 @@ Exit codes of rochound itself: 2 wrong usage, 125 set-up failed, 126 program
 cannot be started, 127 program not found.
 )";
 
-const char* SoftgpuCommand::examples() const { return kExamples; }
+const char* SoftgpuCommand::examples() const { return kSoftgpuExamples; }
 
 SoftgpuCommand::SoftgpuCommand(CLI::App& app)
     : Command(app.add_subcommand("softgpu", "Run a program on software GPUs; no card needed")) {
@@ -180,7 +184,7 @@ SoftgpuCommand::SoftgpuCommand(CLI::App& app)
                    fmt::format("GPUs of the machine, separated by commas, at most {}: names from "
                                "--list, or paths of "
                                ".json files (default: mi300x)",
-                               kMaxGpus))
+                               softgpu::kMaxGpus))
       ->delimiter(',')
       ->allow_extra_args(false)  // --gpu a b: b is not a GPU
       ->type_name("GPU[,GPU...]");
@@ -234,14 +238,14 @@ SoftgpuCommand::SoftgpuCommand(CLI::App& app)
 }
 
 int SoftgpuCommand::List() const {
-  const auto known = LoadKnownGpuModels();
+  const auto known = softgpu::LoadKnownGpuModels();
   if (!known.ok()) {
     base::LogError(known.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (json_) {
     auto list = nlohmann::ordered_json::array();
-    for (const GpuModel& gpu : known.value()) {
+    for (const softgpu::GpuModel& gpu : known.value()) {
       list.push_back({{"name", gpu.name},
                       {"marketing_name", gpu.marketing_name},
                       {"target", gpu.target},
@@ -249,24 +253,24 @@ int SoftgpuCommand::List() const {
                       {"vram_bytes", gpu.vram_bytes}});
     }
     fmt::print("{}\n", list.dump(2));
-    return kExitSuccess;
+    return base::kExitSuccess;
   }
   fmt::print("{:<12} {:<9} {:>4}  {:>7}  {}\n", "NAME", "TARGET", "CUS", "MEMORY", "GPU");
-  for (const GpuModel& gpu : known.value()) {
+  for (const softgpu::GpuModel& gpu : known.value()) {
     const uint64_t gibibytes = (gpu.vram_bytes + (1ull << 29)) >> 30;
     fmt::print("{:<12} {:<9} {:>4}  {:>3} GiB  {}\n", gpu.name, gpu.target, gpu.cu_count, gibibytes,
                gpu.marketing_name);
   }
-  return kExitSuccess;
+  return base::kExitSuccess;
 }
 
 Result<void> SoftgpuCommand::SetAccesses() const {
-  ROCHOUND_CHECK(
-      SetFile("--accesses", "ROCHOUND_SOFTGPU_ACCESSES", accesses_, "rochound accesses 1\n"));
+  ROCHOUND_CHECK(SetFile("--accesses", contract::variables::kSoftgpuAccesses, accesses_,
+                         "rochound accesses 1\n"));
   if (!accesses_kernel_.empty())
-    setenv("ROCHOUND_SOFTGPU_ACCESSES_KERNEL", accesses_kernel_.c_str(), 1);
+    setenv(contract::variables::kSoftgpuAccessesKernel, accesses_kernel_.c_str(), 1);
   if (!accesses_dispatches_.empty())
-    setenv("ROCHOUND_SOFTGPU_ACCESSES_DISPATCHES", accesses_dispatches_.c_str(), 1);
+    setenv(contract::variables::kSoftgpuAccessesDispatches, accesses_dispatches_.c_str(), 1);
   return {};
 }
 
@@ -294,22 +298,23 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
     return Usage(fmt::format("--accesses-dispatch: '{}' is no list of numbers such as 3,7-9",
                              accesses_dispatches_));
   }
-  if (gpus_.size() > kMaxGpus) {
-    return Usage(fmt::format("{} GPUs asked for, at most {} are possible", gpus_.size(), kMaxGpus));
+  if (gpus_.size() > softgpu::kMaxGpus) {
+    return Usage(
+        fmt::format("{} GPUs asked for, at most {} are possible", gpus_.size(), softgpu::kMaxGpus));
   }
 
   if (strict_) faults_ = faults_.empty() ? "strict" : "strict," + faults_;
   if (const auto faults = base::ParseInjectedFaults(faults_); !faults.ok())
     return Usage("--fault: " + faults.error().message);
 
-  const auto known = LoadKnownGpuModels();
+  const auto known = softgpu::LoadKnownGpuModels();
   if (!known.ok()) {
     base::LogError(known.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
-  std::vector<GpuModel> gpus;
+  std::vector<softgpu::GpuModel> gpus;
   for (const std::string& name : gpus_) {
-    auto gpu = PickGpuModel(name, known.value());
+    auto gpu = softgpu::PickGpuModel(name, known.value());
     if (!gpu.ok()) return Usage(gpu.error().message);
     gpus.push_back(std::move(gpu).value());
   }
@@ -317,13 +322,13 @@ int SoftgpuCommand::Run(const std::vector<std::string>& program) {
   if (!caches_.empty()) {
     const auto shapes = CacheShapesOf(gpus, caches_);
     if (!shapes.ok()) return Usage("--cache-model: " + shapes.error().message);
-    setenv("ROCHOUND_SOFTGPU_CACHES", shapes.value().c_str(), 1);
+    setenv(contract::variables::kSoftgpuCaches, shapes.value().c_str(), 1);
   }
-  if (counters_code_) setenv("ROCHOUND_SOFTGPU_COUNTERS_CODE", "1", 1);
+  if (counters_code_) setenv(contract::variables::kSoftgpuCountersCode, "1", 1);
   if (ready.ok()) ready = SetAccesses();
   if (!ready.ok()) {
     base::LogError(ready.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   return Exec(program);
 }

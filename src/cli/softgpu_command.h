@@ -21,7 +21,7 @@ class SoftgpuCommand final : public Command {
 
   const char* examples() const override;
 
-  // program: what stood behind "--". Returns an exit code only when there is nothing to run or
+  // program: what followed "--". Returns an exit code only when there is nothing to run or
   // something went wrong.
   int Run(const std::vector<std::string>& program) override;
 

@@ -64,7 +64,7 @@ class SoftgpuCommand : public testing::Test {
     unsetenv("ROCHOUND_SOFTGPU_FAULTS");
     unsetenv("ROCHOUND_SOFTGPU_FAULT_LOG");
     preload_.empty() ? unsetenv("LD_PRELOAD") : setenv("LD_PRELOAD", preload_.c_str(), 1);
-    // In an ASan build, rochound itself would refuse to start behind another library.
+    // In an ASan build, rochound itself would refuse to start after another library.
     if (!preload_.empty()) setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
     std::vector<char*> argv = {const_cast<char*>("rochound")};
     for (const std::string& argument : arguments)

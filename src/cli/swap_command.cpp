@@ -6,16 +6,16 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/exit_codes.h"
 #include "base/files.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
-#include "cli/swap_check.h"
 #include "cli/usage_formatter.h"
+#include "swap/swap_check.h"
 
 namespace rochound::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kSwapExamples = R"(
 Examples:
   rochound swap check ./app better.hsaco                    what could be swapped
   rochound swap check ./app better.hsaco --gpu gfx942:xnack-  on this GPU
@@ -30,7 +30,7 @@ Exit codes: 0 all of them fit, 1 some do not, 2 wrong command line, 125 a file c
 
 }  // namespace
 
-const char* SwapCommand::examples() const { return kExamples; }
+const char* SwapCommand::examples() const { return kSwapExamples; }
 
 SwapCommand::SwapCommand(CLI::App& app)
     : Command(app.add_subcommand("swap", "Say which kernels could be swapped, and why not")) {
@@ -56,23 +56,23 @@ int SwapCommand::Run(const std::vector<std::string>& /*program*/) {
     if (!parsed.ok()) return Usage("--gpu: " + parsed.error().message);
     gpu = std::move(parsed).value();
   }
-  const auto answers = [&]() -> base::Result<std::vector<SwapAnswer>> {
+  const auto answers = [&]() -> base::Result<std::vector<swap::SwapAnswer>> {
     ROCHOUND_TRY(const std::string original, base::ReadFile(original_));
     ROCHOUND_TRY(const std::string candidate, base::ReadFile(candidate_));
-    return CheckSwaps(original, candidate, gpu);
+    return swap::CheckSwaps(original, candidate, gpu);
   }();
   if (!answers.ok()) {
     base::LogError(answers.error().message);
-    return kExitSetup;
+    return base::kExitSetup;
   }
   if (json_)
-    fmt::print("{}\n", SwapAnswersJson(answers.value())
+    fmt::print("{}\n", swap::SwapAnswersJson(answers.value())
                            .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   else
-    fmt::print("{}", SwapAnswersText(answers.value()));
+    fmt::print("{}", swap::SwapAnswersText(answers.value()));
   const auto& all = answers.value();
   const bool fit = std::all_of(all.begin(), all.end(), [](const auto& one) { return one.fits; });
-  return fit ? kExitSuccess : kExitFailure;
+  return fit ? base::kExitSuccess : base::kExitFailure;
 }
 
 }  // namespace rochound::cli

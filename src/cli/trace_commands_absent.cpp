@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "base/exit_codes.h"
 #include "base/log.h"
-#include "cli/exit_codes.h"
 #include "cli/trace_commands.h"
 
 namespace rochound::cli {
@@ -23,7 +23,7 @@ class AbsentCommand final : public Command {
         "this rochound was built without DuckDB, which {} needs; build it where libduckdb-dev is "
         "installed (Debian 14 and later), it reads the same traces",
         name()));
-    return kExitSetup;
+    return base::kExitSetup;
   }
 };
 

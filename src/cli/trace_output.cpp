@@ -11,12 +11,12 @@
 #include "base/count.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/progress_bar.h"
 #include "base/units.h"
-#include "cli/child_process.h"
-#include "cli/progress_bar.h"
-#include "cli/swap_verify.h"
-#include "store/conversion.h"
-#include "store/text_output.h"
+#include "launch/child_process.h"
+#include "store/convert/conversion.h"
+#include "store/convert/text_output.h"
+#include "swap/swap_verify.h"
 #include "trace/reader.h"
 
 namespace rochound::cli {
@@ -29,14 +29,6 @@ using store::Summary;
 
 constexpr size_t kSummaryLines = 10;
 constexpr size_t kNameWidth = 60;
-
-std::string Size(uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto number = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; number >= 1024 && unit + 1 < std::size(kUnits); ++unit) number /= 1024;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", number, kUnits[unit]);
-}
 
 std::string Short(const std::string& name) {
   return name.size() <= kNameWidth ? name : name.substr(0, kNameWidth - 3) + "...";
@@ -152,7 +144,7 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
     return run_file.contains(key) && run_file[key].is_string() ? run_file[key].get<std::string>()
                                                                : std::string();
   };
-  options.swap_comparisons = ReadSwapComparisons(SwapSamples(log_directory));
+  options.swap_comparisons = swap::ReadSwapComparisons(swap::SwapSamples(log_directory));
   ROCHOUND_TRY(const store::Filter filter, store::Filter::Create(text("kernel"), text("api")));
   options.filter = &filter;
   ROCHOUND_TRY(std::optional<store::TextOutput> jsonl, OpenText(output.jsonl));
@@ -165,11 +157,11 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
   // A process that was killed before it had written anything.
   if (!run.ok()) return store::ConvertNothing(run.error().message, options);
 
-  ProgressBar bar(output.rpd.empty() ? "reading the log"
-                                     : fmt::format("writing {}", output.rpd.string()));
+  base::ProgressBar bar(output.rpd.empty() ? "reading the log"
+                                           : fmt::format("writing {}", output.rpd.string()));
   options.progress = [&](uint64_t done, uint64_t all) {
     if (all > 0) bar.Show(static_cast<double>(done) / static_cast<double>(all));
-    return !ChildProcess::Interrupted();
+    return !launch::ChildProcess::Interrupted();
   };
   return store::ConvertRun(run.value(), options);
 }
@@ -187,15 +179,15 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
   const uint64_t bytes = output.rpd.empty() ? 0 : std::filesystem::file_size(output.rpd, error);
   lines.push_back(fmt::format("{}{}, {}{}", file, Count(summary.processes, "process", "processes"),
                               TimeText(RecordedTime(summary)),
-                              bytes > 0 && !error ? ", " + Size(bytes) : ""));
+                              bytes > 0 && !error ? ", " + base::SizeText(bytes) : ""));
   std::string calls = Count(summary.calls, "call", "calls");
   for (const auto& [name, total] : MostTime(summary.calls_by_name, 3))
     calls += fmt::format("; {} {} x {}", TimeText(total.ns), total.count, name);
   lines.push_back(calls);
-  lines.push_back(fmt::format("{} and {} of the runtime itself, {} ({}), {}",
-                              Count(summary.kernels, "kernel", "kernels"), summary.runtime_kernels,
-                              Count(summary.copies, "copy", "copies"), Size(summary.copied_bytes),
-                              Count(summary.ranges, "range", "ranges")));
+  lines.push_back(fmt::format(
+      "{} and {} of the runtime itself, {} ({}), {}", Count(summary.kernels, "kernel", "kernels"),
+      summary.runtime_kernels, Count(summary.copies, "copy", "copies"),
+      base::SizeText(summary.copied_bytes), Count(summary.ranges, "range", "ranges")));
   if (summary.swapped + summary.refused_swaps > 0)
     lines.push_back(fmt::format("{} swapped, {} refused: rochound explain swaps{}",
                                 Count(summary.swapped, "kernel", "kernels"),

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/summary.h"
+#include "store/convert/summary.h"
 #include "trace/reader.h"
 
 namespace rochound::cli {

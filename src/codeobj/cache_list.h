@@ -20,7 +20,7 @@ struct CacheEntry {
   std::string file;    // as people know it
 };
 
-// With the newline. Empty: a name has a character that cannot stand in the list.
+// With the newline. Empty: a name has a character that cannot are in the list.
 std::string CacheLine(const CacheEntry& entry);
 // Without the newline.
 std::optional<CacheEntry> ReadCacheLine(std::string_view line);

@@ -266,7 +266,7 @@ TEST(HostileCodeObject, IsRefused) {
 
 TEST(HostileCodeObject, MayBeCutAnywhere) {
   const std::string bytes = Load("gfx942.co");
-  // The section headers stand last, so that nothing shorter is whole.
+  // The section headers are last, so that nothing shorter is whole.
   for (size_t size = 0; size < bytes.size(); size += 97)
     EXPECT_FALSE(CodeObject::Parse(std::string_view(bytes).substr(0, size)).ok()) << size;
 }

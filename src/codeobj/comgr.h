@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The few functions of libamd_comgr that we use, found at run time. Their types are written down
-// here, since the header stands elsewhere in each ROCm release and the functions are the same in
+// here, since the header is elsewhere in each ROCm release and the functions are the same in
 // all. Loaded once and never unloaded; any thread.
 #pragma once
 

@@ -25,7 +25,7 @@ std::vector<std::string> DeclaredTypes(std::string_view name) {
   const std::string text = Demangle(name);
   const size_t close = text.rfind(')');
   if (close == std::string::npos) return {};
-  // Backwards: what stands before the parameters may hold brackets of all kinds.
+  // Backwards: what is before the parameters may hold brackets of all kinds.
   std::vector<std::string> types;
   int depth = 0;
   size_t end = close;

@@ -78,4 +78,22 @@ Result<ElfView> ElfView::Open(std::string_view bytes) {
   return view;
 }
 
+bool ExportsSymbol(std::string_view library, std::string_view symbol) {
+  const base::Result<ElfView> elf = ElfView::Open(library);
+  if (!elf.ok()) return false;
+  const std::vector<ElfView::Section>& sections = elf.value().sections();
+  for (const ElfView::Section& section : sections) {
+    if (section.header.sh_type != SHT_DYNSYM || section.header.sh_link >= sections.size()) continue;
+    const std::optional<std::string_view> table = elf.value().Content(section);
+    const std::optional<std::string_view> names =
+        elf.value().Content(sections[section.header.sh_link]);
+    if (!table || !names) continue;
+    for (size_t i = 0; i < table->size() / sizeof(Elf64_Sym); ++i) {
+      const Elf64_Sym entry = ReadAt<Elf64_Sym>(*table, i);
+      if (entry.st_shndx != SHN_UNDEF && TextAt(*names, entry.st_name) == symbol) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace rochound::codeobj

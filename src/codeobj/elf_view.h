@@ -54,6 +54,10 @@ T ReadAt(std::string_view table, size_t index) {
   return value;
 }
 
+// Whether the ELF library exports this symbol to the dynamic loader. False also for what is no
+// library.
+bool ExportsSymbol(std::string_view library, std::string_view symbol);
+
 // The text that starts here and ends with a zero byte or with the table; empty beyond the table.
 std::string_view TextAt(std::string_view table, uint64_t offset);
 

@@ -2,7 +2,7 @@
 //
 // Kernels that omniprobe's compiler plugin has instrumented: a copy of each kernel under another
 // name, with one more argument, a pointer to where its messages go (dh_comms). A launch of the
-// original has no such argument, and hidden arguments stand behind it, so the copy needs arguments
+// original has no such argument, and hidden arguments are after it, so the copy needs arguments
 // of its own. Pure, any thread.
 #pragma once
 

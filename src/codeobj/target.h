@@ -28,7 +28,7 @@ struct Target {
 // flags and abi_version: e_flags and e_ident[EI_ABIVERSION] of the code object.
 base::Result<Target> TargetOfFlags(uint32_t flags, uint8_t abi_version);
 
-// Text that ends in a target id, whatever triple stands before it. What is not named is kAny.
+// Text that ends in a target id, whatever triple is before it. What is not named is kAny.
 base::Result<Target> ParseTarget(std::string_view text);
 
 // Whether code compiled for this runs on a GPU that calls itself so.

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "doctor/facts.h"
 #include "doctor/finding.h"
+#include "doctor/machine_facts.h"
 
 namespace rochound::doctor {
 

@@ -12,8 +12,8 @@
 
 #include "base/files.h"
 #include "codeobj/target.h"
-#include "doctor/facts.h"
 #include "doctor/hardware.h"
+#include "doctor/machine_facts.h"
 #include "doctor/outcome.h"
 #include "doctor/runtimes.h"
 #include "doctor/settings.h"

@@ -28,7 +28,7 @@ class Page {
     return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
   }
 
-  // first stands before the first line and is shown_length wide on the screen; the others are
+  // first is before the first line and is shown_length wide on the screen; the others are
   // indented.
   void Wrapped(const std::string& first, size_t shown_length, const std::string& text) {
     std::string line = first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the doctor has to say: facts with all their sources side by side, and findings with the
+// What the doctor says: facts with all their sources side by side, and findings with the
 // remedy. Filled by the parts of src/doctor, printed by the command line (text) and as JSON. Plain
 // values, any thread.
 #pragma once

@@ -3,7 +3,7 @@
 // One GPU's facts and their verdicts. Used by facts.cpp alone.
 #pragma once
 
-#include "doctor/facts.h"
+#include "doctor/machine_facts.h"
 
 namespace rochound::doctor {
 

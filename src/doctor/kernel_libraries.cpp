@@ -30,7 +30,7 @@ constexpr Known kKnown[] = {
 };
 
 // gfx1030 in TensileLibrary_gfx1030.co; empty: it names none. MIOpen writes the number of compute
-// units right behind the target, so a target that is known counts first.
+// units right after the target, so a target that is known counts first.
 std::string TargetIn(std::string_view name) {
   const size_t at = name.find("gfx");
   if (at == std::string_view::npos) return {};

@@ -220,7 +220,7 @@ std::vector<InstalledLibrary> FindInstalled(const Sysroot& root, const Loader& l
 
 namespace {
 
-// The ROCm that a library belongs to, by where it stands: /opt/rocm-6.2.0, /usr, a wheel.
+// The ROCm that a library belongs to, by where it is: /opt/rocm-6.2.0, /usr, a wheel.
 std::string Home(const std::string& path) {
   std::string folder = Folder(path);
   for (const char* end : {"/lib/x86_64-linux-gnu", "/lib64", "/lib"}) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "doctor/facts.h"
 #include "doctor/finding.h"
+#include "doctor/machine_facts.h"
 #include "doctor/sysroot.h"
 
 namespace rochound::doctor {

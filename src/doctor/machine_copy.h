@@ -11,7 +11,7 @@
 #include <string>
 
 #include "doctor/access.h"
-#include "doctor/facts.h"
+#include "doctor/machine_facts.h"
 
 namespace rochound::doctor {
 

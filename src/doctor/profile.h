@@ -23,7 +23,7 @@ std::filesystem::path ProfilePlace(const std::filesystem::path& config, const st
 
 struct Change {
   std::filesystem::path file;
-  std::string content;                         // what will stand there; for Undo: what stands there
+  std::string content;                         // what will are there; for Undo: what is there
   std::vector<std::filesystem::path> folders;  // that are made or removed with it, outermost first
   bool nothing = false;                        // it is so already
 };

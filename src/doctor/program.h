@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "doctor/facts.h"
 #include "doctor/finding.h"
 #include "doctor/libraries.h"
+#include "doctor/machine_facts.h"
 
 namespace rochound::doctor {
 

@@ -80,7 +80,7 @@ std::vector<Setting> BuiltInSettings(const Machine& machine) {
   const std::vector<Setting> more = {
       {"no-fragments",
        {{"HSA_DISABLE_FRAGMENT_ALLOCATOR", "1"}},
-       "each allocation of the runtime stands alone"},
+       "each allocation of the runtime is alone"},
       {"fine-grain-pcie", {{"HSA_FORCE_FINE_GRAIN_PCIE", "1"}}, "fine-grained memory over PCIe"},
       {"no-interrupts", {{"HSA_ENABLE_INTERRUPT", "0"}}, "waiting polls instead of sleeping"},
       {"one-at-a-time",
@@ -147,7 +147,7 @@ base::Result<std::vector<Setting>> ParseSettings(const std::string& text) {
 
 namespace {
 
-// What stands between the quotes of GRUB_CMDLINE_LINUX_DEFAULT now, in the last line that sets it.
+// What is between the quotes of GRUB_CMDLINE_LINUX_DEFAULT now, in the last line that sets it.
 std::string GrubParameters(const std::string& file) {
   static const std::regex kLine(R"(^\s*GRUB_CMDLINE_LINUX_DEFAULT=["']?([^"']*)["']?)");
   std::string parameters;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "doctor/facts.h"
+#include "doctor/machine_facts.h"
 
 namespace rochound::doctor {
 

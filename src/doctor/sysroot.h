@@ -49,7 +49,7 @@ class Sysroot {
   // The file behind all links, as a path of the machine; the path itself if there are none.
   std::string Resolve(const std::string& path) const;
 
-  // /dev/kfd and the render nodes. In a copy they stand in the text file "devices", one per line:
+  // /dev/kfd and the render nodes. In a copy they are in the text file "devices", one per line:
   // path, octal mode, owner's and group's number, and "open" or "closed".
   std::vector<Device> Devices() const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Environment variables of ROCm: whether the libraries that are installed here read them at all
-// (their names stand in the library, or they do not), and which of them contradict each other or
+// (their names are in the library, or they do not), and which of them contradict each other or
 // the machine. Any thread.
 #pragma once
 
@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "doctor/facts.h"
 #include "doctor/finding.h"
+#include "doctor/machine_facts.h"
 
 namespace rochound::doctor {
 
 enum class Reads { kNo, kPerhaps, kYes };
 
-// Whether code with these bytes reads this variable. kYes: the name stands there as a text of its
+// Whether code with these bytes reads this variable. kYes: the name is there as a text of its
 // own. kPerhaps: it was put into the instructions in pieces, as compilers do with short ones.
 Reads ReadsVariable(std::string_view library, const std::string& name);
 

@@ -7,9 +7,9 @@
 
 #include <string>
 
-#include "doctor/facts.h"
 #include "doctor/finding.h"
 #include "doctor/libraries.h"
+#include "doctor/machine_facts.h"
 
 namespace rochound::doctor {
 

@@ -15,8 +15,8 @@
 #include <tuple>
 
 #include "base/files.h"
-#include "base/limited_run.h"
 #include "base/utf8.h"
+#include "launch/limited_run.h"
 #include "optimize/confinement.h"
 
 namespace rochound::mcp {
@@ -24,8 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
-using base::LimitedRun;
 using base::Result;
+using launch::LimitedRun;
 
 constexpr size_t kMostMessages = 40;  // lines of stderr in a result
 constexpr size_t kMostMessageBytes = 8192;
@@ -84,7 +84,7 @@ Result<optimize::Confinement> Confine(const Tool& tool, const CallSettings& sett
 
 Result<Json> ReadLines(const fs::path& file, bool* all) {
   ROCHOUND_TRY(const int descriptor, base::OpenRegularFile(file));
-  std::string text(base::kMostOutput, '\0');
+  std::string text(launch::kMostOutput, '\0');
   size_t size = 0;
   for (ssize_t got = 1; got > 0 && size < text.size(); size += static_cast<size_t>(got)) {
     got = read(descriptor, text.data() + size, text.size() - size);
@@ -92,7 +92,7 @@ Result<Json> ReadLines(const fs::path& file, bool* all) {
   }
   close(descriptor);
   text.resize(size);
-  *all = size < base::kMostOutput;
+  *all = size < launch::kMostOutput;
   Json entries = Json::array();
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
@@ -121,11 +121,11 @@ Result<Json> ReadAnswer(const Invocation& invocation, const LimitedRun& run,
     std::string text = run.out;
     if (invocation.answer == Kind::kFile) {
       if (IdentityOf(invocation.file) == before) return Error{"no answer"};
-      ROCHOUND_TRY(text, base::ReadFile(invocation.file, base::kMostOutput));
+      ROCHOUND_TRY(text, base::ReadFile(invocation.file, launch::kMostOutput));
     }
     Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!json.is_discarded()) return json;
-    if (text.size() >= base::kMostOutput)
+    if (text.size() >= launch::kMostOutput)
       return Error{"the answer is larger than 4 MiB: ask for less"};
     return Error{"no answer"};
   }
@@ -232,7 +232,7 @@ Json CallTool(const Tool& tool, const Json& arguments, const CallSettings& setti
     environment.push_back("TMPDIR=" + scratch.value().path().string());
   }
   const FileIdentity before = IdentityOf(invocation.value().file);
-  const auto run = base::RunLimited(
+  const auto run = launch::RunLimited(
       command, environment, settings.timeout,
       [&](const LimitedRun& so_far) { return progress(so_far.seconds, LastLine(so_far.err)); },
       [&]() -> int {

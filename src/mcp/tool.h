@@ -4,7 +4,7 @@
 // once, in the table of tool.cpp; the JSON Schema that clients see, the check of what they send and
 // the command line are made from it. Pure but for looking at paths; any thread.
 //
-// What a client sends never becomes an option: values stand behind "--option=", paths begin with
+// What a client sends never becomes an option: values are after "--option=", paths begin with
 // "/", programs come after "--".
 #pragma once
 
@@ -35,7 +35,7 @@ struct Parameter {
   const char* name;
   Kind kind;
   const char* about;
-  const char* option;  // "--kernel"; empty: it stands alone on the command line, in this order
+  const char* option;  // "--kernel"; empty: it is alone on the command line, in this order
   bool required = false;
   std::vector<std::string> choices = {};
   int least = 1;
@@ -55,7 +55,7 @@ struct Tool {
 struct Invocation {
   enum class Answer { kOutput, kFile, kLines, kMade };
 
-  std::vector<std::string> arguments;  // behind "rochound"
+  std::vector<std::string> arguments;  // after "rochound"
   // The answer is the JSON on stdout, the JSON in `file`, the lines of JSON in `file`, or that
   // `file` is there.
   Answer answer = Answer::kOutput;

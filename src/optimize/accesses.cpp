@@ -23,7 +23,7 @@ constexpr uint64_t kMostLds = 256 << 10;
 constexpr unsigned kMostWaves = 32;
 constexpr size_t kMostRaceGroups = 64;  // races are looked for by bytes
 
-// What stands before the next space; takes it away.
+// What is before the next space; takes it away.
 std::string_view Word(std::string_view* line) {
   const size_t end = std::min(line->find(' '), line->size());
   const std::string_view word = line->substr(0, end);

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "base/files.h"
-#include "base/limited_run.h"
+#include "launch/limited_run.h"
 #include "optimize/confinement.h"
 
 namespace rochound::optimize {
@@ -123,8 +123,8 @@ Result<Built> BuildTwice(const BuildRequest& request) {
     std::vector<std::string> environment = HarmlessEnvironment(folder);
     // Two builds at two times, for code that asks for the time.
     environment.push_back(fmt::format("SOURCE_DATE_EPOCH={}", 1'000'000'000 + 40'000'000 * round));
-    ROCHOUND_TRY(const base::LimitedRun run,
-                 base::RunLimited(
+    ROCHOUND_TRY(const launch::LimitedRun run,
+                 launch::RunLimited(
                      command, environment,
                      std::chrono::milliseconds(static_cast<int64_t>(request.limit_seconds * 1000)),
                      {}, [&] { return confinement.Apply(); }));

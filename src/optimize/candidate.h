@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A candidate as a file: found in what it stands in, compared with the captured kernel before
+// A candidate as a file: found in what it is in, compared with the captured kernel before
 // anything runs, and its resources beside the captured ones. Pure but for reading nothing; any
 // thread. The candidate's bytes come from anybody.
 #pragma once

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "base/limited_run.h"
+#include "launch/limited_run.h"
 
 namespace rochound::optimize {
 namespace {
@@ -24,13 +24,13 @@ class ConfinementTest : public testing::Test {
   }
 
   // What a shell says that runs this under the limits.
-  base::LimitedRun Run(const std::string& script, Limits limits = {}) {
+  launch::LimitedRun Run(const std::string& script, Limits limits = {}) {
     limits.writable = {own_.path()};
     const auto confinement = Confinement::Prepare(limits);
     EXPECT_TRUE(confinement.ok());
-    return base::RunLimited({"/bin/sh", "-c", script}, {"PATH=/usr/bin:/bin"},
-                            std::chrono::seconds(20), {},
-                            [&] { return confinement.value().Apply(); })
+    return launch::RunLimited({"/bin/sh", "-c", script}, {"PATH=/usr/bin:/bin"},
+                              std::chrono::seconds(20), {},
+                              [&] { return confinement.value().Apply(); })
         .value();
   }
 

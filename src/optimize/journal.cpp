@@ -135,10 +135,10 @@ Result<void> Journal::SetState(int64_t id, const std::string& state) {
                database_.Prepare("UPDATE candidate SET state = ? WHERE id = ?"));
   statement.BindAll(std::string_view(state), id);
   ROCHOUND_CHECK(statement.Run());
-  return Tell(fmt::format("candidate {} is {}", id, state));
+  return AddEvent(fmt::format("candidate {} is {}", id, state));
 }
 
-Result<void> Journal::Tell(const std::string& event) {
+Result<void> Journal::AddEvent(const std::string& event) {
   ROCHOUND_TRY(store::Statement statement,
                database_.Prepare("INSERT INTO event (text) VALUES (?)"));
   statement.Bind(0, std::string_view(event));

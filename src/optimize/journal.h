@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 #include "optimize/verdict.h"
-#include "store/database.h"
+#include "store/rpd/database.h"
 
 namespace rochound::optimize {
 
@@ -62,7 +62,7 @@ class Journal {
   base::Result<void> Add(JournalEntry* entry);
   base::Result<void> SetState(int64_t id, const std::string& state);
   // Something that happened, for whoever audits.
-  base::Result<void> Tell(const std::string& event);
+  base::Result<void> AddEvent(const std::string& event);
   base::Result<std::vector<std::string>> Events();
 
   // Before anything is sent; the id.

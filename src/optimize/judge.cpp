@@ -10,9 +10,10 @@
 #include <cmath>
 
 #include "base/count.h"
-#include "base/limited_run.h"
 #include "base/sha256.h"
+#include "capture/bundle.h"
 #include "codeobj/demangle.h"
+#include "launch/limited_run.h"
 #include "optimize/builder.h"
 #include "optimize/clock_watch.h"
 #include "optimize/confinement.h"
@@ -37,10 +38,6 @@ constexpr double kOverheadSeconds = 120;
 constexpr uint64_t kMostCandidate = uint64_t{64} << 20;
 // What is on its way to memory may stay in a cache that is so much faster.
 constexpr double kCacheGain = 4;
-
-std::string_view Text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // NOLINT
-}
 
 // Instructions of a record that the access trace has lines of.
 uint64_t MemoryInstructions(const ordered_json& record) {
@@ -193,7 +190,8 @@ Result<void> Judge::AddBundle(const fs::path& path) {
     return Error{fmt::format("'{}' is a launch of {} on {}, the first bundle one of {} on {}",
                              path.string(), manifest.kernel, gpu.Id(), kernel_, gpu_.Id())};
   }
-  auto file = KernelFile::Find(std::string(Text(original.bundle->code_object())), kernel_, gpu);
+  auto file =
+      KernelFile::Find(std::string(capture::AsText(original.bundle->code_object())), kernel_, gpu);
   if (!file.ok()) return file.error().In(path.string());
   original.file = std::move(file).value();
   const capture::Launch& launch = manifest.launch;
@@ -216,10 +214,10 @@ Result<ordered_json> Judge::Ask(const std::vector<std::string>& arguments, doubl
   std::vector<std::string> command = {tools_.rochound.string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
   ROCHOUND_TRY(
-      const base::LimitedRun run,
-      base::RunLimited(command, HarmlessEnvironment(own),
-                       std::chrono::milliseconds(static_cast<int64_t>(limit_seconds * 1000)), {},
-                       [&] { return confinement.Apply(); }));
+      const launch::LimitedRun run,
+      launch::RunLimited(command, HarmlessEnvironment(own),
+                         std::chrono::milliseconds(static_cast<int64_t>(limit_seconds * 1000)), {},
+                         [&] { return confinement.Apply(); }));
   auto answer = ordered_json::parse(run.out, nullptr, false);
   if (!answer.is_object()) {
     const size_t start = run.err.size() > 500 ? run.err.size() - 500 : 0;
@@ -364,7 +362,7 @@ std::optional<Rejection> Judge::Validate(const fs::path& outputs) const {
   std::vector<std::string> environment;
   for (char** line = environ; *line != nullptr; ++line) environment.emplace_back(*line);
   const auto run =
-      base::RunLimited({"/bin/sh", "-c", command}, environment, std::chrono::seconds(600));
+      launch::RunLimited({"/bin/sh", "-c", command}, environment, std::chrono::seconds(600));
   if (!run.ok()) return Rejection{Reason::kCannotJudge, run.error().message};
   if (run.value().ok()) return std::nullopt;
   std::string said = run.value().out + run.value().err;

@@ -58,7 +58,7 @@ struct Play {
     parts.tell = [&](const std::string& text) { told.push_back(text); };
     return SearchWithModel(facts, options, parts);
   }
-  bool Asked(size_t request, const std::string& text) const {
+  bool RequestHolds(size_t request, const std::string& text) const {
     return request < requests.size() && requests[request].find(text) != std::string::npos;
   }
 };
@@ -68,10 +68,10 @@ TEST(ModelSearch, SendsCompileErrorsBackAFewTimes) {
   play.answers.assign(5, "```\nbroken\n```");
   ASSERT_TRUE(play.Search(1).ok());
   EXPECT_EQ(play.requests.size(), 3u);
-  EXPECT_FALSE(play.Asked(0, "what is this"));
-  EXPECT_TRUE(play.Asked(1, "llm/model-1.hip:1: what is this"));
-  EXPECT_TRUE(play.Asked(1, "clang -I . -o a"));
-  EXPECT_FALSE(play.Asked(1, "/home/me"));
+  EXPECT_FALSE(play.RequestHolds(0, "what is this"));
+  EXPECT_TRUE(play.RequestHolds(1, "llm/model-1.hip:1: what is this"));
+  EXPECT_TRUE(play.RequestHolds(1, "clang -I . -o a"));
+  EXPECT_FALSE(play.RequestHolds(1, "/home/me"));
 }
 
 TEST(ModelSearch, ShowsVerdictsAndTheBestSoFar) {
@@ -79,12 +79,12 @@ TEST(ModelSearch, ShowsVerdictsAndTheBestSoFar) {
   play.answers = {"```\nwrong\n```", "```\nfast\n```", "```\nfast, by a little\n```", "nothing"};
   ASSERT_TRUE(play.Search(9).ok());
   ASSERT_EQ(play.requests.size(), 5u);
-  EXPECT_TRUE(play.Asked(1, "1. its results are different"));
-  EXPECT_TRUE(play.Asked(2, "2. equal and faster: 3 times as fast"));
-  EXPECT_TRUE(play.Asked(2, "```cpp\\nfast\\n```"));
+  EXPECT_TRUE(play.RequestHolds(1, "1. its results are different"));
+  EXPECT_TRUE(play.RequestHolds(2, "2. equal and faster: 3 times as fast"));
+  EXPECT_TRUE(play.RequestHolds(2, "```cpp\\nfast\\n```"));
   // Less than 2% better: not the next best.
-  EXPECT_FALSE(play.Asked(3, "```cpp\\nfast, by a little"));
-  EXPECT_TRUE(play.Asked(4, "4. not used: there is no code block in it"));
+  EXPECT_FALSE(play.RequestHolds(3, "```cpp\\nfast, by a little"));
+  EXPECT_TRUE(play.RequestHolds(4, "4. not used: there is no code block in it"));
 }
 
 TEST(ModelSearch, EndsWhenNobodyAnswers) {

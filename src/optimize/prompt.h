@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a model is asked, from what is known about a kernel. Captured data never stands in it: no
+// What a model is asked, from what is known about a kernel. Captured data never is in it: no
 // values of memory or arguments, no addresses, and of verdicts only words that are chosen from a
 // few, and figures of two digits (VerdictForModel), so that a kernel cannot be written to send data
 // out by how it fails. Pure; any thread. The same facts give the same request, byte by byte: a run

@@ -7,14 +7,11 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
+#include "base/units.h"
 #include "codeobj/demangle.h"
 
 namespace rochound::probe {
 namespace {
-
-double Share(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 std::string JsonLine(const BlockUse& use) {
   nlohmann::ordered_json line = PlaceJson(use.at);
@@ -46,7 +43,7 @@ std::string Sentences(const std::vector<BlockUse>& uses) {
   std::stable_sort(split.begin(), split.end(),
                    [](const BlockUse* a, const BlockUse* b) { return a->split > b->split; });
   std::string text = fmt::format("Divergence: blocks run with {:.0f}% of their waves' lanes.\n",
-                                 100 * Share(lanes, possible));
+                                 100 * base::Share(lanes, possible));
   constexpr size_t kShown = 10;
   for (size_t i = 0; i < std::min(split.size(), kShown); ++i)
     text += fmt::format("{}: the lanes of a wave go different ways in {} of {} branches\n",
@@ -114,9 +111,9 @@ std::string BlockAnalyzer::Answer(const StreamSummary& summary) {
                                : codeobj::Demangle(use.function);
     text += fmt::format(
         "{:>10} {:>12} {:>5.0f}% {:>10.1f} {:>5.0f}% {:>8}  {} block {} of {}\n", use.executions,
-        use.cycles, 100 * Share(use.cycles, cycles), Share(use.cycles, use.executions),
-        100 * Share(use.lanes, use.possible_lanes), use.branches ? std::to_string(use.split) : "",
-        PlaceText(use.at), use.number, in);
+        use.cycles, 100 * base::Share(use.cycles, cycles), base::Share(use.cycles, use.executions),
+        100 * base::Share(use.lanes, use.possible_lanes),
+        use.branches ? std::to_string(use.split) : "", PlaceText(use.at), use.number, in);
   }
   return text;
 }

@@ -7,7 +7,7 @@
 //   kernel  --words-->  ring (host memory that GPUs can write)  --agent-->  file  -->  reader
 //
 // Positions in the ring count words in 32 bits and begin anew after the last; a position's place is
-// its lowest bits; a message that begins near the end goes on in a margin behind it. Waves take
+// its lowest bits; a message that begins near the end goes on in a margin after it. Waves take
 // positions with an atomic addition to `state`, write their words, and at last the header, which
 // holds the position: what an earlier round left is no header.
 #ifndef ROCHOUND_PROBE_LAYOUT_H_
@@ -27,8 +27,8 @@ enum {
   kRochoundProbeRingVersion = 2,  // of control variables and ring
   kRochoundProbeMagic = 0x5250,   // "PR", in the highest bits of a header
   kRochoundProbeKernels = 256,    // as many can be chosen by their kernel objects
-  kRochoundProbeMargin = 256,     // words behind the ring: a message is in one piece
-  kRochoundProbeWaste = 128,      // words behind those, for messages that nobody will read
+  kRochoundProbeMargin = 256,     // words after the ring: a message is in one piece
+  kRochoundProbeWaste = 128,      // words after those, for messages that nobody will read
   kRochoundProbeLongest = 67,     // words of the longest message of a wave
 };
 
@@ -80,7 +80,7 @@ enum RochoundProbeFlags {
 };
 
 // A kernel's own module variable, `__rochound_probe.` and its name; `__rochound_probe` for
-// functions that are called. The compiler writes the version. What waves read first stands first.
+// functions that are called. The compiler writes the version. What waves read first is first.
 struct RochoundProbeControl {
   rochound_u32 flags;
   rochound_u32 version;

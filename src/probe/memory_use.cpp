@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/lds_banks.h"
+#include "base/units.h"
 #include "codeobj/demangle.h"
 
 namespace rochound::probe {
@@ -48,12 +49,8 @@ std::string PatternName(bool has_stride, bool irregular, int64_t stride, uint64_
   return fmt::format("stride {}", stride);
 }
 
-double Share(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 double UsedShare(const MemoryUse& use) {
-  return Share(use.used_bytes, use.lines * MemoryAnalyzer::kLineBytes);
+  return base::Share(use.used_bytes, use.lines * MemoryAnalyzer::kLineBytes);
 }
 
 std::string Sentence(const MemoryUse& worst) {
@@ -63,11 +60,11 @@ std::string Sentence(const MemoryUse& worst) {
   if (worst.lds)
     return fmt::format(
         "{} {}s {:.1f} times the cycles that LDS needs without bank conflicts: {}.\n",
-        PlaceText(worst.at), worst.action, Share(worst.cycles, worst.cycles - worst.bank_conflicts),
-        worst.pattern);
+        PlaceText(worst.at), worst.action,
+        base::Share(worst.cycles, worst.cycles - worst.bank_conflicts), worst.pattern);
   return fmt::format("{} {}s {:.1f} times the cache lines that its bytes need: {}.\n",
-                     PlaceText(worst.at), worst.action, Share(worst.lines, worst.needed_lines),
-                     worst.pattern);
+                     PlaceText(worst.at), worst.action,
+                     base::Share(worst.lines, worst.needed_lines), worst.pattern);
 }
 
 std::string GlobalTable(const std::vector<MemoryUse>& uses) {

@@ -61,7 +61,7 @@ struct Peak {
   double per_second = 0;
   std::string source;  // how it was computed, and from whose figures; or how it was measured
   bool measured = false;
-  // Of a measured one: what it stands in the place of.
+  // Of a measured one: what it is in the place of.
   std::optional<double> from_table = std::nullopt;
 };
 

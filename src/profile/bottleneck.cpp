@@ -63,7 +63,7 @@ std::optional<double> Margin(const Rule& rule, const Values& values) {
   return least;
 }
 
-// None behind a rule that cannot be told: it might be the one.
+// None after a rule that cannot be told: it might be the one.
 const Rule* FirstThatHolds(const BottleneckRules& rules, const Values& values, size_t from) {
   for (size_t i = from; i < rules.rules.size(); ++i) {
     const std::optional<double> margin = Margin(rules.rules[i], values);

@@ -235,7 +235,7 @@ TEST(BottleneckTest, VerdictsOfAGpuSayWhatTheyAreMadeOf) {
   const Bottleneck lacking = OnGpu({{"SQ_WAIT_ANY", 60e6}}, 1e6, 64 * 80, "SQ_LDS_IDX_ACTIVE");
   EXPECT_EQ(lacking.primary, "unknown");
   EXPECT_EQ(lacking.reasoning[0], "missing: SQ_LDS_IDX_ACTIVE");
-  // But what stands before it is.
+  // But what is before it is.
   EXPECT_EQ(OnGpu({{"TCC_EA0_RDREQ_sum", 14e6}}, 1e6, 64 * 80, "SQ_LDS_IDX_ACTIVE").primary,
             "memory bandwidth");
 }

@@ -34,10 +34,6 @@ const char* NameOf(DagNodeKind kind) {
   return "";
 }
 
-double Share(int64_t part, int64_t all) {
-  return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
-}
-
 const DagKernel* Dominant(const Dag& dag) {
   const auto found = std::max_element(
       dag.kernels.begin(), dag.kernels.end(),
@@ -66,7 +62,7 @@ ordered_json ToJson(const DagNode& node) {
 }  // namespace
 
 double CriticalPathScore(const Dag& dag, const DagKernel& kernel) {
-  return Share(kernel.path_ns, dag.end_to_end_ns);
+  return base::Share(kernel.path_ns, dag.end_to_end_ns);
 }
 
 std::string DagJson(const Dag& dag) {
@@ -79,7 +75,7 @@ std::string DagJson(const Dag& dag) {
       {"critical_path",
        {{"critical_path_ns", dag.path_gpu_ns},
         {"dominant_symbol", dominant == nullptr ? ordered_json() : ordered_json(dominant->name)},
-        {"fraction", dominant == nullptr ? 0 : Share(dominant->path_ns, dag.path_gpu_ns)},
+        {"fraction", dominant == nullptr ? 0 : base::Share(dominant->path_ns, dag.path_gpu_ns)},
         {"nodes", dag.path}}},
       {"kernels", ordered_json::array()},
       {"nodes", ordered_json::array()},

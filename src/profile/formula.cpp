@@ -93,7 +93,7 @@ class Parser {
     return number;
   }
 
-  // What stands behind "name(".
+  // What follows "name(".
   Value Function(std::string_view name) {
     std::vector<Value> values;
     do values.push_back(Sum());

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "store/database.h"
+#include "store/rpd/database.h"
 
 namespace rochound::profile {
 namespace {
@@ -98,7 +98,7 @@ Result<uint64_t> ReadPart(store::Database& database, const std::set<std::string>
   }
   if (!tables.contains(name("rocpd_pmc_event")) || !tables.contains(name("rocpd_info_pmc")))
     return uint64_t{0};
-  // Since 3.0.3 values of streaming counters stand there, too: at a time, not of a dispatch.
+  // Since 3.0.3 values of streaming counters are there, too: at a time, not of a dispatch.
   ROCHOUND_TRY(const bool has_samples, HasColumn(database, name("rocpd_pmc_event"), "sample_id"));
   ROCHOUND_TRY(store::Statement values,
                database.Prepare(fmt::format(

@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "profile/counter_source.h"
-#include "store/database.h"
+#include "store/rpd/database.h"
 
 namespace rochound::profile {
 namespace {

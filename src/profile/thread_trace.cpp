@@ -12,7 +12,7 @@ struct Prefix {
   std::string_view unit;
 };
 
-// The first that fits decides, so that what is special stands before what is general.
+// The first that fits decides, so that what is special is before what is general.
 constexpr Prefix kUnits[] = {
     {"v_mfma", "MFMA"},        {"v_smfmac", "MFMA"},     {"v_wmma", "MFMA"},
     {"v_swmmac", "MFMA"},      {"v_", "VALU"},           {"ds_", "LDS"},
@@ -67,7 +67,7 @@ std::map<std::string_view, UnitUse> UseOfUnits(const ThreadTrace& trace) {
 std::vector<LineCost> CostOfLines(const ThreadTrace& trace) {
   std::map<std::pair<std::string, uint32_t>, LineCost> lines;
   for (const TracedInstruction& instruction : trace.instructions) {
-    std::set<std::pair<std::string, uint32_t>> counted;  // a recursive function stands there twice
+    std::set<std::pair<std::string, uint32_t>> counted;  // a recursive function is there twice
     for (const SourceLine& where : instruction.source) {
       if (!counted.insert({where.file, where.line}).second) continue;
       LineCost& cost = lines[{where.file, where.line}];

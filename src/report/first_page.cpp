@@ -153,8 +153,7 @@ Table MeanOfGpus(const Table& causes) {
 
 // The rows of the question `findings`.
 ordered_json FindingsJson(const analysis::Findings& findings) {
-  return ordered_json::parse(
-      AnswerJson(analysis::FindingsAnswer(findings)))["tables"]["findings"]["rows"];
+  return AnswerAsJson(analysis::FindingsAnswer(findings))["tables"]["findings"]["rows"];
 }
 
 }  // namespace
@@ -224,7 +223,7 @@ std::string FirstPageJson(const FirstPage& page) {
                     {"findings", FindingsJson(page.findings)}};
   // Each answer as `explain --json` prints it, without the doubts a second time.
   for (const Answer& answer : page.answers) {
-    ordered_json one = ordered_json::parse(AnswerJson(answer));
+    ordered_json one = AnswerAsJson(answer);
     one.erase("doubts");
     json["answers"][answer.question] = std::move(one);
   }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "analysis/answer.h"
-#include "analysis/facts.h"
 #include "analysis/findings/finding.h"
 #include "analysis/questions.h"
+#include "analysis/trace_facts.h"
 #include "base/result.h"
 #include "report/text.h"
 

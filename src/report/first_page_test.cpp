@@ -29,7 +29,7 @@ analysis::TestTrace Small() {
                 .end = 1000,
                 .name =
                     "void kernels::of_a_long_name<float, 128, 64, 32, true, false>(float const*, "
-                    "float*, int) [with many words behind it]",
+                    "float*, int) [with many words after it]",
                 .call = launch});
   return trace;
 }

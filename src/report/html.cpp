@@ -86,7 +86,13 @@ ordered_json JsonTable(const Table& table) {
 ordered_json JsonAnswer(const Answer& answer) {
   ordered_json tables = ordered_json::array();
   for (const Table& table : answer.tables) tables.push_back(JsonTable(table));
-  return {{"question", answer.question}, {"notes", answer.notes}, {"tables", std::move(tables)}};
+  const analysis::Question* question = analysis::FindQuestion(answer.question);
+  return {{"question", answer.question},
+          {"section", question != nullptr ? question->section : ""},
+          {"title", question != nullptr ? question->title : answer.question.c_str()},
+          {"lead", question != nullptr ? question->lead : ""},
+          {"notes", answer.notes},
+          {"tables", std::move(tables)}};
 }
 
 ordered_json JsonTimeline(const Timeline& timeline) {
@@ -127,7 +133,7 @@ ordered_json JsonFlame(const Flame& flame) {
   return json;
 }
 
-// Nothing that a browser could take for markup, whatever stands in the data.
+// Nothing that a browser could take for markup, whatever is in the data.
 std::string Harmless(const std::string& json) {
   std::string text;
   text.reserve(json.size() + json.size() / 64);

@@ -87,7 +87,7 @@ std::string ExactValue(const Value& value) {
   return CsvValue(value);
 }
 
-// "total_ns" is headed "total": the unit stands beside each number.
+// "total_ns" is headed "total": the unit is beside each number.
 std::string Heading(const Column& column) {
   static constexpr const char* kEndings[] = {"_bytes_per_s", "_bytes", "_ns"};
   std::string name = column.name;
@@ -213,7 +213,7 @@ std::string AnswerText(const Answer& answer, const TextStyle& style) {
   return text;
 }
 
-std::string AnswerJson(const Answer& answer) {
+ordered_json AnswerAsJson(const Answer& answer) {
   ordered_json json;
   json["question"] = answer.question;
   json["doubts"] = answer.doubts;
@@ -231,7 +231,11 @@ std::string AnswerJson(const Answer& answer) {
       out["rows"].push_back(std::move(object));
     }
   }
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return json;
+}
+
+std::string AnswerJson(const Answer& answer) {
+  return AnswerAsJson(answer).dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string AnswerCsv(const Answer& answer) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ std::string HumanValue(const analysis::Column& column, const analysis::Value& va
 // Keeps the start and the end, which tell kernels of one template apart.
 std::string ShortName(const std::string& text, size_t width);
 // What tells one kernel from another where there is little room: without `void` in front and
-// without the parameters behind.
+// without the parameters after.
 std::string BriefName(const std::string& name);
 
 // What is not clean comes first.
@@ -34,6 +35,7 @@ std::string TableText(const analysis::Table& table, const TextStyle& style);
 
 // {"question":..., "doubts":[...], "notes":[...], "tables":{id:{"title":..., "more":0,
 // "rows":[{column:value}]}}}
+nlohmann::ordered_json AnswerAsJson(const analysis::Answer& answer);
 std::string AnswerJson(const analysis::Answer& answer);
 
 // A table after the other, each after a line with the names of its columns; an empty line between.

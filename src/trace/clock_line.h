@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Converts one clock to another through instants known in both: straight lines between them, and
-// the overall slope before the first and behind the last. Never goes backwards. Built once by the
+// the overall slope before the first and after the last. Never goes backwards. Built once by the
 // reader, constant afterwards, any thread; no failure: without an instant it gives what it was
 // given.
 #pragma once

@@ -204,7 +204,7 @@ void RecordText::AppendJson(const Thread& thread, const Head& head, const char* 
   }
   fmt::format_to(out, "\"{}\"", description->name);
   for (size_t i = 0; i < description->field_count; ++i) {
-    // A thread record's own is the one that stands first already.
+    // A thread record's own is the one that is first already.
     if (std::string_view(description->fields[i].name) == "tid") continue;
     fmt::format_to(out, ",\"{}\":", description->fields[i].name);
     AppendField(*description, description->fields[i], record, true, line);
@@ -221,7 +221,7 @@ std::string DescribeRecords() {
     fmt::format_to(out, "### {}: {}\n\n{} {} bytes.\n\n", static_cast<unsigned>(description->kind),
                    description->name, description->meaning, description->size);
     text += "| offset | bytes | field | meaning |\n|---|---|---|---|\n";
-    // In the order they stand in the record, whatever order they are shown in.
+    // In the order they are in the record, whatever order they are shown in.
     std::vector<const Field*> fields;
     for (size_t i = 0; i < description->field_count; ++i) fields.push_back(&description->fields[i]);
     std::sort(fields.begin(), fields.end(),

@@ -90,7 +90,7 @@ class DumpTest : public testing::Test {
 };
 
 TEST_F(DumpTest, NoKeyOfAJsonObjectIsRepeated) {
-  auto* end = log_->Reserve<ThreadEnd>();  // behind the record that says whose it is
+  auto* end = log_->Reserve<ThreadEnd>();  // after the record that says whose it is
   end->now_tsc = 1;
   log_->Commit(end);
   const auto read = ProcessLog::Open(writer_->process_directory());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where things stand in the files of a process's folder; records.h says what a record is. Plain
+// Where things are in the files of a process's folder; records.h says what a record is. Plain
 // memory, little endian; shared by writer and reader, owned by nobody.
 //
 //   segment-NNNNNN = SegmentHeader (4096 bytes), then chunks of SegmentHeader::chunk_bytes each.
@@ -83,7 +83,7 @@ enum class StringKind : uint32_t { kEnd = 0, kString = 1, kFiller = 2 };
 
 struct StringHead {
   StringKind kind;
-  uint32_t bytes;  // of the text, or of the filler behind this head
+  uint32_t bytes;  // of the text, or of the filler after this head
 };
 static_assert(sizeof(StringHead) == 8);
 

@@ -426,7 +426,7 @@ uint64_t Writer::KeepLasting(const Chunk& chunk) {
       case Kind::kThreadHere:
       case Kind::kThreadEnd:
       case Kind::kDropped:
-        break;  // of use only beside what goes with them; the sums stand in the header
+        break;  // of use only beside what goes with them; the sums are in the header
       case Kind::kSwap:
         break;  // the recorder says it again
       default:

@@ -71,7 +71,7 @@ bool IsRunning(const fs::path& folder) {
   return Cut(&fields, ' ') == start && state != "Z" && state != "X";
 }
 
-// Whether the same process has a later log: process-PID-START, then -1, -2, ... behind it.
+// Whether the same process has a later log: process-PID-START, then -1, -2, ... after it.
 bool IsReplaced(const fs::path& folder) {
   const std::string name = folder.filename();
   std::string_view rest = name;
@@ -155,7 +155,7 @@ void ProcessLog::Scan() {
       ChunkPlace place;
       const bool found = reader.Find(segment, number, &place);
       if (!reader.damage().empty()) {
-        Problem(fmt::format("{}, chunk {}: {}; what stood behind is lost",
+        Problem(fmt::format("{}, chunk {}: {}; what followed is lost",
                             file.path.filename().string(), number, reader.damage()));
       }
       if (!found) continue;

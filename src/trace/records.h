@@ -124,7 +124,8 @@ struct ThreadHere {
 };
 ROCHOUND_RECORD(
     ThreadHere, 32, "thread",
-    "The records behind this one are this thread's. The first record of each chunk, and again when "
+    "The records after this one belong to this thread. The first record of each chunk, and again "
+    "when "
     "another thread goes on writing in it.",
     ROCHOUND_WIDE("thread", kNumber, "the thread's index in this log, as in correlations; from 1"),
     ROCHOUND_FIELD(ThreadHere, now_tsc, kTsc, "when it took the chunk"),
@@ -371,15 +372,14 @@ struct Dropped {
   uint64_t reserved;
 };
 enum class DropReason : uint16_t { kNoChunk = 1, kNoSignal = 2, kRecycled = 3, kNoString = 4 };
-ROCHOUND_RECORD(
-    Dropped, 32, "dropped",
-    "Records were lost since the last record of this kind and reason. The sums stand in "
-    "the header of segment 0.",
-    ROCHOUND_SMALL("reason", kDropReason,
-                   "1 no room, 2 no signal to time with, 3 recycled in flight-recorder "
-                   "mode, 4 no room for a string"),
-    ROCHOUND_FIELD(Dropped, records, kNumber, "how many"),
-    ROCHOUND_FIELD(Dropped, now_tsc, kTsc, "when it was noticed"));
+ROCHOUND_RECORD(Dropped, 32, "dropped",
+                "Records were lost since the last record of this kind and reason. The sums are in "
+                "the header of segment 0.",
+                ROCHOUND_SMALL("reason", kDropReason,
+                               "1 no room, 2 no signal to time with, 3 recycled in flight-recorder "
+                               "mode, 4 no room for a string"),
+                ROCHOUND_FIELD(Dropped, records, kNumber, "how many"),
+                ROCHOUND_FIELD(Dropped, now_tsc, kTsc, "when it was noticed"));
 
 struct StateChange {
   Head head;

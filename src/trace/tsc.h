@@ -13,7 +13,7 @@
 
 namespace rochound::trace {
 
-// Not serialising: a few instructions around it may still be under way. Recording wants it cheap.
+// Not serialising: a few instructions around it may still be in flight. Recording wants it cheap.
 inline uint64_t ReadTsc() { return __rdtsc(); }
 
 // One instant in all host clocks: the tightest of a few tries, so that being interrupted between

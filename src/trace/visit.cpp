@@ -29,7 +29,7 @@ struct Pending {
   std::vector<uint64_t> words;
   std::vector<uint64_t> frames;
   std::vector<Text> texts;
-  size_t text_count = 0;  // those behind keep their memory for later calls
+  size_t text_count = 0;  // the ones after them keep their memory for later calls
 
   void Clear(uint64_t next) {
     correlation = next;

@@ -64,7 +64,7 @@ class ThreadLog {
   uint64_t NextCorrelation() { return correlation_++; }
   uint32_t index() const { return static_cast<uint32_t>(correlation_ >> 40); }
 
-  // Which call is under way, for a reader of a killed process's log. Calls nest; the outermost
+  // Which call is in flight, for a reader of a killed process's log. Calls nest; the outermost
   // kOpenCallSlots are noted.
   void OpenCall(uint16_t function, uint64_t begin_tsc, uint64_t correlation) {
     const uint32_t depth = depth_++;

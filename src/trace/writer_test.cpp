@@ -130,7 +130,7 @@ bool WriteDispatch(ThreadLog* log, uint64_t number) {
   return true;
 }
 
-// As many 32-byte records as a chunk takes behind its header and its ThreadHere.
+// As many 32-byte records as a chunk takes after its header and its ThreadHere.
 constexpr uint32_t Calls(uint32_t chunk_bytes) { return (chunk_bytes - 64) / 32 - 1; }
 
 class WriterTest : public testing::Test {

@@ -2,7 +2,7 @@
 //
 // A program for runtimes that are newer than rochound (tools/amd_ahead.py makes them): it calls
 // what is new in their HIP and ROCr and submits packets of new kinds, beside what is known. How
-// often it did what the recorder cannot know stands in lines of its own:
+// often it did what the recorder cannot know is in lines of its own:
 //   new-hip hipAheadBetween=7 ... nameless=4
 //   new-hsa ...
 //   new-packets vendor_format_7=4 type_9=2

@@ -5,7 +5,7 @@
 
 usage: export.py --rochound PATH --hipcc PATH --gpu GPU --kernel REGEX [--capture OPTIONS] [--cmake PATH] -- PROGRAM...
 
-It must refuse another GPU. Then one byte of the expected memory is changed, and the project has to say which. With --cmake the project is built by its
+It must refuse another GPU. Then one byte of the expected memory is changed, and the project says which. With --cmake the project is built by its
 CMakeLists.txt, too.
 """
 
@@ -75,7 +75,7 @@ def export(options, folder):
 
     project = folder / "project"
     run([options.rochound, "replay", "export", bundle, "-o", project])
-    for path in bundle.iterdir():  # it stands alone
+    for path in bundle.iterdir():  # it is alone
         path.unlink()
     warnings = ["-Wall", "-Wextra", "-Werror"]
     run([options.hipcc, "-std=c++17", *warnings, "main.cpp", "-o", "replay", "-lhsa-runtime64"], project)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Kernels with accesses that are known by construction (kernels.s), on every target and wave size:
-// the access trace has to say exactly these, lane by lane.
+// the access trace says exactly these, lane by lane.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -57,7 +57,7 @@ class Reader {
       if (sections_[i].sh_type == SHT_SYMTAB || sections_[i].sh_type == SHT_DYNSYM)
         ReadSymbols(sections_[i]);
     bool is_gfx9 = object.target.starts_with("gfx9");
-    // What is no kernel is called by the kernels that stand in the same file.
+    // What is no kernel is called by the kernels that are in the same file.
     size_t narrow = 0;
     for (const auto& [name, wave_size] : kernels_) narrow += wave_size == 32;
     unsigned usual = !is_gfx9 && 2 * narrow >= kernels_.size() ? 32 : 64;

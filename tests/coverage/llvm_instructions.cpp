@@ -19,13 +19,13 @@
 namespace rochound::coverage {
 namespace {
 
-// What stands in the other fields. Operands of some instructions must be vector registers, which
+// What is in the other fields. Operands of some instructions must be vector registers, which
 // are 0x100 and up in nine bits; an absent scalar operand is 0x7C (gfx11 and later), 0x7D or 0x7F.
 constexpr uint32_t kLowFillings[] = {0x00, 0x7C, 0x7D, 0x7F};
 constexpr uint32_t kSecondWords[] = {0x00000000, 0x04020100, 0xF8000000, 0xFA000000,
                                      0x007F0000, 0x007D0000, 0x007C0000, 0x1C0E0700};
 
-// Where opcodes stand in the first word. Of the long encodings, those that begin with 11, it is
+// Where opcodes are in the first word. Of the long encodings, those that begin with 11, it is
 // somewhere above bit 12, so all values of these bits are tried.
 std::vector<uint32_t> FirstWords() {
   std::vector<uint32_t> words;
@@ -48,7 +48,7 @@ void Scan(const std::string& target, unsigned wave_size, const std::vector<uint3
   std::map<std::string, bool> seen;
   std::string text;
   for (size_t i = progress->next; i < first_words.size(); i = progress->next) {
-    progress->next = i + 1;  // a crash goes on behind the word that caused it
+    progress->next = i + 1;  // a crash goes on after the word that caused it
     bool is_long = first_words[i] >= 0xC0000000;
     for (uint32_t low : kLowFillings) {
       for (uint32_t second : kSecondWords) {

@@ -98,7 +98,7 @@ def on_fish(share, folder):
         script = f"source {share / 'fish/vendor_completions.d/rochound.fish'}; complete -C {line!r}"
         done = subprocess.run(["fish", "--no-config", "-c", script], cwd=folder, capture_output=True, text=True, check=False,
                               env={**os.environ, "HOME": str(folder)}, timeout=60)
-        # Names only: what stands beside them is about them.
+        # Names only: what is beside them is about them.
         return "".join(one.split("\t")[0] + " \n" for one in done.stdout.split("\n")) + done.stderr
     return complete, lambda: None
 

@@ -22,7 +22,7 @@ NESTED = {"doctor": ("ab", "apply", "undo")}
 
 
 def mentions(text):
-    """Command words, options, whether it stands where code begins (a code span, a line of a help's examples), line number."""
+    """Command words, options, whether it is where code begins (a code span, a line of a help's examples), line number."""
     for match in MENTION.finditer(text):
         words = match[1].split(" -- ")[0]
         words = words[:-3] if words.endswith(" --") else words

@@ -123,7 +123,7 @@ def rerun(doctor):
         record(doctor, "null_argument", "--force")
         doctor.expect(fault.is_dir(), "the fault was not kept")
         record(doctor, "clean", *options)
-        doctor.expect(not fault.exists(), f"the old fault stands beside the clean trace, with {options}")
+        doctor.expect(not fault.exists(), f"the old fault is beside the clean trace, with {options}")
         kept = doctor.folder / "trace.1.rpd.fault"
         doctor.expect(kept.is_dir() or options, "the earlier trace was kept without its evidence")
 

@@ -178,7 +178,7 @@ def hang(case):
     case.expect(f"the first is WaitForEver: {kernels[0][0]}", "WaitForEver" in kernels[0][0])
     case.near("it runs to the end", waited, kernels[0][1], part=0.05, least=50)
     case.near("submitted before the end", waited, kernels[0][2], part=0.05, least=50)
-    case.near("the one behind it never ran", 0, kernels[1][1], least=0.001)
+    case.near("the one after it never ran", 0, kernels[1][1], least=0.001)
     wall = run.json("top", run.path)["wall_ns"] / 1e6
     case.expect(f"the trace is as long as the run: {wall:.0f} of {waited:.0f} ms", wall >= waited * 0.98)
     code, out, err = case.rochound("doctor", "--ran", run.path)

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cli/control_client.h"
+#include "launch/control_client.h"
 
 namespace {
 

@@ -35,7 +35,7 @@ uint64_t Sum(std::string_view text) {
   return Checksum(std::as_bytes(std::span(text.data(), text.size())));
 }
 
-// The extents with places one after the other and the sums of what stands there.
+// The extents with places one after the other and the sums of what is there.
 std::string Index(std::string extents, std::string_view data, Phase phase, bool keep) {
   IndexHeader header{};
   memcpy(header.magic, kIndexMagic, sizeof header.magic);

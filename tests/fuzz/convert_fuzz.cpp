@@ -11,7 +11,7 @@
 #include <string>
 
 #include "fuzz/log_input.h"
-#include "store/conversion.h"
+#include "store/convert/conversion.h"
 
 namespace {
 

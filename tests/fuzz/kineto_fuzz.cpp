@@ -11,10 +11,10 @@
 #include <string_view>
 
 #include "fuzz/trace_reader.h"
-#include "store/inflating_file.h"
-#include "store/json_splitter.h"
-#include "store/kineto_event.h"
-#include "store/source_kineto.h"
+#include "store/open/inflating_file.h"
+#include "store/open/json_splitter.h"
+#include "store/open/kineto_event.h"
+#include "store/open/source_kineto.h"
 
 namespace {
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent / "store"))
 
 import inputs  # noqa: E402
 
-# The order of TraceTables() in src/store/trace_tables.cpp: a Parquet seed's first byte says which table it is.
+# The order of TraceTables() in src/store/open/trace_tables.cpp: a Parquet seed's first byte says which table it is.
 TABLES = ["rocpd_metadata", "rocpd_string", "rocpd_ustring", "rocpd_api", "rocpd_copyapi", "rocpd_kernelapi", "rocpd_op",
           "rocpd_api_ops", "rocpd_monitor", "rocpd_counter", "rocpd_stackframe", "rochound_process", "rochound_agent",
           "rochound_queue", "rochound_kernel", "rochound_dispatch", "rochound_copy", "rochound_allocation",

@@ -9,7 +9,7 @@
 
 #include "fuzz/sqlite_rows.h"
 #include "fuzz/trace_reader.h"
-#include "store/source_rocpd.h"
+#include "store/open/source_rocpd.h"
 
 namespace {
 

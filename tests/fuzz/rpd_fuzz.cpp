@@ -10,7 +10,7 @@
 
 #include "fuzz/sqlite_rows.h"
 #include "fuzz/trace_reader.h"
-#include "store/rpd_schema.h"
+#include "store/rpd/rpd_schema.h"
 
 namespace {
 

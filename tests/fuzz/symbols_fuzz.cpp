@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "fuzz/folder.h"
-#include "store/source_lines.h"
-#include "store/symbolizer.h"
+#include "store/convert/source_lines.h"
+#include "store/convert/symbolizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rochound;

@@ -15,9 +15,9 @@
 
 #include "base/result.h"
 #include "fuzz/folder.h"
-#include "store/duck.h"
-#include "store/source.h"
-#include "store/trace_tables.h"
+#include "store/open/duck.h"
+#include "store/open/source.h"
+#include "store/open/trace_tables.h"
 
 // DuckDB keeps what it once loaded, which is no finding of ours, and allocates so much that
 // remembering where makes everything four times slower.

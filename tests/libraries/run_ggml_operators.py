@@ -4,7 +4,7 @@
 
 usage: run_ggml_operators.py --tests TEST_BACKEND_OPS [--cases N] [--timeout SECONDS] [--operators A,B] -- LAUNCHER...
 
-LAUNCHER is what stands before the program, as `rochound softgpu --gpu rx6800xt --`. Right is: the program itself says
+LAUNCHER is what is before the program, as `rochound softgpu --gpu rx6800xt --`. Right is: the program itself says
 what the backend supports, at least 20 operators are run, and every case of them that is asked for ends with OK. 77 if
 the backend has no code for the GPU.
 """
@@ -85,7 +85,7 @@ def main():
             text = f"no end within {options.timeout} s"
         return {case for case in cases if f"{case}: OK" in text}, text
 
-    # All at once, which saves most of the time; an operator that is not right, or comes behind one that ended the
+    # All at once, which saves most of the time; an operator that is not right, or comes after one that ended the
     # process, is tried by itself.
     right, _ = test([case for cases in chosen.values() for case in cases])
     passed, failed = 0, []

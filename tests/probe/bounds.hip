@@ -20,7 +20,7 @@ __global__ void Past(int* small, int from) {
   small[from + threadIdx.x] = 1;  // place past
 }
 
-// Pages lie side by side: there is memory behind the end, of somebody else.
+// Pages lie side by side: there is memory after the end, of somebody else.
 __global__ void Neighbour(int* page, int from) {
   page[from + threadIdx.x] = 1;  // place neighbour
 }

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   const int launches = argc > 1 ? atoi(argv[1]) : 10000;
   for (int i = 0; i < launches; ++i) LAUNCH(Empty, 1, 64, 0, nullptr);
   HIP_CALL(hipDeviceSynchronize());
-  // A host function runs on HIP's completion thread, behind the walk over all these commands.
+  // A host function runs on HIP's completion thread, after the walk over all these commands.
   // HIP 7.2 does not wait for that walk at exit, and a program that ends during it dies in the
   // runtime's own clean-up (seen with this program, once in 40 runs).
 #if HIP_VERSION_MAJOR >= 6

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Host functions in stream order: hipLaunchHostFunc and hipStreamAddCallback run after the work
-// before them and before the work behind them. HIP 5.2 has only the second.
+// before them and before the work after them. HIP 5.2 has only the second.
 
 #include <atomic>
 
@@ -20,7 +20,7 @@ struct Step {
 void Look(void* data) {
   Step* step = static_cast<Step*>(data);
   step->seen = *step->value;
-  *step->value += 100;  // the kernel behind us must see this
+  *step->value += 100;  // the kernel after us must see this
   step->calls += 1;
 }
 

@@ -20,7 +20,7 @@
 //              Pinned, registered and managed memory that the program treats as host memory counts
 //              as host.
 //   memsets    one per fill call or fill node at each graph launch; bytes likewise.
-//   hip_calls  every call of the HIP runtime API that stands in the program, by the name of the C
+//   hip_calls  every call of the HIP runtime API that is in the program, by the name of the C
 //              function that is called (hipGetDeviceProperties is hipGetDevicePropertiesR0600 since
 //              ROCm 6). A `<<<>>>` is three: __hipPushCallConfiguration, __hipPopCallConfiguration
 //              and hipLaunchKernel; LAUNCH and CAPTURE add the hipGetLastError they check with.
@@ -183,7 +183,7 @@ inline void PrintCounts() {
 
 // Waits until every other thread of the process sleeps, twice in a row, but at most two seconds.
 // HIP 7.2 does not join its completion thread: a program that ends while that thread still tidies
-// up behind its last command dies in the runtime's clean-up (seen once in 3,000 runs of a program
+// up after its last command dies in the runtime's clean-up (seen once in 3,000 runs of a program
 // with host functions: "double free or corruption" after main).
 inline void WaitForSleepingThreads() {
   const auto all_sleep = [] {

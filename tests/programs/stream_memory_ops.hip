@@ -24,7 +24,7 @@ int main() {
   HIP_CALL(hipStreamWriteValue64(writing, flag64, 0, 0));
   HIP_CALL(hipStreamSynchronize(writing));
   int* value = program::NewDevice(std::vector<int>(1, 5));
-  // The first kernel may make the runtime wait for set-up work on the same stream: not behind a
+  // The first kernel may make the runtime wait for set-up work on the same stream: not after a
   // wait.
   LAUNCH(Double, 1, 1, 0, waiting, value);
   HIP_CALL(hipStreamSynchronize(waiting));

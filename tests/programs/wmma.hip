@@ -81,7 +81,7 @@ __global__ void Wmma([[maybe_unused]] int kind, [[maybe_unused]] const float* al
                                                             integer_add, false));
       break;
     case kF16ToF16: {
-      // The results stand in the lower halves of eight registers.
+      // The results are in the lower halves of eight registers.
       const half16v half_add = static_cast<_Float16>(kAdd);
       const half16v result =
           __builtin_amdgcn_wmma_f16_16x16x16_f16_w32(half_a, half_b, half_add, false);

@@ -74,7 +74,7 @@ inline void Fibre() {
   Yield();
 }
 
-// Lets the wave operation that stands first in the program happen: whoever is not there is behind
+// Lets the wave operation that is first in the program happen: whoever is not there is after
 // it already.
 inline bool ReleaseWave(Group& group, u32 wave) {
   const u32 first_lane = wave * group.wave_size;

@@ -20,7 +20,7 @@ using namespace memory;
 using namespace model;
 using lanes::Barrier;
 
-// Where one value of a type stands in the input.
+// Where one value of a type is in the input.
 template <typename T>
 HD T Input(const Args& args, u32 index) {
   index &= 255;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Random kernels: trees of statements and expressions made from a seed by `make(seed)`.
 
-render.py makes HIP source of them, shrink.py makes them smaller. What the names in the source mean stands in the
+render.py makes HIP source of them, shrink.py makes them smaller. What the names in the source mean is in the
 headers beside this file. Nothing in a kernel is undefined, whatever is taken out of it: variables are declared and filled
 first, functions and arrays stand by themselves, and a loop's counter reads as 0 where its loop is gone.
 """

@@ -192,7 +192,7 @@ HD u32 RowOperation(u32 id, u32 old, u32 value) {
 #if defined(__GFX10__)
     return value;
 #else
-    // It does nothing at all in a wave of 32, so that its result is whatever stood there.
+    // It does nothing at all in a wave of 32, so that its result is whatever was there.
     return __builtin_amdgcn_wavefrontsize() == 64 ? __builtin_amdgcn_permlane64(value) : value;
 #endif
   }
@@ -215,7 +215,7 @@ HD u32 RowOperation(u32 id, u32 old, u32 value) {
         return of((self + size - 1) % size);
       case 4:  // the last lane of each row to the next row
         return self >= 16 ? of((self & ~15) - 1) : old;
-      default:  // lane 31 to both rows behind
+      default:  // lane 31 to both later rows
         return self >= 32 ? of(31) : old;
     }
   }

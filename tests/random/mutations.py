@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Deliberate faults in the interpreter, for mutate.py: what random kernels ought to notice.
 
-A row is (family, what is wrong, file below src/softgpu/isa, text that stands there once with the expression to change
+A row is (family, what is wrong, file below src/softgpu/isa, text that is there once with the expression to change
 between « and », the wrong expression). A text that is no longer there, or there more than once, is an error: mend the row.
 """
 

@@ -142,7 +142,7 @@ class Renderer:
         self.keep(d["place"], f"LoadVector<{self.vector(d)}>(lds.bytes + ({e[2]} % args.group_size) * 16)")
 
     def put_leave(self, s, d, e):
-        # Not out of a loop of a function: clang 22 loses what is returned behind the loop then, at -O1 to -O3.
+        # Not out of a loop of a function: clang 22 loses what is returned after the loop then, at -O1 to -O3.
         if d["how"] == "return":
             self.line(f"if ({e[0]}) {'break' if self.counters else 'return r'};")
         else:

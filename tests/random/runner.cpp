@@ -7,7 +7,7 @@
 //
 // MODEL.so is a generated file compiled for the host, GENERATION the GPU's (9 for gfx942), each
 // CODE the same file compiled for the GPU at some level. Runs all kernels of all CODE files, or
-// those named behind `--`, by positions. Prints, per kernel, `RUN code kernel` before and `PASS
+// those named after `--`, by positions. Prints, per kernel, `RUN code kernel` before and `PASS
 // code kernel` after it, or up to three lines
 //   DIFF code kernel seed=... place=... expected=... got=...
 // With ROCHOUND_FAULT set, faults are tried instead: see TryFaults.

@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
 import process  # noqa: E402
 from trace import Trace, parse_counts, taken_early  # noqa: E402
 
-# Calls that stand in the program's text but are made before the recorder can be loaded, or by the compiler's own code.
+# Calls that are in the program's text but are made before the recorder can be loaded, or by the compiler's own code.
 NOT_COUNTED = {"__hipRegisterFatBinary", "__hipUnregisterFatBinary", "__hipRegisterFunction", "__hipRegisterVar",
                "__hipRegisterManagedVar"}
 

@@ -152,7 +152,7 @@ def allocation(options, bare, folder):
         log = pathlib.Path(folder, f"log{site}")
         run = recorded(options, log, environment={"ROCHOUND_TEST_FAIL_ALLOCATION": str(site)})
         if error := run.difference(bare):
-            return f"allocation {site} and all behind it fail: {error}"
+            return f"allocation {site} and all after it fail: {error}"
         if not re.search("rochound: recording is off", run.err):
             print(f"no allocation is left to fail at the {site}th")
             return None if site > 5 else "too few allocations: does the knob work?"

@@ -5,7 +5,7 @@
 usage: soak.py --rochound PATH --gpu GPU [--seconds N] [--bare] [--last 30s] [--seed S] -- PROGRAM...
 
 PROGRAM gets the seconds as its last argument, and goes on for so long. Watched are its own memory, its descriptors and
-threads, and the files of its log. Right is: it ends with 0, and in the last third of the time none of them stands above
+threads, and the files of its log. Right is: it ends with 0, and in the last third of the time none of them is above
 what the middle third had, but for a margin. The first third is for warming up. --bare runs the same without the
 recorder: what grows there is the program's own.
 """

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A report with what `rochound profile` wrote: the roofline's kernels stand where their figures say,
+// A report with what `rochound profile` wrote: the roofline's kernels are where their figures say,
 // and tell them; names that are markup are names. Leaves screenshots in the output folder.
 
 import assert from 'node:assert/strict';

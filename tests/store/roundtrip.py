@@ -426,7 +426,7 @@ class Writers(Case):
         inputs.rpd_v3(self.path / "in.rpd")
         with self.changing("in.rpd") as db:
             db.execute("UPDATE rocpd_op SET start = 200, end = 270 WHERE id = 2")  # runs into the first
-            db.execute("UPDATE rocpd_api SET start = 150, end = 230 WHERE id = 2")  # begins in a call, ends behind it
+            db.execute("UPDATE rocpd_api SET start = 150, end = 230 WHERE id = 2")  # begins in a call, ends after it
         trace = pftrace.Trace(self.convert(self.path / "in.rpd", to="out.pftrace").read_bytes())
         queue = [s for s in trace.slices if s.track.name.startswith("queue 5")]
         self.assertEqual(sorted((s.start, s.end, s.depth) for s in queue), [(150, 250, 0), (200, 270, 0), (300, 310, 0)])

@@ -33,7 +33,7 @@ def elf_size(data, at):
 
 
 def inside(data, target):
-    """Code objects for the target that stand in there as they are."""
+    """Code objects for the target that are in there as they are."""
     for match in AMDGPU_ELF.finditer(data):
         flags, = struct.unpack_from("<I", data, match.start() + 0x30)
         size = elf_size(data, match.start())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Set-ups that are broken on purpose, each in one way.
 
-finding: the id that must be found; severity; what and remedy: words that must stand there. Nothing else may be worse
+finding: the id that must be found; severity; what and remedy: words that must be there. Nothing else may be worse
 than a note. program, python: what is looked at. way_in: how the recorder gets into programs there.
 """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Machines as the doctor meets them, and what it has to say about their GPUs.
+"""Machines as the doctor meets them, and what it says about their GPUs.
 
 Figures of what src/softgpu/devices does not have are those of docs/hardware.md. expect: fact -> (verdict, words that
-its reason must hold); exit: the exit code; words: what must stand in the text, in this order; findings: ids.
+its reason must hold); exit: the exit code; words: what must be in the text, in this order; findings: ids.
 """
 
 import json

@@ -16,12 +16,13 @@ import format as format_check
 import includes
 import licence
 import packages
+import sizes
 import symbols
 import tidy
 import words
 from project import Project
 
-CHECKS = {module.NAME: module for module in (format_check, licence, includes, symbols, docs, words, packages, tidy)}
+CHECKS = {module.NAME: module for module in (format_check, licence, sizes, includes, symbols, docs, words, packages, tidy)}
 
 
 def main():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Proves that each check can fail, and passes on what is right, in small projects made for the purpose."""
 
+import graphlib
 import os
 import pathlib
 import shutil
@@ -14,6 +15,7 @@ import format as format_check
 import includes
 import licence
 import packages
+import sizes
 import symbols
 import tidy
 import words
@@ -74,10 +76,26 @@ class LicenceTest(CheckTest):
             {"a.cpp": f"// {line}", "b.sh": f"#!/bin/sh\n# {line}", "c.py": "x = 1\n", "d.md": "text\n"})), "c.py")
 
 
+class SizesTest(CheckTest):
+    def test_long_files(self):
+        self.assert_one(sizes.run(self.project({"a.cpp": "\n" * 801, "b.cpp": "\n" * 800})), "a.cpp:800", "801")
+
+    def test_long_lines(self):
+        words = "word " * 30
+        pages = {"a.md": f"short\n{words}\n", "b.md": f"| {words} |\n```\n{words}\n```\n- {'x' * 150}\n",
+                 "docs/reference/c.md": words}
+        self.assert_one(sizes.run(self.project(pages)), "a.md:2", "150 columns")
+
+
 class IncludesTest(CheckTest):
     def findings(self, path, line, others=()):
         files = {name: "" for name in ("src/base/a.h", "src/softgpu/a.h", "src/cli/a.h", "src/store/a.h", *others)}
         return includes.run(self.project({**files, path: f"\n{line}\n"}))
+
+    def test_the_table_has_no_circle(self):
+        graphlib.TopologicalSorter({**includes.OURS, **includes.PARTS}).prepare()
+        with self.assertRaises(graphlib.CycleError):
+            graphlib.TopologicalSorter({**includes.OURS, "base": ["cli"]}).prepare()
 
     def test_direction(self):
         self.assertEqual(self.findings("src/cli/x.cpp", '#include "base/a.h"'), [])

@@ -17,29 +17,39 @@ NAME = "includes"
 OURS = {
     "base": [],
     "portable": [],
+    "contract": [],
     "trace": ["base"],
     "codeobj": ["base"],
     "capture": ["codeobj", "trace", "base"],
     "probe": ["codeobj", "base"],
-    "agent": ["capture", "probe", "trace", "codeobj", "base"],
-    "softgpu": ["base"],
-    "store": ["trace", "base"],
+    "agent": ["contract", "capture", "probe", "trace", "codeobj", "base"],
+    "softgpu": ["contract", "base"],
+    "launch": ["contract", "softgpu/tree", "capture", "codeobj", "base"],
+    "store": ["trace", "codeobj", "base"],
     "analysis": ["store", "codeobj", "base"],
-    "doctor": ["store", "codeobj", "base"],
-    "profile": ["analysis", "store", "codeobj", "base"],
-    "optimize": ["profile", "capture", "codeobj", "store", "base"],
-    "mcp": ["optimize", "base"],
-    "report": ["analysis", "base"],
-    "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "profile", "optimize", "mcp", "report"],
+    "doctor": ["contract", "launch", "store", "capture", "codeobj", "base"],
+    "profile": ["doctor", "analysis", "store", "softgpu/tree", "codeobj", "base"],
+    "optimize": ["profile", "launch", "capture", "codeobj", "store", "base"],
+    "mcp": ["optimize", "launch", "base"],
+    "report": ["analysis", "capture", "codeobj", "base"],
+    "swap": ["report", "launch", "store", "capture", "codeobj", "base"],
+    "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "profile", "optimize", "mcp", "report",
+            "launch", "swap", "softgpu/tree", "contract"],
 }
 
 # Parts of a folder with a direction of their own -> what of ours they may include besides themselves.
 PARTS = {
-    "softgpu/shim": ["softgpu/core_interface.h"],
-    "softgpu/driver": ["softgpu/core_interface.h", "softgpu/machine", "base"],
-    "softgpu/machine": ["softgpu/counters", "softgpu/isa", "base"],
-    "softgpu/counters": ["softgpu/isa", "base"],
-    "softgpu/isa": ["softgpu/machine", "base"],
+    "softgpu/shim": ["softgpu/core_interface.h", "contract"],
+    "softgpu/driver": ["softgpu/core_interface.h", "softgpu/machine", "softgpu/memory", "contract", "base"],
+    "softgpu/machine": ["softgpu/counters", "softgpu/isa", "softgpu/memory", "base"],
+    "softgpu/counters": ["softgpu/isa", "softgpu/memory", "contract", "base"],
+    "softgpu/isa": ["softgpu/memory", "base"],
+    "softgpu/memory": [],
+    "softgpu/tree": ["base"],
+    "store/rpd": ["base"],
+    "store/convert": ["store/rpd", "trace", "codeobj", "base"],
+    "store/open": ["store/convert", "store/rpd", "trace", "base"],
+    "store/export": ["store/open", "store/convert", "store/rpd", "base"],
 }
 
 # Start of a foreign header's name -> folders below src/ that may include it.
@@ -107,7 +117,7 @@ def judge(project, path, quoted, header):
             return f"{part} may not include {header} (it may: {', '.join(allowed) or 'nothing of ours'})"
         return None
     if path.suffix == ".hip" and header.startswith("hip/"):
-        return None  # a GPU program, whatever folder it stands in
+        return None  # a GPU program, whatever folder it is in
     for start, pattern in TEST_ONLY.items():
         if header.startswith(start) and not pattern.search(path.name):
             return f"<{header}> belongs in tests and benches only"

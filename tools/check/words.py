@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """No file names this machine: its package archive, where its checkouts stand, or its root user's home.
 
-What to look for is read from the machine at run time, so that no list of it stands in the project.
+What to look for is read from the machine at run time, so that no list of it is in the project.
 """
 
 import glob

@@ -276,7 +276,7 @@ function __rochound_behind_dashes
     contains -- -- (commandline -opc)
 end
 
-# What stands after -- is a command line of its own.
+# What is after -- is a command line of its own.
 function __rochound_program
     set -l typed (commandline -opc) (commandline -ct)
     set -l place (contains -i -- -- $typed)

@@ -24,7 +24,7 @@ def strip(text):
 
 
 def matching(text, start, pair="()"):
-    """Index behind the bracket that closes the one at `start`."""
+    """Index after the bracket that closes the one at `start`."""
     depth = 0
     for index in range(start, len(text)):
         if text[index] == pair[0]:
@@ -129,7 +129,7 @@ def prototype(text, name):
 
 
 def struct_body(text, name):
-    """What stands between the braces of `struct name {...}` in stripped text."""
+    """What is between the braces of `struct name {...}` in stripped text."""
     match = re.search(r"\bstruct\s+" + re.escape(name) + r"\s*\{", text)
     if not match:
         raise HeaderError(f"no struct {name}")

@@ -20,7 +20,7 @@ namespace rochound::agent {
 
 // What the call recorders keep per thread beside ThreadState. Plain memory, never freed.
 struct CallState {
-  uint32_t hip_depth = 0;      // HIP calls under way: only the outermost one is the program's
+  uint32_t hip_depth = 0;      // HIP calls in flight: only the outermost one is the program's
   uint32_t range_depth = 0;    // user ranges pushed and not popped
   uint64_t range_written = 0;  // by depth: whether the push is in the log
   uint64_t stack_low = 0;      // the thread's stack, once asked for; see stacks.h
@@ -50,7 +50,7 @@ inline constexpr size_t kMaxTextBytes = 400;
 // And no further than this is its end looked for.
 inline constexpr size_t kMaxTextLength = 65536;
 
-// False: do not record this call. Otherwise *call is under way and End must follow.
+// False: do not record this call. Otherwise *call is in flight and End must follow.
 template <Domain kDomain>
 inline bool BeginCall(Call* call, uint16_t function) {
   if (!Recording()) return false;
@@ -64,13 +64,13 @@ inline bool BeginCall(Call* call, uint16_t function) {
   call->function = function;
   call->domain = kDomain;
   call->correlation = thread->log->NextCorrelation();
-  // Whatever a HIP call stands in is not a call that work could be attributed to.
+  // Whatever a HIP call is in is not a call that work could be attributed to.
   call->outer = kDomain == Domain::kHip ? 0 : thread->correlation;
   if (internal::record_stacks.load(std::memory_order_relaxed)) [[unlikely]]
     internal::WriteStack(thread, call->correlation);
   // RCCL works by HIP's calls, and work belongs to those.
   if (kDomain != Domain::kRccl && call->outer == 0) thread->correlation = call->correlation;
-  call->begin_tsc = Tsc();
+  call->begin_tsc = trace::ReadTsc();
   thread->log->OpenCall(function, call->begin_tsc, call->correlation);
   return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The functions whose calls are recorded, and their numbers. A number is only valid within one log:
-// the functions file that stands beside the log says what it means. Set-up only; any thread.
+// the functions file that is beside the log says what it means. Set-up only; any thread.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ const char* Describe(bool tables, TracerKind tracer) {
 struct FirstHip {
   Library library;
   void* handle = nullptr;
-  bool has_profiler = false;  // another one's functions stood in its table before ours
+  bool has_profiler = false;  // another one's functions was in its table before ours
 };
 FirstHip* first_hip = nullptr;
 
@@ -82,7 +82,7 @@ void TakeFoundTables(const std::vector<Library>& loaded) {
   Take(FindHipTables(first_hip->library, loaded));
 }
 
-// HIP's set-up was under way when we first looked.
+// HIP's set-up was in progress when we first looked.
 bool look_again = false;
 
 void TakeTables(const std::vector<Library>& loaded) {
@@ -106,7 +106,7 @@ bool HasRoctracer(const std::vector<Library>& libraries) {
                      [](const Library& one) { return one.IsFile("libroctracer64.so"); });
 }
 
-// Calls that are under way when we are loaded have passed HIP's initialisation by then, or wait for
+// Calls that are in flight when we are loaded have passed HIP's initialisation by then, or wait for
 // it.
 constexpr uint64_t kTracerLivesNs = 2'000'000'000;
 
@@ -128,7 +128,7 @@ bool AttachHip(const std::vector<Library>& libraries) {
       AddInfo("hip_calls", "registered");
       continue;
     }
-    // The tracer last: it sees the call that is under way now, which the tables no longer can.
+    // The tracer last: it sees the call that is in flight now, which the tables no longer can.
     if (first_hip == nullptr) {
       first_hip = new FirstHip{library, handle};
       TakeTables(libraries);

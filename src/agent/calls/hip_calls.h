@@ -2,7 +2,7 @@
 //
 // Records calls of HIP, by whichever way this process's HIP offers: its dispatch tables when
 // rocprofiler-register hands them to us or when they are found in its memory, and its tracer
-// callback for the calls that are under way just then, or for all where there are no tables. Set-up
+// callback for the calls that are in flight just then, or for all where there are no tables. Set-up
 // and the drain thread only.
 #pragma once
 

@@ -14,7 +14,7 @@ namespace rochound::agent {
 void OverrideHipTable(void* table, bool (*has)(const char* function, const void* context),
                       const void* context);
 
-// A call that only the tracer saw: its answer stands in the program's memory already.
+// A call that only the tracer saw: its answer is in the program's memory already.
 void OverrideTracedAnswer(uint32_t id, const hip_api_data_s& data);
 
 // Whether that corrects anything with this HIP.

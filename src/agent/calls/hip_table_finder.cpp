@@ -99,7 +99,7 @@ HipTableLayout ReadHipTable(const Library& library, void* handle, HipTable kind,
         {place.entry, static_cast<ptrdiff_t>(place.offset) - static_cast<ptrdiff_t>(before)});
     if (place.offset != before) first_moved = std::min({first_moved, place.offset, before});
   }
-  // A few stand there under another name.
+  // A few are there under another name.
   for (const auto& [name, entry] : known)
     if (entry->offset < first_moved) taken.insert(entry->offset);
   // Of the compiler's table we want few functions, and know what the others are.

@@ -20,14 +20,14 @@ namespace rochound::agent {
 std::vector<const HipTableEntry*> CheckedEntries(const Library& library, void* handle,
                                                  HipTable kind, size_t size);
 
-// An entry, and by how many bytes it stands behind where our headers have it.
+// An entry, and by how many bytes it is after where our headers have it.
 struct HipEntryAt {
   const HipTableEntry* entry;
   ptrdiff_t moved;
 };
 
-// What stands where in a table: of another release, entries may have moved, and there may be new
-// functions between them and behind them.
+// What is where in a table: of another release, entries may have moved, and there may be new
+// functions between them and after them.
 struct HipTableLayout {
   std::vector<HipEntryAt> known;
   std::vector<NewFunction> unknown;  // of the runtime's table
@@ -40,8 +40,8 @@ HipTableLayout ReadHipTable(const Library& library, void* handle, HipTable kind,
 struct FoundHipTables {
   void* runtime = nullptr;
   void* compiler = nullptr;
-  bool has_profiler = false;       // another profiler's functions stand in the runtime's
-  bool being_handed_over = false;  // the runtime's is there, but HIP's set-up is under way
+  bool has_profiler = false;       // another profiler's functions are in the runtime's
+  bool being_handed_over = false;  // the runtime's is there, but HIP's set-up is in progress
 };
 
 // A table is null when it is not there yet (HIP fills it in at the first call that needs it), or

@@ -49,7 +49,7 @@ TEST_F(RealHip, TheRuntimeTableIsFoundAndItsEntriesAgree) {
   for (const HipTableEntry& entry : KnownHipEntries())
     known += entry.table == HipTable::kRuntime && entry.offset + 8 <= size;
   EXPECT_GE(known, 400u);
-  // A few functions are not exported, or stand in no table of this build.
+  // A few functions are not exported, or are in no table of this build.
   EXPECT_GE(entries.size() * 100, known * 98);
   std::set<std::string> names;
   for (const HipTableEntry* entry : entries) names.insert(entry->function);
@@ -58,7 +58,7 @@ TEST_F(RealHip, TheRuntimeTableIsFoundAndItsEntriesAgree) {
     EXPECT_EQ(names.count(name), 1u) << name;
 }
 
-// Had another release put one function in between, all behind it would be called by wrong names.
+// Had another release put one function in between, all after it would be called by wrong names.
 TEST_F(RealHip, EntriesThatStandElsewhereAreRefused) {
   Library other = library_;
   const auto entries = CheckedEntries(other, handle_, HipTable::kRuntime, SIZE_MAX);
@@ -150,7 +150,7 @@ TEST(ReorderedHip, EntriesAreFoundWhereTheyAreAndNewFunctionsAreCounted) {
   EXPECT_NE(text.find(",:1,"), std::string::npos) << text;
 }
 
-// A new function near the end: what stands after it is found where it is now.
+// A new function near the end: what is after it is found where it is now.
 TEST(ShiftedHip, EveryFunctionIsFoundAndTheNewOneIsCounted) {
   if (KnownHipEntries().count == 0) GTEST_SKIP() << "this release's HIP has no tables";
   void* const handle = dlopen(SHIFTED_HIP, RTLD_LAZY);

@@ -68,7 +68,7 @@ void Entered(uint32_t id, const hip_api_data_t& data) {
 void Left(uint32_t id, const hip_api_data_t& data) {
   if (!traced_call.open) return;
   traced_call.open = false;
-  const uint64_t end = Tsc();
+  const uint64_t end = trace::ReadTsc();
   OverrideTracedAnswer(id, data);
   const hipError_t result = kResultIsLastError ? ResultOf(traced_call.call.thread) : hipSuccess;
   const TracedFunction& function = Traced(id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Records HIP calls that HIP itself reports to a tracer. Used for what the dispatch tables cannot
-// give, the calls that are under way when we are loaded (HIP loads us inside its first call, after
+// give, the calls that are in flight when we are loaded (HIP loads us inside its first call, after
 // the call passed the table and before it reports itself), and for all calls where there are no
 // tables. HIP calls us on the program's thread, around the body of each of its functions; it does
 // not tell results.

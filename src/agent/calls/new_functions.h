@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Functions in the tables of HIP and HSA that are newer than our headers: their calls are counted,
-// but not what they are given. A counter stands in the table's entry and jumps on to what stood
+// but not what they are given. A counter is in the table's entry and jumps on to what stood
 // there, touching no argument. The name is known where the library exports the function. Set-up
 // and the drain thread only.
 #pragma once

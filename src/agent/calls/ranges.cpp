@@ -24,7 +24,7 @@ bool Write(RangeKind kind, std::string_view message, uint64_t range) {
   if (!Recording()) return false;
   ThreadState* thread = CurrentThread();
   if (thread == nullptr || thread->inside) return false;
-  const uint64_t now = Tsc();
+  const uint64_t now = trace::ReadTsc();
   const Inside inside(thread);
   const uint32_t text = message.empty() ? 0 : Intern(message);
   auto* record = thread->log->Reserve<trace::Range>();

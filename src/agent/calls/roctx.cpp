@@ -88,7 +88,7 @@ void Take(Function* entry, Function* real, Function ours) {
   __atomic_store_n(entry, ours, __ATOMIC_RELEASE);
 }
 
-// Its two tables stand behind each other.
+// Its two tables follow each other.
 constexpr size_t kCoreEntries = 6;
 constexpr size_t kControlStart = (1 + kCoreEntries) * sizeof(void*);
 

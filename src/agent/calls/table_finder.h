@@ -25,10 +25,10 @@ struct FoundTable {
   // Null: not there yet (libraries fill theirs in at the first call that needs it), or more than
   // one place looks like it.
   void* table = nullptr;
-  // False: somebody else's functions stand in it, and the library does not use it yet. It is just
+  // False: somebody else's functions are in it, and the library does not use it yet. It is just
   // being handed to a profiler, so calling the library now would be a call within its own set-up.
   bool in_use = true;
-  // Somebody else's functions stand in it.
+  // Somebody else's functions are in it.
   bool foreign = false;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The one word in which a library (HIP, libroctx64) keeps its tracer's callback. The library has a
-// function that stores a callback there, whoever's stood there before, and none that tells it. So
+// function that stores a callback there, whoever's was there before, and none that tells it. So
 // the word is found in that function's code, and taken and given back only in exchange for what we
 // expect there: another tool's callback is never overwritten. Any thread; nothing fails.
 #pragma once

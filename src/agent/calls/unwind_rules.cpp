@@ -148,7 +148,7 @@ uint64_t FindDescription(uint64_t tables, uint64_t instruction) {
   uint8_t header[12];
   if (!ReadMemory(tables, &header)) return 0;
   if (header[0] != 1 || header[2] != kCountEncoding || header[3] != kTableEncoding) return 0;
-  // The pointer to .eh_frame, four bytes in every library that linkers make, stands before the
+  // The pointer to .eh_frame, four bytes in every library that linkers make, is before the
   // count.
   if ((header[1] & 0x0f) != 0x0b && (header[1] & 0x0f) != 0x03) return 0;
   uint32_t count = 0;
@@ -177,7 +177,7 @@ uint64_t FindDescription(uint64_t tables, uint64_t instruction) {
 
 // One entry of .eh_frame, without its length.
 struct Entry {
-  uint64_t address = 0;  // of the byte behind the length
+  uint64_t address = 0;  // of the byte after the length
   size_t bytes = 0;
   uint8_t content[kMostDescriptionBytes];
 

@@ -54,7 +54,7 @@ class UnwindRule {
   uint64_t bits_ = 0;
 };
 
-// The rule at an instruction. A return address stands behind the call: ask for one less.
+// The rule at an instruction. A return address is after the call: ask for one less.
 inline UnwindRule RuleAt(uint64_t instruction);
 
 // Reads the rule from the tables, without the cache; what RuleAt does for an instruction not seen

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A recorder around one entry of a runtime's table of functions. Wrapper<&Table::member, ...> puts
-// its Enter function into the entry and keeps what stood there; Enter passes the arguments on,
+// its Enter function into the entry and keeps what was there; Enter passes the arguments on,
 // returns what the runtime returned, and records the call when the agent records. Everything is
 // derived from the member's type; the lists of members are generated from the installed headers.
 //
@@ -27,7 +27,7 @@ namespace internal {
 template <uint32_t kOut, size_t kIndex>
 inline constexpr bool kIsOut = kIndex < 32 && ((kOut >> kIndex & 1) != 0);
 
-// Packs the arguments of types A behind each other; the sizes are known, so this is straight code.
+// Packs the arguments of types A after each other; the sizes are known, so this is straight code.
 template <uint32_t kOut, typename... A>
 struct Packer {
   template <size_t... I>
@@ -86,7 +86,7 @@ class Wrapper<kMember, kFunction, kDomain, kOut> {
     __atomic_store_n(entry, &Enter, __ATOMIC_RELEASE);
   }
 
-  // Where the entry stands in its table, in bytes: what a pointer to a member is made of.
+  // Where the entry is in its table, in bytes: what a pointer to a member is made of.
   static size_t Offset() {
     const auto member = kMember;
     size_t offset = 0;
@@ -117,12 +117,12 @@ class Wrapper<kMember, kFunction, kDomain, kOut> {
     if constexpr (Pack::kHasText) Pack::Texts(call, arguments...);
     if constexpr (std::is_void_v<R>) {
       next_(arguments...);
-      const uint64_t end = Tsc();
+      const uint64_t end = trace::ReadTsc();
       Write<Pack::kWords>(call, [&](uint64_t* words) { Pack::Put(words, false, arguments...); });
       EndCall(call, end, 0);
     } else {
       const R result = next_(arguments...);
-      const uint64_t end = Tsc();
+      const uint64_t end = trace::ReadTsc();
       constexpr size_t kMore = Result<R>::kWide ? Value<R>::kWords : 0;
       Write<Pack::kWords + kMore>(call, [&](uint64_t* words) {
         Pack::Put(words, Result<R>::Good(result), arguments...);

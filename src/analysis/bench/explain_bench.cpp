@@ -25,10 +25,10 @@
 #include "analysis/questions.h"
 #include "base/files.h"
 #include "store/bench/generate_trace.h"
-#include "store/duck.h"
-#include "store/export_parquet.h"
-#include "store/trace_database.h"
-#include "store/trace_tables.h"
+#include "store/export/export_parquet.h"
+#include "store/open/duck.h"
+#include "store/open/trace_database.h"
+#include "store/open/trace_tables.h"
 
 namespace {
 

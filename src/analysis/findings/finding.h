@@ -16,7 +16,7 @@
 #include "analysis/answer.h"
 #include "analysis/questions.h"
 #include "base/result.h"
-#include "store/trace_database.h"
+#include "store/open/trace_database.h"
 
 namespace rochound::analysis {
 

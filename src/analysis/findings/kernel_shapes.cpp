@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "codeobj/code_object.h"
 #include "codeobj/fat_binary.h"
-#include "store/duck.h"
+#include "store/open/duck.h"
 
 namespace rochound::analysis {
 

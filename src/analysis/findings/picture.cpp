@@ -10,6 +10,7 @@
 
 #include "analysis/idle_sweep.h"
 #include "analysis/table_builder.h"
+#include "base/units.h"
 
 namespace rochound::analysis {
 namespace {
@@ -187,12 +188,7 @@ int64_t Picture::PathPart(const std::string& part) const {
   return found == path_parts_.end() ? 0 : found->second;
 }
 
-std::string Bytes(double bytes) {
-  size_t unit = 0;
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
-}
+std::string Bytes(double bytes) { return base::SizeText(static_cast<uint64_t>(bytes)); }
 
 std::string Share(int64_t ns, int64_t all) { return fmt::format("{:.1f}%", Percent(ns, all)); }
 

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "analysis/answer.h"
-#include "analysis/facts.h"
 #include "analysis/questions.h"
+#include "analysis/trace_facts.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "store/trace_database.h"
+#include "store/open/trace_database.h"
 
 namespace rochound::analysis {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "analysis/call_stack.h"
+#include "analysis/call_tree.h"
 
 namespace rochound::analysis {
 namespace {

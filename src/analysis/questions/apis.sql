@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Calls by the time they took themselves; found.own_time (apis.cpp) has it where calls contain others. Ranges of the
--- program are not calls and stand in their own table.
+-- program are not calls and are in their own table.
 -- note: total is from a call's begin to its end; own is without the calls it made (HSA's, where they were recorded), so own times and shares add up.
 -- table: calls | Calls by name
 SELECT

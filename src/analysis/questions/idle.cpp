@@ -85,7 +85,7 @@ Activity KindOf(const std::string& name) {
   }
 }
 
-// The runtime makes queues when they are needed. Of several calls under way at that time the
+// The runtime makes queues when they are needed. Of several calls in flight at that time the
 // shortest did it, and rather none that waits.
 Result<void> FindSetUp(Connection& connection, const HostThreads& threads,
                        const std::vector<Activity>& kinds, HostActivity& host) {

@@ -10,10 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts.h"
 #include "analysis/table_builder.h"
 #include "analysis/timeline.h"
+#include "analysis/trace_facts.h"
 #include "analysis/trace_rows.h"
+#include "base/units.h"
 
 namespace rochound::analysis {
 namespace {
@@ -67,14 +68,6 @@ struct Device {
   int64_t allocations = 0, freed = 0;
 };
 
-std::string Bytes(int64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kUnits[unit]);
-}
-
 bool Allocates(const std::string& call) {
   return call.find("lloc") != std::string::npos;  // hipMalloc, hsa_amd_memory_pool_allocate
 }
@@ -87,7 +80,7 @@ class Memory {
     ROCHOUND_TRY(names_, Names::Load(trace_.connection()));
     ROCHOUND_TRY(threads_, LoadHostThreads(trace_.connection(), names_));
     ROCHOUND_TRY(const Facts facts, ReadFacts(trace_));
-    length_ = facts.length;  // pauses are no part of it, so times may lie behind it
+    length_ = facts.length;  // pauses are no part of it, so times may lie after it
     for (uint32_t i = 0; i < threads_.threads().size(); ++i)
       threads_of_[threads_.threads()[i].pid].push_back(i);
     ROCHOUND_CHECK(Read(facts.begin));
@@ -143,7 +136,7 @@ class Memory {
     return {};
   }
 
-  // The outermost call of the process that was under way then: one that allocates, if there are
+  // The outermost call of the process that was in flight then: one that allocates, if there are
   // several.
   uint32_t CallAt(int64_t pid, int64_t time) const {
     const auto threads = threads_of_.find(pid);
@@ -242,7 +235,8 @@ class Memory {
                  static_cast<double>(std::max<int64_t>(share.last - share.first, 1));
           growing +=
               fmt::format("{}{} on {} ({} in {} allocations)", growing.empty() ? "" : ", ",
-                          CallName(call), devices_[i].name, Bytes(share.bytes), share.allocations);
+                          CallName(call), devices_[i].name,
+                          base::SizeText(static_cast<uint64_t>(share.bytes)), share.allocations);
         }
         table.Row({devices_[i].name, CallName(call), std::string(share.Grows() ? "yes" : "no"),
                    share.allocations, share.bytes, std::move(rate), share.first, share.last});
@@ -260,8 +254,9 @@ class Memory {
     }
     std::string text;
     for (const size_t i : Order())
-      text += fmt::format("{}{} on {}", text.empty() ? "Peak: " : ", ", Bytes(devices_[i].peak),
-                          devices_[i].name);
+      text +=
+          fmt::format("{}{} on {}", text.empty() ? "Peak: " : ", ",
+                      base::SizeText(static_cast<uint64_t>(devices_[i].peak)), devices_[i].name);
     text += growing.empty() ? ". Nothing keeps growing." : ". Keeps growing: " + growing + ".";
     answer.notes.insert(answer.notes.begin(), text);
   }

@@ -39,7 +39,7 @@ base::Result<nlohmann::ordered_json> Measure(const fs::path& parent) {
       {"until_on_disk_wall_gb_per_second", gigabytes(rates.kept_wall)}};
 }
 
-// The figures of bench_replay, which stands beside this one where the software GPU is built.
+// The figures of bench_replay, which is beside this one where the software GPU is built.
 nlohmann::ordered_json MeasureReplay() {
   const auto self = base::ExecutablePath();
   const fs::path bench = self.ok() ? self.value().parent_path() / "bench_replay" : fs::path();

@@ -131,7 +131,7 @@ Result<SnapshotRates> MeasureSnapshot(const std::filesystem::path& folder, uint6
     const double finish =
         Seconds([&] { good = writer->Finish(BenchManifest(bytes, 2), {}, {}); }).wall;
     if (!good) return Error{writer->error()};
-    // Turns that store nothing behind the launch show how long it takes until all is on the disk.
+    // Turns that store nothing after the launch show how long it takes until all is on the disk.
     if (turn % 2 == 0)
       best.kept_wall = std::max(best.kept_wall, static_cast<double>(bytes) / (wall + finish));
     ROCHOUND_CHECK(RemoveBundle(path));

@@ -15,7 +15,7 @@ constexpr double kSecondsBetween = 0.1;
 
 }  // namespace
 
-void Answer::Note(const std::string& note) {
+void Answer::AddNote(const std::string& note) {
   if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
 }
 

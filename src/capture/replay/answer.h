@@ -19,7 +19,7 @@ class Answer {
   explicit Answer(int descriptor) : descriptor_(descriptor) {}
 
   nlohmann::ordered_json& json() { return json_; }
-  void Note(const std::string& note);
+  void AddNote(const std::string& note);
   // At most a few per second, unless the step is another one.
   void Progress(const std::string& step, double part);
   // Never left out: what is said here is what somebody needs to know after our sudden end.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A kernel's argument block: what pointers in it point to, and how the captured one is laid out
-// for another build of the kernel, whose hidden arguments may stand elsewhere. Pure functions, any
+// for another build of the kernel, whose hidden arguments may be elsewhere. Pure functions, any
 // thread.
 #pragma once
 

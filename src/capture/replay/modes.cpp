@@ -139,7 +139,7 @@ void JudgeVaried(Session& session, const Options& options, Answer& answer,
         seed > options.vary ? InputKind::kSpecial : options.integers.value_or(InputKind::kFloats);
     answer.Progress("trying other inputs", static_cast<double>(seed) / static_cast<double>(rounds));
     if (!session.StartVariation(seed, kind)) {
-      answer.Note("other inputs were not tried: there is too much memory");
+      answer.AddNote("other inputs were not tried: there is too much memory");
       break;
     }
     ++runs;
@@ -266,7 +266,7 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
   answer.json()["changed_bytes"] = session.memory().changed_bytes();
   answer.json()["gpu_ns"] = TimesJson(gpu);
   answer.json()["wall_ns"] = TimesJson(wall);
-  for (const std::string& note : session.memory().notes()) answer.Note(note);
+  for (const std::string& note : session.memory().notes()) answer.AddNote(note);
   if (!options.verify) {
     verdict = Verdict::kNotVerified;
     message = "nothing was compared (--verify none)";
@@ -408,7 +408,7 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
     if (entry.judgement.verdict != Verdict::kRefused) racing.push_back(&entry);
   const std::string& kernel = captured.candidate->kernel->name;
   const bool counting = options.count && Counts::Start();
-  if (options.count && !counting) answer.Note("nothing is counted: this is no software GPU");
+  if (options.count && !counting) answer.AddNote("nothing is counted: this is no software GPU");
   // A kernel may find out that it is measured: each result counts, not only the first ones.
   const bool each = options.vary > 0 && session.memory().changed_bytes() <= kVerifyEachBytes;
   const size_t rounds = options.warmup + options.iterations;
@@ -482,7 +482,7 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
   answer.json()["warmup"] = options.warmup;
   answer.json()["interval"] = "95%, bootstrap over rounds of the ratio of median GPU times";
   answer.json()["changed_bytes"] = session.memory().changed_bytes();
-  for (const std::string& note : session.memory().notes()) answer.Note(note);
+  for (const std::string& note : session.memory().notes()) answer.AddNote(note);
   answer.End(Overall(verdicts));
 }
 

@@ -16,7 +16,7 @@ namespace rochound::capture::replay {
                       Answer& answer);
 
 // Finds memory that the captured code writes and does not read: `poison` for the other two. A fault
-// or a hang on the way ends the process; what was being tried stands in the answer, so that whoever
+// or a hang on the way ends the process; what was being tried is in the answer, so that whoever
 // started it goes on without that.
 [[noreturn]] void FindPoison(const Options& options, const std::vector<std::string>& arguments,
                              Answer& answer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which addresses a bundle needs, and what stands in their way. Pure functions over plain values:
+// Which addresses a bundle needs, and what is in their way. Pure functions over plain values:
 // the replay program asks them before it touches the GPU. Any thread.
 #pragma once
 

@@ -61,7 +61,7 @@ class Runtime {
   // somebody's mapping.
   base::Result<void> Reserve(const Mapping& mapping);
   void Unreserve(const Mapping& mapping);
-  // Puts memory of the owner behind it, which the user can reach, too.
+  // Puts memory of the owner after it, which the user can reach, too.
   base::Result<void> Back(const Mapping& mapping, const Gpu& owner, const Gpu& user);
 
   // Memory of ours, anywhere; freed with the process.

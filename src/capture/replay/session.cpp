@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/count.h"
 #include "base/files.h"
+#include "capture/bundle.h"
 #include "capture/gws.h"
 #include "capture/replay/kernarg.h"
 #include "codeobj/demangle.h"
@@ -26,10 +27,6 @@ using base::Result;
 
 constexpr uint64_t kSmallestGranule = 4096;
 constexpr int kMemoryAvailable = 0xA015;  // HSA_AMD_AGENT_INFO_MEMORY_AVAIL, not in every header
-
-std::string_view Text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // NOLINT
-}
 
 std::span<const std::byte> Bytes(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};  // NOLINT
@@ -77,11 +74,11 @@ void Session::Open() {
   auto bundle = Bundle::Open(options_.bundle);
   if (!bundle.ok()) answer_.End(Verdict::kBadBundle, bundle.error().message);
   bundle_ = std::make_unique<Bundle>(std::move(bundle).value());
-  auto object = codeobj::CodeObject::Parse(Text(bundle_->code_object()));
+  auto object = codeobj::CodeObject::Parse(capture::AsText(bundle_->code_object()));
   if (!object.ok()) answer_.End(Verdict::kBadBundle, object.error().In("code_object.elf").message);
   object_ = std::make_unique<codeobj::CodeObject>(std::move(object).value());
   CheckConsistency();
-  for (const std::string& note : manifest().notes) answer_.Note("at capture: " + note);
+  for (const std::string& note : manifest().notes) answer_.AddNote("at capture: " + note);
   Took("open");
 }
 
@@ -123,7 +120,7 @@ void Session::CheckConsistency() {
                     "code_object.elf is not the code that was in memory when the launch ran");
     }
   } else {
-    answer_.Note(
+    answer_.AddNote(
         "the code object's image was not captured: module variables have their first values");
   }
 
@@ -144,7 +141,7 @@ void Session::CheckConsistency() {
     }
   }
   if (!kernarg_in_place_ && !bytes.empty())
-    answer_.Note("the arguments' memory was not captured: they are at another address here");
+    answer_.AddNote("the arguments' memory was not captured: they are at another address here");
   candidates_.push_back(std::move(captured));
 }
 
@@ -218,8 +215,8 @@ void Session::TakeAddresses() {
     host_regions += region.taken &&
                     (region.kind == "host" || region.kind == "locked" || region.kind == "managed");
   if (host_regions > 0)
-    answer_.Note(fmt::format("host memory is in GPU memory here ({}): times may differ",
-                             base::Count(host_regions, "region", "regions")));
+    answer_.AddNote(fmt::format("host memory is in GPU memory here ({}): times may differ",
+                                base::Count(host_regions, "region", "regions")));
   for (size_t i = 0; i < mappings_.size(); ++i) {
     answer_.Progress("mapping", static_cast<double>(i) / static_cast<double>(mappings_.size()));
     Must(runtime_->Back(mappings_[i], OwnerOf(mappings_[i].owner), *gpu_), Verdict::kCannotMap);
@@ -345,7 +342,7 @@ Result<void> Session::PrepareOther(const std::filesystem::path& file, Candidate*
   const codeobj::Kernel& captured = *candidates_.front().kernel;
   ROCHOUND_TRY(Kernarg kernarg, LayOutFor(captured, bundle_->kernarg(), kernel, launch));
   candidate->kernarg = std::move(kernarg.bytes);
-  for (const std::string& note : kernarg.notes) answer_.Note(candidate->name + ": " + note);
+  for (const std::string& note : kernarg.notes) answer_.AddNote(candidate->name + ": " + note);
   const uint64_t items = uint64_t{launch.workgroup[0]} * launch.workgroup[1] * launch.workgroup[2];
   if (kernel.max_flat_workgroup_size != 0 && items > kernel.max_flat_workgroup_size)
     return Error{
@@ -370,7 +367,7 @@ Result<void> Session::PrepareOther(const std::filesystem::path& file, Candidate*
   std::vector<std::string> notes;
   candidate->image.map = ImageMap::ByName(*object_, manifest().code_object, captured_delta,
                                           *candidate->object, candidate->loaded.delta, &notes);
-  for (const std::string& note : notes) answer_.Note(candidate->name + ": " + note);
+  for (const std::string& note : notes) answer_.AddNote(candidate->name + ": " + note);
   const uint32_t dynamic_lds =
       launch.group_bytes -
       std::min<uint32_t>(launch.group_bytes, candidates_.front().loaded.group_bytes);
@@ -391,10 +388,10 @@ void Session::PrepareGws() {
   for (Candidate& candidate : candidates_) {
     if (!candidate.refused.empty()) continue;
     const codeobj::CodeObject& object = candidate.object ? *candidate.object : *object_;
-    candidate.uses_gws = UsesGws(Text(candidate.object_bytes), object);
+    candidate.uses_gws = UsesGws(capture::AsText(candidate.object_bytes), object);
     if (!candidate.uses_gws || gws_init_) continue;
-    auto made =
-        MakeGwsInit(Text(candidate.object_bytes), object, *candidate.kernel, manifest().launch);
+    auto made = MakeGwsInit(capture::AsText(candidate.object_bytes), object, *candidate.kernel,
+                            manifest().launch);
     if (!made.ok()) answer_.End(Verdict::kFailed, made.error().message);
     gws_init_bytes_ = std::move(made).value();
     auto loaded = launcher_->Load(Bytes(gws_init_bytes_), candidate.kernel->symbol);
@@ -456,7 +453,7 @@ void Session::Fill() {
                                               manifest().launch.kernarg + argument.offset);
     }
     if (moved > 0)
-      answer_.Note(
+      answer_.AddNote(
           fmt::format("{}: module variables that arguments point at ({}) are at other addresses "
                       "here",
                       candidate.name, base::Count(moved, "argument", "arguments")));

@@ -36,7 +36,7 @@ struct FaultPlace {
   std::vector<std::string> code;  // instructions around it; "->" marks it
 };
 
-// What stands first in a queue, and what it waits for.
+// What is first in a queue, and what it waits for.
 struct FaultWait {
   int gpu = -1;
   uint32_t queue = 0;
@@ -47,7 +47,7 @@ struct FaultWait {
   // computes), unknown
   std::string waits_for;
   int argument = -1;      // that points to the memory
-  bool hangs = false;     // what it waits for is not under way
+  bool hangs = false;     // what it waits for is not in flight
   bool deadlock = false;  // it waits for a queue that waits for it
   std::string text;       // a sentence
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What queues that come no further wait for. Each queue has something that stands first: a kernel,
+// What queues that come no further wait for. Each queue has something that is first: a kernel,
 // whose code says whether it computes, goes round for ever or waits for memory; or a packet that
 // waits for a signal. Whoever could bring that is looked for in the other queues, and where the way
 // leads back there is a deadlock.
@@ -96,7 +96,7 @@ class HangJudge {
         if (packet.completion_signal != signal || &packet == front.packet) continue;
         needs->insert(&queue);
         return fmt::format("packet {} of queue {} completes it{}", packet.packet, queue.index,
-                           &queue == front.queue ? ", which stands behind it" : "");
+                           &queue == front.queue ? ", which is after it" : "");
       }
     }
     if (std::count(record_.copy_signals.begin(), record_.copy_signals.end(), signal) != 0)
@@ -142,7 +142,7 @@ class HangJudge {
     for (const FaultDispatch& dispatch : front->queue->under_way)
       if (++behind == 1)
         front->evidence.push_back(
-            fmt::format("{} stands behind it on queue {}", dispatch.readable, front->queue->index));
+            fmt::format("{} is after it on queue {}", dispatch.readable, front->queue->index));
     if (behind > 1) front->evidence.back() += fmt::format(", and {} more", behind - 1);
   }
 
@@ -175,7 +175,7 @@ class HangJudge {
         if (dispatch.started || !writes(dispatch)) continue;
         front->needs.insert(&queue);
         front->evidence.push_back(fmt::format(
-            "{} would write that memory and has not started: it stands behind {} on queue {}",
+            "{} would write that memory and has not started: it is after {} on queue {}",
             dispatch.readable, &queue == front->queue ? "it" : queue.under_way.front().readable,
             queue.index));
       }
@@ -282,7 +282,7 @@ class HangJudge {
     return nullptr;
   }
 
-  // What it waits for stands behind something that, by and by, waits for it.
+  // What it waits for is after something that, by and by, waits for it.
   bool LeadsBack(const Front& start) const {
     std::set<const FaultQueue*> seen;
     std::vector<const FaultQueue*> todo(start.needs.begin(), start.needs.end());
@@ -335,7 +335,7 @@ class HangJudge {
     for (const Front& front : fronts_)
       if (front.wait.deadlock) queues.insert(front.queue->index);
     if (queues.size() == 1)
-      return fmt::format("queue {} waits for what stands behind in it, and will not go on",
+      return fmt::format("queue {} waits for what follows in it, and will not go on",
                          *queues.begin());
     return fmt::format("queues {} wait for each other, and none of them will go on",
                        fmt::join(queues, " and "));

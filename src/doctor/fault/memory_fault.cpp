@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "doctor/fault/judge.h"
-#include "store/symbolizer.h"
+#include "store/convert/symbolizer.h"
 
 namespace rochound::doctor {
 namespace {
@@ -69,7 +69,7 @@ std::optional<std::string> FindMapping(const std::string& maps, uint64_t address
 struct Pointer {
   std::string name;       // "argument 0 (int*)"
   int argument = -1;      // whose value it is
-  int reached_from = -1;  // the argument that leads to the memory where it stands
+  int reached_from = -1;  // the argument that leads to the memory where it is
   std::optional<uint64_t> value;
 };
 
@@ -103,7 +103,7 @@ class MemoryJudge {
       for (const FaultDispatch& dispatch : queue.under_way) {
         if (!dispatch.started) {
           if (++waiting <= 2)
-            cleared.push_back(fmt::format("{} had not started: it is behind {} on the same queue",
+            cleared.push_back(fmt::format("{} had not started: it is after {} on the same queue",
                                           dispatch.readable, queue.under_way.front().readable));
           continue;
         }
@@ -411,7 +411,7 @@ class MemoryJudge {
         if (!record_.saved.Read(at, &value, 8)) break;
         if (value < kFirstMapped) continue;
         if (OnPage(value)) {
-          *leads = fmt::format("the pointer {:#x} stands at {:#x}", value, at);
+          *leads = fmt::format("the pointer {:#x} is at {:#x}", value, at);
           return Pointer{Place(at, root), -1, root, value};
         }
         uint64_t word = 0;

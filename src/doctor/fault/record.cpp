@@ -12,10 +12,13 @@
 #include "base/files.h"
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
+#include "contract/fault_record.h"
 #include "doctor/topology.h"
 
 namespace rochound::doctor {
 namespace {
+
+namespace fault = contract::fault_record;
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
@@ -92,20 +95,20 @@ void AddArguments(const codeobj::Kernel& kernel, std::string_view kernarg,
 
 FaultDispatch ReadDispatch(const Json& json, const fs::path& folder, const SavedMemory& saved) {
   FaultDispatch dispatch;
-  dispatch.packet = json.value("packet", uint64_t{0});
-  dispatch.started = json.value("fetched", true);
-  if (json.contains("completion_signal"))
-    dispatch.completion_signal = Address(json.at("completion_signal"));
-  if (json.contains("load_delta")) dispatch.load_delta = Address(json.at("load_delta"));
+  dispatch.packet = json.value(fault::kPacket, uint64_t{0});
+  dispatch.started = json.value(fault::kFetched, true);
+  if (json.contains(fault::kCompletionSignal))
+    dispatch.completion_signal = Address(json.at(fault::kCompletionSignal));
+  if (json.contains(fault::kLoadDelta)) dispatch.load_delta = Address(json.at(fault::kLoadDelta));
   dispatch.no_code = "its code object was not kept";
-  dispatch.kernel = json.at("kernel").get<std::string>();
+  dispatch.kernel = json.at(fault::kKernel).get<std::string>();
   dispatch.readable = codeobj::Demangle(dispatch.kernel);
-  dispatch.kernarg = Address(json.at("kernarg"));
-  dispatch.grid = json.at("grid").get<std::array<uint64_t, 3>>();
-  dispatch.workgroup = json.at("workgroup").get<std::array<uint64_t, 3>>();
-  dispatch.group_bytes = json.at("group_bytes").get<uint64_t>();
-  dispatch.private_bytes = json.at("private_bytes").get<uint64_t>();
-  const std::string file = json.at("code_object").get<std::string>();
+  dispatch.kernarg = Address(json.at(fault::kKernarg));
+  dispatch.grid = json.at(fault::kGrid).get<std::array<uint64_t, 3>>();
+  dispatch.workgroup = json.at(fault::kWorkgroup).get<std::array<uint64_t, 3>>();
+  dispatch.group_bytes = json.at(fault::kGroupBytes).get<uint64_t>();
+  dispatch.private_bytes = json.at(fault::kPrivateBytes).get<uint64_t>();
+  const std::string file = json.at(fault::kCodeObject).get<std::string>();
   // Names are ours; nothing else is opened.
   if ((!file.starts_with("fault-code-") && !file.starts_with("hang-code-") &&
        !file.starts_with("now-code-")) ||
@@ -120,7 +123,7 @@ FaultDispatch ReadDispatch(const Json& json, const fs::path& folder, const Saved
   if (kernel == nullptr) return dispatch;
   dispatch.fixed_group_bytes = kernel->group_segment_fixed_size;
   dispatch.dynamic_stack = kernel->uses_dynamic_stack;
-  dispatch.kernarg_bytes = Bytes(json.at("kernarg_bytes").get<std::string>());
+  dispatch.kernarg_bytes = Bytes(json.at(fault::kKernargBytes).get<std::string>());
   AddArguments(*kernel, dispatch.kernarg_bytes, &dispatch);
   auto code = codeobj::Disassemble(bytes.value(), object.value(), *kernel, true);
   if (!code.ok()) {
@@ -143,16 +146,16 @@ FaultDispatch ReadDispatch(const Json& json, const fs::path& folder, const Saved
 
 FaultMemory ReadMemory(const Json& json) {
   FaultMemory memory;
-  memory.base = Address(json.at("base"));
-  memory.size = json.at("size").get<uint64_t>();
-  memory.kind = json.at("kind").get<std::string>();
-  if (json.contains("host_base")) memory.host_base = Address(json.at("host_base"));
-  memory.owner = json.value("owner", -1);
-  memory.thread = json.value("thread", 0u);
-  memory.freed_by = json.value("freed_by", 0u);
-  memory.freed_ns = json.value("freed_ns", uint64_t{0});
-  for (const auto& [name, stack] :
-       {std::pair("stack", &memory.stack), std::pair("freed_stack", &memory.freed_stack)})
+  memory.base = Address(json.at(fault::kBase));
+  memory.size = json.at(fault::kSize).get<uint64_t>();
+  memory.kind = json.at(fault::kKind).get<std::string>();
+  if (json.contains(fault::kHostBase)) memory.host_base = Address(json.at(fault::kHostBase));
+  memory.owner = json.value(fault::kOwner, -1);
+  memory.thread = json.value(fault::kThread, 0u);
+  memory.freed_by = json.value(fault::kFreedBy, 0u);
+  memory.freed_ns = json.value(fault::kFreedNs, uint64_t{0});
+  for (const auto& [name, stack] : {std::pair(fault::kStack, &memory.stack),
+                                    std::pair(fault::kFreedStack, &memory.freed_stack)})
     if (json.contains(name))
       for (const Json& address : json.at(name)) stack->push_back(Address(address));
   return memory;
@@ -160,31 +163,31 @@ FaultMemory ReadMemory(const Json& json) {
 
 FaultPacket ReadPacket(const Json& json) {
   FaultPacket packet;
-  packet.packet = json.at("packet").get<uint64_t>();
-  packet.type = json.at("type").get<std::string>();
-  packet.completion_signal = Address(json.at("completion_signal"));
-  if (!json.contains("waits")) return packet;
-  for (const Json& one : json.at("waits")) {
+  packet.packet = json.at(fault::kPacket).get<uint64_t>();
+  packet.type = json.at(fault::kType).get<std::string>();
+  packet.completion_signal = Address(json.at(fault::kCompletionSignal));
+  if (!json.contains(fault::kWaits)) return packet;
+  for (const Json& one : json.at(fault::kWaits)) {
     SignalWait& wait = packet.waits.emplace_back();
-    wait.signal = Address(one.at("signal"));
-    if (!one.at("value").is_null()) wait.value = one.at("value").get<int64_t>();
-    wait.wanted = one.at("wanted").get<int64_t>();
-    wait.mask = one.at("mask").get<int64_t>();
-    wait.condition = one.at("condition").get<std::string>();
+    wait.signal = Address(one.at(fault::kSignal));
+    if (!one.at(fault::kValue).is_null()) wait.value = one.at(fault::kValue).get<int64_t>();
+    wait.wanted = one.at(fault::kWanted).get<int64_t>();
+    wait.mask = one.at(fault::kMask).get<int64_t>();
+    wait.condition = one.at(fault::kCondition).get<std::string>();
   }
   return packet;
 }
 
 void ReadSavedMemory(const Json& json, const fs::path& file, SavedMemory* saved) {
-  if (!json.contains("saved_memory")) return;
+  if (!json.contains(fault::kSavedMemory)) return;
   const auto bytes = base::ReadFile(file);
   if (!bytes.ok()) return;
   const std::string_view all = bytes.value();
   size_t at = 0;
-  for (const Json& piece : json.at("saved_memory")) {
-    const auto size = piece.at("size").get<size_t>();
+  for (const Json& piece : json.at(fault::kSavedMemory)) {
+    const auto size = piece.at(fault::kSize).get<size_t>();
     if (size > all.size() - at) return;
-    saved->Add(Address(piece.at("address")), std::string(all.substr(at, size)));
+    saved->Add(Address(piece.at(fault::kAddress)), std::string(all.substr(at, size)));
     at += size;
   }
 }
@@ -192,45 +195,47 @@ void ReadSavedMemory(const Json& json, const fs::path& file, SavedMemory* saved)
 // `name`: what the names of the files beside it begin with.
 FaultRecord Read(const Json& json, const fs::path& folder, const std::string& name) {
   FaultRecord record;
-  record.kind = json.at("kind").get<std::string>();
-  record.agent = json.value("agent", -1);
-  if (json.contains("address")) record.address = Address(json.at("address"));
-  if (json.contains("reasons")) record.reasons = json.at("reasons").get<std::vector<std::string>>();
-  record.status = json.value("status_text", std::string());
-  record.seconds = json.value("seconds", uint64_t{0});
-  record.when_ns = json.value("when_ns", uint64_t{0});
-  record.environment = json.value("environment", std::map<std::string, std::string>());
-  for (const Json& agent : json.at("agents")) {
-    const auto version = agent.value("gfx_target_version", uint64_t{0});
-    record.agents.push_back({agent.at("name").get<std::string>(),
-                             agent.at("isa").get<std::string>(), agent.at("gpu").get<bool>(),
-                             agent.value("product", std::string()),
-                             version == 0 ? "" : TargetOfVersion(version)});
+  record.kind = json.at(fault::kKind).get<std::string>();
+  record.agent = json.value(fault::kAgent, -1);
+  if (json.contains(fault::kAddress)) record.address = Address(json.at(fault::kAddress));
+  if (json.contains(fault::kReasons))
+    record.reasons = json.at(fault::kReasons).get<std::vector<std::string>>();
+  record.status = json.value(fault::kStatusText, std::string());
+  record.seconds = json.value(fault::kSeconds, uint64_t{0});
+  record.when_ns = json.value(fault::kWhenNs, uint64_t{0});
+  record.environment = json.value(fault::kEnvironment, std::map<std::string, std::string>());
+  for (const Json& agent : json.at(fault::kAgents)) {
+    const auto version = agent.value(fault::kGfxTargetVersion, uint64_t{0});
+    record.agents.push_back(
+        {agent.at(fault::kName).get<std::string>(), agent.at(fault::kIsa).get<std::string>(),
+         agent.at(fault::kGpu).get<bool>(), agent.value(fault::kProduct, std::string()),
+         version == 0 ? "" : TargetOfVersion(version)});
   }
   ReadSavedMemory(json, folder / (name + "-memory"), &record.saved);
-  if (json.contains("copy_signals"))
-    for (const Json& signal : json.at("copy_signals"))
+  if (json.contains(fault::kCopySignals))
+    for (const Json& signal : json.at(fault::kCopySignals))
       record.copy_signals.push_back(Address(signal));
-  for (const Json& queue : json.at("queues")) {
+  for (const Json& queue : json.at(fault::kQueues)) {
     FaultQueue& added = record.queues.emplace_back();
-    added.index = queue.value("index", 0u);
-    added.agent = queue.at("agent").get<int>();
-    added.failed = queue.at("failed").get<bool>();
-    for (const Json& dispatch : queue.at("under_way"))
+    added.index = queue.value(fault::kIndex, 0u);
+    added.agent = queue.at(fault::kAgent).get<int>();
+    added.failed = queue.at(fault::kFailed).get<bool>();
+    for (const Json& dispatch : queue.at(fault::kUnderWay))
       added.under_way.push_back(ReadDispatch(dispatch, folder, record.saved));
     // The GPU tells late how far it has read: the oldest one may run all the same.
     if (!added.under_way.empty()) added.under_way.front().started = true;
-    added.front_seconds = static_cast<double>(queue.value("front_ns", uint64_t{0})) * 1e-9;
-    if (!queue.contains("in_ring")) continue;
-    for (const Json& packet : queue.at("in_ring")) added.packets.push_back(ReadPacket(packet));
+    added.front_seconds = static_cast<double>(queue.value(fault::kFrontNs, uint64_t{0})) * 1e-9;
+    if (!queue.contains(fault::kInRing)) continue;
+    for (const Json& packet : queue.at(fault::kInRing)) added.packets.push_back(ReadPacket(packet));
     // Nothing starts before a barrier that still waits.
     for (const FaultPacket& packet : added.packets)
       if (packet.Waits())
         for (FaultDispatch& dispatch : added.under_way)
           dispatch.started &= dispatch.packet < packet.packet;
   }
-  for (const Json& memory : json.at("memory").at("live")) record.live.push_back(ReadMemory(memory));
-  for (const Json& memory : json.at("memory").at("freed"))
+  for (const Json& memory : json.at(fault::kMemory).at(fault::kLive))
+    record.live.push_back(ReadMemory(memory));
+  for (const Json& memory : json.at(fault::kMemory).at(fault::kFreed))
     record.freed.push_back(ReadMemory(memory));
   std::sort(record.live.begin(), record.live.end(),
             [](const FaultMemory& a, const FaultMemory& b) { return a.base < b.base; });

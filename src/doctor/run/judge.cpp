@@ -123,7 +123,7 @@ class Judge {
   Report Take() { return std::move(report_); }
 
  private:
-  void Say(const char* name, std::string value) {
+  void AddFigure(const char* name, std::string value) {
     report_.machine.push_back({name, {{"trace", std::move(value)}}, Verdict::kAgree, "", false});
   }
   void Find(Severity severity, const char* id, std::string what, std::string remedy,
@@ -133,21 +133,22 @@ class Judge {
   }
 
   void Figures() {
-    Say("run",
-        fmt::format("{}{}, {} since the GPU's runtime started", run_.command,
-                    run_.status.empty() ? "" : " (" + run_.status + ")", Time(run_.length_ns)));
-    Say("dispatches", fmt::format("{} of the program, {} of the runtime, and {} copies",
-                                  run_.dispatches, run_.runtime_kernels, run_.copies));
-    Say("GPU busy", fmt::format("{} with kernels ({:.1f}% of that time), {} with kernels or copies",
-                                Time(run_.busy_ns), Share(run_.busy_ns, run_.length_ns),
-                                Time(run_.busy_copying_ns)));
+    AddFigure("run", fmt::format("{}{}, {} since the GPU's runtime started", run_.command,
+                                 run_.status.empty() ? "" : " (" + run_.status + ")",
+                                 Time(run_.length_ns)));
+    AddFigure("dispatches", fmt::format("{} of the program, {} of the runtime, and {} copies",
+                                        run_.dispatches, run_.runtime_kernels, run_.copies));
+    AddFigure("GPU busy",
+              fmt::format("{} with kernels ({:.1f}% of that time), {} with kernels or copies",
+                          Time(run_.busy_ns), Share(run_.busy_ns, run_.length_ns),
+                          Time(run_.busy_copying_ns)));
     if (const int64_t work = HostWork(run_); work >= kMillisecond)
-      Say("host",
-          fmt::format("at least {} of CPU time outside of HIP while no GPU was busy", Time(work)));
+      AddFigure("host", fmt::format("at least {} of CPU time outside of HIP while no GPU was busy",
+                                    Time(work)));
     std::set<std::string> chains;
     for (const RunProcess& process : run_.processes)
       if (!process.layers.empty() && chains.insert(Chain(process.layers)).second)
-        Say("chain", Chain(process.layers));
+        AddFigure("chain", Chain(process.layers));
   }
 
   void Lost() {
@@ -181,7 +182,7 @@ class Judge {
     for (const std::string& call : run_.unreturned)
       evidence.push_back("this call had not returned: " + call);
     if (run_.unfinished.size() > 1)
-      evidence.push_back(fmt::format("{} more kernels had not finished, most likely behind it",
+      evidence.push_back(fmt::format("{} more kernels had not finished, most likely after it",
                                      run_.unfinished.size() - 1));
     std::string what = fmt::format("Kernel {}, submitted {} before the end, never finished",
                                    first.name, Time(first.submitted_ns));

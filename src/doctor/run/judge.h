@@ -7,7 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "doctor/finding.h"
-#include "doctor/run/facts.h"
+#include "doctor/run/run_facts.h"
 
 namespace rochound::doctor {
 

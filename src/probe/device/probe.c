@@ -106,7 +106,7 @@ INSIDE u64 Take(Control control, Ring ring, u32 words, u64 lanes, u32 below) {
   return 0;
 }
 
-// A message is in one piece: the ring has room for a long one behind its end. The offset is in a
+// A message is in one piece: the ring has room for a long one after its end. The offset is in a
 // register of lanes, as instructions want it; the compiler would add the uniform one to the base.
 INSIDE u32 InBytes(u32 words) {
   u32 bytes;

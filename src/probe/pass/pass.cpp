@@ -2,10 +2,10 @@
 //
 // The instrumentation pass, a plugin for the clang that compiles HIP programs (-fpass-plugin). It
 // changes functions in place: signatures, kernel arguments and names stay as they are, so that
-// calls, recursion and function pointers need no care. Where the ring of messages is stands in the
-// module variable __rochound_probe, which the agent fills; a program that runs without it does what
-// it always did. Called by the compiler, once per module; what fails leaves the module as it is,
-// with a warning. Probes are before accesses to memory, or around basic blocks, never both: the
+// calls, recursion and function pointers need no care. The address of the ring of messages is in
+// the module variable __rochound_probe, which the agent fills; a program that runs without it does
+// what it always did. Called by the compiler, once per module; what fails leaves the module as it
+// is, with a warning. Probes are before accesses to memory, or around basic blocks, never both: the
 // messages of one would be in the times of the other.
 //
 // It runs last, where the accesses are those of the final code, or nearly. AMDGPUAttributor ran

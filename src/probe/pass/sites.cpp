@@ -44,7 +44,7 @@ std::string File(const llvm::DIScope& scope) {
   return Text((folder + "/" + file).str());
 }
 
-// Innermost first; behind it, where that was inlined.
+// Innermost first; after it, where that was inlined.
 json::Array Locations(const llvm::DebugLoc& location) {
   json::Array all;
   for (const llvm::DILocation* at = location.get(); at != nullptr; at = at->getInlinedAt()) {

@@ -26,7 +26,7 @@ constexpr unsigned kChains = 8;  // that do not wait for each other
 constexpr unsigned kUnrolled = 16;
 constexpr unsigned kMatrixChains = 4;
 constexpr unsigned kMatrixUnrolled = 4;
-constexpr unsigned kLoads = 4;  // under way at once
+constexpr unsigned kLoads = 4;  // in flight at once
 
 template <typename Number, int kWidth>
 using Vector = Number __attribute__((ext_vector_type(kWidth)));

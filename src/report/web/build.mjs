@@ -29,7 +29,7 @@ await esbuild.build({
 });
 
 if (options.includes('--types')) {
-  // The packages do not stand above the sources, where the compiler would look for them.
+  // The packages do not be above the sources, where the compiler would look for them.
   const settings = path.resolve(output, 'tsconfig.json');
   fs.writeFileSync(settings, JSON.stringify({
     extends: path.join(here, 'tsconfig.json'),

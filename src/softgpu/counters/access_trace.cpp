@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "contract/variables.h"
+
 namespace rochound::softgpu {
 namespace {
 
@@ -82,9 +84,9 @@ AccessRecorder& AccessRecorder::Instance() {
 }
 
 AccessRecorder::AccessRecorder() {
-  if (const std::string path = Variable("ROCHOUND_SOFTGPU_ACCESSES"); !path.empty()) {
-    Open(path, Variable("ROCHOUND_SOFTGPU_ACCESSES_KERNEL"),
-         Variable("ROCHOUND_SOFTGPU_ACCESSES_DISPATCHES"));
+  if (const std::string path = Variable(contract::variables::kSoftgpuAccesses); !path.empty()) {
+    Open(path, Variable(contract::variables::kSoftgpuAccessesKernel),
+         Variable(contract::variables::kSoftgpuAccessesDispatches));
   }
 }
 

@@ -187,7 +187,7 @@ uint32_t ConvertedAtOnce(std::string_view name) {
 }
 
 NumberType MatrixType(std::string_view mnemonic) {
-  // The sources' type stands behind the shape, or at its end (v_mfma_f32_4x4x1f32).
+  // The sources' type is after the shape, or at its end (v_mfma_f32_4x4x1f32).
   const std::string_view types = mnemonic.substr(std::min(mnemonic.find('x'), mnemonic.size()));
   static constexpr TypeWord kInOrder[] = {
       {"f8f6f4", NumberType::kF8F6F4}, {"_xf32", NumberType::kXF32}, {"f64", NumberType::kF64},

@@ -12,10 +12,12 @@
 #include <new>
 #include <utility>
 
+#include "contract/variables.h"
+
 namespace rochound::softgpu {
 namespace {
 
-constexpr const char* kFileVariable = "ROCHOUND_SOFTGPU_COUNTERS";
+constexpr const char* kFileVariable = contract::variables::kSoftgpuCounters;
 
 void Complain(const char* doing, const char* path, int error_number) {
   char line[1024];
@@ -81,9 +83,9 @@ CounterRecorder::CounterRecorder() {
   }
   file_.store(file, std::memory_order_relaxed);
   users_.store(1, std::memory_order_relaxed);
-  const char* code = std::getenv("ROCHOUND_SOFTGPU_COUNTERS_CODE");
+  const char* code = std::getenv(contract::variables::kSoftgpuCountersCode);
   by_address_ = code != nullptr && std::string_view(code) == "1";
-  const char* caches = std::getenv("ROCHOUND_SOFTGPU_CACHES");
+  const char* caches = std::getenv(contract::variables::kSoftgpuCaches);
   if (caches == nullptr || *caches == '\0') return;
   caches_ = ParseCacheShapes(caches);
   if (!caches_) Complain("understand ROCHOUND_SOFTGPU_CACHES, which is", caches, EINVAL);

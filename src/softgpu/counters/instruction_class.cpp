@@ -110,7 +110,7 @@ void DescribeMatrix(std::string_view m, OpFacts* facts) {
   facts->multiplications *= BlocksOf(m);
   // A sparse one skips half of its products.
   if (StartsWithAny(m, {"v_smfmac", "v_swmmac"})) facts->multiplications /= 2;
-  // The type of the sources stands behind the shape, or at its end (v_mfma_f32_4x4x1f32).
+  // The type of the sources is after the shape, or at its end (v_mfma_f32_4x4x1f32).
   const std::string_view types = m.substr(std::min(m.find('x'), m.size()));
   static constexpr std::pair<std::string_view, MatrixKind> kTypes[] = {
       {"xf32", MatrixKind::kXF32}, {"f64", MatrixKind::kF64},  {"f32", MatrixKind::kF32},

@@ -17,7 +17,7 @@
 
 namespace rochound::softgpu {
 
-// The names in JSON stand in instruction_class.cpp; the C interface numbers them in this order, so
+// The names in JSON are in instruction_class.cpp; the C interface numbers them in this order, so
 // new ones go to the end.
 enum class InstructionClass : uint8_t {
   kSalu,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What the counters and the cost model assume of a target, as data: a target is a row. Where each
-// figure comes from stands in docs/softgpu-counters.md. Constant; any thread.
+// figure comes from is in docs/softgpu-counters.md. Constant; any thread.
 #pragma once
 
 #include <array>

@@ -97,12 +97,12 @@ class WaveTally {
   void End();
 
  private:
-  // Data under way, in the order it was asked for, and when it arrives.
+  // Data in flight, in the order it was asked for, and when it arrives.
   class Arrivals {
    public:
     void Clear() { first_ = last_ = 0; }
     void Add(uint64_t when);
-    // When no more than `left` are under way.
+    // When no more than `left` are in flight.
     uint64_t WhenAtMost(unsigned left);
 
    private:

@@ -8,7 +8,7 @@
 #include "softgpu/core_interface.h"
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/drm_abi.h"
-#include "softgpu/driver/say.h"
+#include "softgpu/driver/message.h"
 
 namespace rochound::softgpu {
 namespace {

@@ -12,8 +12,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "contract/variables.h"
 #include "softgpu/driver/kfd.h"
-#include "softgpu/driver/say.h"
+#include "softgpu/driver/message.h"
 
 namespace rochound::softgpu {
 namespace {
@@ -33,23 +34,23 @@ Driver* Driver::Open() {
   std::lock_guard lock(*g_open_mutex);
   if (Driver* driver = Current()) return driver;
 
-  const char* root = getenv("ROCHOUND_SOFTGPU_ROOT");
+  const char* root = getenv(contract::variables::kSoftgpuRoot);
   if (root == nullptr) {
-    Say("ROCHOUND_SOFTGPU_ROOT is not set");
+    PrintMessage("ROCHOUND_SOFTGPU_ROOT is not set");
     return nullptr;
   }
   auto facts = ReadDeviceTree(root);
   if (!facts.ok()) {
-    Say(facts.error().message);
+    PrintMessage(facts.error().message);
     return nullptr;
   }
-  const char* threads = getenv("ROCHOUND_SOFTGPU_THREADS");
+  const char* threads = getenv(contract::variables::kSoftgpuThreads);
   const uint32_t worker_threads =
       threads == nullptr ? 0 : static_cast<uint32_t>(strtoul(threads, nullptr, 10));
-  const char* list = getenv("ROCHOUND_SOFTGPU_FAULTS");
+  const char* list = getenv(contract::variables::kSoftgpuFaults);
   const auto faults = base::ParseInjectedFaults(list == nullptr ? "" : list);
   if (!faults.ok()) {
-    Say("ROCHOUND_SOFTGPU_FAULTS: " + faults.error().message);
+    PrintMessage("ROCHOUND_SOFTGPU_FAULTS: " + faults.error().message);
     return nullptr;
   }
   auto* driver = new Driver(std::move(facts).value(), worker_threads, faults.value());
@@ -242,7 +243,7 @@ int Driver::AcquireVm(Gpu& gpu, int render_fd) {
   std::string error;
   auto device = Device::Create(config, this, &error);
   if (device == nullptr) {
-    Say(error);
+    PrintMessage(error);
     return -ENODEV;
   }
   gpu.device.store(device.release(), std::memory_order_release);
@@ -266,7 +267,7 @@ void Driver::OnInterrupt(uint32_t, uint32_t event_id) { events_.Interrupt(event_
 
 void Driver::OnMemoryFault(uint32_t gpu_id, uint32_t, const MemoryFault& fault,
                            std::string_view what) {
-  Say(what);
+  PrintMessage(what);
   kfd::MemoryExceptionData data{};
   data.gpu_id = gpu_id;
   data.address =
@@ -278,13 +279,13 @@ void Driver::OnMemoryFault(uint32_t gpu_id, uint32_t, const MemoryFault& fault,
 }
 
 void Driver::OnQueueError(uint32_t, uint32_t queue_id, QueueError error, std::string_view what) {
-  Say(what);
+  PrintMessage(what);
   queues_.ReportError(queue_id, error);
 }
 
 void Driver::OnInjectedFault(uint32_t gpu_id, uint32_t queue_id, std::string_view fault,
                              uint64_t packet, std::string_view kernel) {
-  const char* path = getenv("ROCHOUND_SOFTGPU_FAULT_LOG");
+  const char* path = getenv(contract::variables::kSoftgpuFaultLog);
   if (path == nullptr) return;
   const std::string line = "{\"process\": " + std::to_string(getpid()) +
                            ", \"gpu_id\": " + std::to_string(gpu_id) +

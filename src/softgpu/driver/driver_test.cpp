@@ -100,7 +100,7 @@ TEST_F(DriverTest, UnknownIoctlIsRefusedAndNamed) {
 }
 
 TEST_F(DriverTest, OlderProgramsPassShorterStructures) {
-  // CREATE_QUEUE before 1.17 had no engine id: 88 bytes. What lies behind must not be touched.
+  // CREATE_QUEUE before 1.17 had no engine id: 88 bytes. What lies after must not be touched.
   alignas(8) uint8_t memory[sizeof(kfd::CreateQueueArgs)];
   memset(memory, 0xEE, sizeof(memory));
   kfd::CreateQueueArgs args{};

@@ -10,7 +10,7 @@
 
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/kfd_abi.h"
-#include "softgpu/driver/say.h"
+#include "softgpu/driver/message.h"
 
 namespace rochound::softgpu {
 namespace {
@@ -201,7 +201,7 @@ int SetXnackMode(Driver&, kfd::SetXnackModeArgs& args) {
   return 0;
 }
 
-// The one structure of variable length: the attributes stand behind it, and its size counts them.
+// The one structure of variable length: the attributes are after it, and its size counts them.
 int Svm(Driver& driver, unsigned long request, void* argument) {
   auto& args = *static_cast<kfd::SvmArgs*>(argument);
   if (_IOC_SIZE(request) < sizeof(args)) return -EINVAL;

@@ -422,7 +422,7 @@ struct RuntimeEnableArgs {
 };
 static_assert(sizeof(RuntimeEnableArgs) == 16);
 
-// What stands at the start of a queue's context save area.
+// What is at the start of a queue's context save area.
 struct ContextSaveAreaHeader {
   uint32_t wave_state[4];
   uint32_t debug_offset;

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "softgpu/machine/address_space.h"
+#include "softgpu/memory/address_space.h"
 
 namespace rochound::softgpu {
 namespace {
@@ -252,7 +252,7 @@ void MemoryManager::ProgramUnmaps(uint64_t begin, uint64_t size) {
   if (!has_svm_.load(std::memory_order_acquire) || t_holds_lock) return;
   // The caller may be an allocator, in whatever thread. One of the GPU's threads must not wait for
   // us while we wait for it (AddressSpace::Unmap), so nobody waits for long: a range that stays
-  // behind gives way later.
+  // after gives way later.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
   while (!mutex_.try_lock()) {
     if (std::chrono::steady_clock::now() > deadline) return;

@@ -54,7 +54,7 @@ class MemoryManager {
   int ExportIpc(uint64_t handle, uint32_t share_handle[4]);
   int ImportIpc(Gpu& gpu, kfd::IpcImportHandleArgs& args);
 
-  // The SVM ioctl: `args` with its attributes behind it.
+  // The SVM ioctl: `args` with its attributes after it.
   int Svm(kfd::SvmArgs& args);
   // The program is about to unmap these addresses or to map something else there. Cheap if no range
   // of its memory is shared with a GPU.

@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "softgpu/driver/memory.h"
-#include "softgpu/machine/address_space.h"
+#include "softgpu/memory/address_space.h"
 
 namespace rochound::softgpu {
 

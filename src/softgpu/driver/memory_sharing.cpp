@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "softgpu/driver/memory.h"
-#include "softgpu/driver/say.h"
+#include "softgpu/driver/message.h"
 
 namespace rochound::softgpu {
 namespace {

@@ -101,7 +101,7 @@ TEST_F(MemoryTest, TheMapIsStrict) {
   EXPECT_NE(GpuSees(devices_[0], kVa, 2 * kPage, kRead), nullptr);
   EXPECT_EQ(GpuSees(devices_[0], kVa, 1, kWrite), nullptr);
   EXPECT_EQ(GpuSees(devices_[0], kVa, 1, kExecute), nullptr);
-  EXPECT_EQ(GpuSees(devices_[0], kVa + 2 * kPage, 1, kRead), nullptr) << "behind the end";
+  EXPECT_EQ(GpuSees(devices_[0], kVa + 2 * kPage, 1, kRead), nullptr) << "after the end";
   EXPECT_EQ(GpuSees(devices_[0], kVa - 1, 1, kRead), nullptr) << "before the start";
   EXPECT_EQ(GpuSees(devices_[1], kVa, 1, kRead), nullptr) << "on a GPU it is not mapped to";
   const auto code = Alloc(kVa + 4 * kPage, kPage, kfd::kAllocGtt | kfd::kAllocExecutable);

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "softgpu/driver/say.h"
+#include "softgpu/driver/message.h"
 
 namespace rochound::softgpu {
 namespace {

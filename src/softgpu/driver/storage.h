@@ -2,7 +2,7 @@
 //
 // The bytes of one buffer object: a memfd, mapped once by the driver (the alias, which the GPU's
 // threads use) and as often as the program likes. Memory that is never touched costs nothing. The
-// last page of the memfd, behind the object's size, holds what must travel with the object when it
+// last page of the memfd, after the object's size, holds what must travel with the object when it
 // is handed to another process as a dma-buf: see Trailer. Not locked: MemoryManager does that.
 #pragma once
 

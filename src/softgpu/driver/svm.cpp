@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "softgpu/machine/address_space.h"
+#include "softgpu/memory/address_space.h"
 
 namespace rochound::softgpu {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "softgpu/driver/gpu.h"
-#include "softgpu/machine/address_space.h"
 #include "softgpu/machine/device.h"
+#include "softgpu/memory/address_space.h"
 
 namespace rochound::softgpu {
 

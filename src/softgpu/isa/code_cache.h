@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Decoded code of one device and wave size. Instructions are decoded when a wave first reaches
-// them, in straight runs that end behind an unconditional jump. Shared by all threads that run
+// them, in straight runs that end after an unconditional jump. Shared by all threads that run
 // waves; an Op once handed out stays valid as long as the cache. What cannot be run (no
 // instruction, not implemented, not mapped) becomes an Op that stops the wave with the reason, so
 // it matters only if it is reached.
@@ -35,7 +35,7 @@ class CodeCache {
   struct Block {
     uint64_t address = 0;
     std::vector<uint8_t> bytes;
-    bool ends_unmapped = false;  // no code was mapped behind `bytes`
+    bool ends_unmapped = false;  // no code was mapped after `bytes`
     std::vector<std::unique_ptr<AsmInstruction>> instructions;
     std::unique_ptr<Op[]> ops;
   };

@@ -59,7 +59,7 @@ enum ScalarRegister : uint16_t {
 enum class SdwaSelect : uint8_t { kByte0, kByte1, kByte2, kByte3, kWord0, kWord1, kDword };
 enum class SdwaUnused : uint8_t { kPad, kSextend, kPreserve };
 
-// What stands behind the operands. Absent fields keep these defaults.
+// What follows the operands. Absent fields keep these defaults.
 struct Modifiers {
   int32_t offset = 0;
   uint16_t offset0 = 0;

@@ -94,7 +94,7 @@ struct Operand {
 enum RowFlag : uint32_t {
   kAccumulates = 1u << 0,  // the destination is also the last source of the lane loop (fmac)
   kKeepsHigh16 = 1u << 1,  // on targets that clear the upper half, this one does not
-  kEndsBlock = 1u << 2,    // nothing is decoded behind it
+  kEndsBlock = 1u << 2,    // nothing is decoded after it
   kBranches = 1u << 3,     // simm16 is a branch distance; Op::target_address is set
   kNoEffect = 1u << 4,     // waits, hints and cache controls: nothing to see in memory or registers
   kIgnoresExec = 1u << 5,  // acts for all lanes

@@ -25,7 +25,7 @@ namespace rochound::softgpu {
 const Op* ExecVector(Wave& wave, const Op* op);       // dst, sources...
 const Op* ExecVectorPlain(Wave& wave, const Op* op);  // the same for 32-bit ops without modifiers
 // The same for those whose sources are vector registers, and constants of one value at most: what
-// it needs stands in one cache line of the op.
+// it needs is in one cache line of the op.
 const Op* ExecVectorRegisters(Wave& wave, const Op* op);
 const Op* ExecCompare(Wave& wave, const Op* op);      // mask, a, b; lanes that are off become 0
 const Op* ExecCompareExec(Wave& wave, const Op* op);  // a, b -> exec (gfx10 v_cmpx)

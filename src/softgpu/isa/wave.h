@@ -9,7 +9,7 @@
 #include <string>
 
 #include "softgpu/isa/op.h"
-#include "softgpu/machine/address_space.h"
+#include "softgpu/memory/address_space.h"
 
 namespace rochound::softgpu {
 

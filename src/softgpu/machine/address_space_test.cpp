@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "softgpu/machine/address_space.h"
+#include "softgpu/memory/address_space.h"
 
 #include <gtest/gtest.h>
 

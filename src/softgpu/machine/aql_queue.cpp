@@ -116,7 +116,7 @@ std::shared_ptr<CodeCache> DeviceCode::Get(unsigned wave_size, AddressSpace::Rea
     entry.doubtful = true;
   }
   if (entry.cache != nullptr && entry.doubtful && !entry.cache->Matches(memory))
-    entry.cache = nullptr;  // dispatches under way keep theirs
+    entry.cache = nullptr;  // dispatches in flight keep theirs
   entry.doubtful = false;
   if (entry.cache == nullptr) entry.cache = CodeCache::Create(architecture_, wave_size);
   return entry.cache;

@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "base/injected_faults.h"
-#include "softgpu/machine/address_space.h"
-#include "softgpu/machine/gpu_clock.h"
+#include "softgpu/memory/address_space.h"
+#include "softgpu/memory/gpu_clock.h"
 
 namespace rochound::softgpu {
 
@@ -103,7 +103,7 @@ class Device {
                            uint32_t percentage) = 0;
   // Dispatches that start from now on run on these compute units (see Placement).
   virtual void SetCuMask(uint32_t queue_id, std::span<const uint32_t> mask) = 0;
-  // Returns when no thread of the device touches the queue any more. Work under way is abandoned at
+  // Returns when no thread of the device touches the queue any more. Work in flight is abandoned at
   // the next instruction boundary.
   virtual void DestroyQueue(uint32_t queue_id) = 0;
   // A doorbell may have been rung: cheap, called whenever the program enters the driver to wait.

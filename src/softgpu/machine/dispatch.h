@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One kernel dispatch under way. The queue's thread runs its workgroups; helper threads of the
+// One kernel dispatch in flight. The queue's thread runs its workgroups; helper threads of the
 // process join when there is enough to do. Each participant keeps the workgroups it has begun and
 // gives them turns; a new one is begun when none is left or all of them wait.
 #pragma once

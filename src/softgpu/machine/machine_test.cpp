@@ -149,7 +149,7 @@ TEST_P(MachineTest, AnUndefinedInstructionHaltsWithItsPlace) {
 }
 
 TEST_P(MachineTest, RunningOffTheCodeIsAFetchFault) {
-  // The last page of code is full of no-ops and nothing is mapped behind it.
+  // The last page of code is full of no-ops and nothing is mapped after it.
   uint64_t kernel = machine_->LoadWords(std::vector<uint32_t>(1024 - 64, 0xBF800000));
   machine_->Submit({kernel, 64, 64});
   EXPECT_FALSE(machine_->Wait());

@@ -30,7 +30,7 @@ void Track(int fd) {
   g_ours[fd].store(true, std::memory_order_release);
 }
 
-void Say(const char* first, const char* second) {
+void PrintMessage(const char* first, const char* second) {
   char line[1024] = "rochound softgpu: ";
   strncat(line, first, sizeof(line) / 3);
   if (second != nullptr) strncat(line, second, sizeof(line) / 3);
@@ -45,7 +45,7 @@ const SoftgpuCore* LoadCore() {
   char path[PATH_MAX];
   if (dladdr(reinterpret_cast<void*>(&LoadCore), &self) == 0 || self.dli_fname == nullptr ||
       strlen(self.dli_fname) + sizeof(kCoreName) >= sizeof(path)) {
-    Say("cannot find out where the shim is", nullptr);
+    PrintMessage("cannot find out where the shim is", nullptr);
     return nullptr;
   }
   strcpy(path, self.dli_fname);
@@ -53,13 +53,13 @@ const SoftgpuCore* LoadCore() {
   strcpy(slash == nullptr ? path : slash + 1, kCoreName);
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
-    Say("cannot load the core: ", dlerror());
+    PrintMessage("cannot load the core: ", dlerror());
     return nullptr;
   }
   const auto entry =
       reinterpret_cast<SoftgpuCoreEntry>(dlsym(library, ROCHOUND_SOFTGPU_CORE_ENTRY));
   if (entry == nullptr) {
-    Say("not a core: ", path);
+    PrintMessage("not a core: ", path);
     return nullptr;
   }
   return entry(ROCHOUND_SOFTGPU_CORE_VERSION, &Track);

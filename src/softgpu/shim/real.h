@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions that the shim stands in front of: the next library's, or, before the dynamic
+// The functions that the shim is in front of: the next library's, or, before the dynamic
 // linker's look-up has been done for them, the system call. Interposed functions may be called
 // before our constructor has run (another library's constructor, a sanitizer's start-up), so
 // everything here is constant-initialised, and nothing is ever destroyed.

@@ -9,6 +9,8 @@
 
 #include <atomic>
 
+#include "contract/variables.h"
+
 namespace rochound::softgpu::shim {
 namespace {
 
@@ -35,7 +37,7 @@ const char* Root() {
   int state = g_root_state.load(std::memory_order_acquire);
   if (state == kPresent) return g_root;
   if (state == kAbsent || environ == nullptr) return nullptr;
-  const char* value = getenv("ROCHOUND_SOFTGPU_ROOT");
+  const char* value = getenv(contract::variables::kSoftgpuRoot);
   const bool present = value != nullptr && value[0] == '/' && strlen(value) < sizeof(g_root) / 2;
   if (state == kUndecided &&
       g_root_state.compare_exchange_strong(state, kDeciding, std::memory_order_acq_rel)) {

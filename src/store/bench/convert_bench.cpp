@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "store/conversion.h"
+#include "store/convert/conversion.h"
 #include "trace/tsc.h"
 #include "trace/writer.h"
 
@@ -47,7 +47,7 @@ class LogMaker {
     NoteGpuClock();
   }
 
-  // One kernel launch, and a copy behind every second one.
+  // One kernel launch, and a copy after every second one.
   uint64_t Step(uint64_t number) {
     const uint64_t now = trace::ReadTsc();
     const uint64_t launch = thread_->NextCorrelation();

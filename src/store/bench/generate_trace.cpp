@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "store/rpd.h"
+#include "store/rpd/rpd.h"
 
 namespace rochound::store {
 namespace {

@@ -167,7 +167,7 @@ void Flag() {
   WaitForEver();
 }
 
-// The hung kernel stands beside a stream that works all the time.
+// The hung kernel is beside a stream that works all the time.
 void FlagBeside() {
   int* const data = Device<int>(64);
   WaitForFlag<<<1, 64, 0, Stream()>>>(data, Device<int>(1));

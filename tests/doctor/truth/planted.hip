@@ -414,7 +414,7 @@ void GraphBeside() {
   Graph();
 }
 
-// --- pointers that stand in memory
+// --- pointers that are in memory
 
 void FieldFreed() {
   int* const freed = Device<int>(4 * kMebi);

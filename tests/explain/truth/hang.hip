@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// hang SECONDS: a kernel that never ends, another one behind it in the same stream, and a host that
+// hang SECONDS: a kernel that never ends, another one after it in the same stream, and a host that
 // waits for them. It is killed after so many seconds, by itself; 0: never.
 #include <signal.h>
 

@@ -3,7 +3,7 @@
 // Ranks of which one is late, or none:
 //   steps MODE         two processes with steps, the second does 60 ms more: "outside" waits for
 //   the
-//                      other behind each step, "inside" within it, "even" has no slow rank
+//                      other after each step, "inside" within it, "even" has no slow rank
 //   threads            two threads of one process with steps, the second 60 ms longer
 //   collectives MODE   processes that meet in a kernel which waits for all ranks, as RCCL's do:
 //   "late"

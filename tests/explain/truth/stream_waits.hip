@@ -2,7 +2,7 @@
 //
 // Streams that wait for something else than a stream or an event. stream_waits MODE
 //   host_function   functions of the host between kernels; they take most of the time
-//   value           a kernel behind hipStreamWaitValue64, which a longer kernel's stream writes
+//   value           a kernel after hipStreamWaitValue64, which a longer kernel's stream writes
 //   written_early   likewise, but the value is there already: the clean twin
 #include "truth.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes far behind the workgroup's LDS through a flat pointer: inside the LDS aperture, outside
+// Writes far after the workgroup's LDS through a flat pointer: inside the LDS aperture, outside
 // any LDS.
 
 #include "fault.h"

@@ -7,8 +7,6 @@ control sockets and the log, and asks the recorder through `rochound ctl`, the C
 
 import argparse
 import contextlib
-import ctypes
-import json
 import os
 import pathlib
 import shutil
@@ -21,179 +19,10 @@ import sys
 import tempfile
 import time
 
-SKIP = 77
-PATIENCE = 60  # seconds for anything that must happen
-NOBODY = 65534
-REASON_ROOT = "only root can act as a second user"
-
-arguments = None  # of the command line
-
-
-class Failure(Exception):
-    pass
-
-
-class Skip(Exception):
-    pass
-
-
-def check(truth, message):
-    if not truth:
-        raise Failure(message)
-
-
-def equal(found, wanted, what):
-    check(found == wanted, f"{what}: {found!r}, wanted {wanted!r}")
-
-
-def wait_until(happened, what):
-    end = time.monotonic() + PATIENCE
-    while not happened():
-        check(time.monotonic() < end, f"not within {PATIENCE} s: {what}")
-        time.sleep(0.02)
-
-
-class Place:
-    """The folder of a case."""
-
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-        self.control = self.folder / "control"
-        self.log = self.folder / "log"
-        self.children = []
-
-    def environment(self, **more):
-        environment = dict(os.environ, ROCHOUND_CONTROL_DIR=str(self.control), ROCHOUND_LOG_DIR=str(self.log),
-                           HSA_TOOLS_LIB=arguments.agent, PYTHONPATH=arguments.python, PYTHONDONTWRITEBYTECODE="1")
-        environment.update(more)
-        return {name: value for name, value in environment.items() if value is not None}
-
-    def start(self, *command, gpu=True, **environment):
-        """A recorded program, told what to do through stdin."""
-        if gpu:
-            command = (arguments.rochound, "softgpu", "--gpu", arguments.gpu, "--", *command)
-        child = Program(command, self, self.environment(**environment))
-        self.children.append(child)
-        return child
-
-    def obedient(self, *options, **environment):
-        return self.start(arguments.program, *options, **environment)
-
-    def ctl(self, *words, code=0, user=None):
-        """The answer of `rochound ctl`."""
-        extra = {} if user is None else {"user": user, "group": user, "extra_groups": []}
-        done = subprocess.run([arguments.rochound, "ctl", *map(str, words)], env=self.environment(HSA_TOOLS_LIB=None),
-                              capture_output=True, text=True, timeout=PATIENCE, cwd="/", **extra)
-        equal(done.returncode, code, f"exit code of ctl {' '.join(map(str, words))} ({done.stdout}{done.stderr})")
-        return done
-
-    def rows(self, *words, code=0):
-        return {row["pid"]: row for row in json.loads(self.ctl(*words, "--json", code=code).stdout)}
-
-    def status(self, pid):
-        return self.rows("status", pid)[pid]
-
-    def dispatches(self, pid):
-        """Kernels in the log so far."""
-        self.ctl("flush", pid)
-        return self.status(pid)["kinds"].get("dispatch", 0)
-
-    def records(self, kinds):
-        """The log's records of these kinds, in the order of each thread."""
-        done = subprocess.run([arguments.rochound, "log", "dump", str(self.log), "--kind", kinds, "--json"],
-                              capture_output=True, text=True, timeout=PATIENCE, check=True)
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    def socket(self, pid):
-        return self.control / f"{pid}.sock"
-
-    def wait_for_socket(self, pid):
-        wait_until(self.socket(pid).exists, f"a socket of process {pid}")
-
-    def close(self):
-        for child in self.children:
-            child.kill()
-
-
-class Program:
-    def __init__(self, command, place, environment):
-        self.errors = open(place.folder / f"errors-{len(place.children)}", "w+", encoding="utf-8")
-        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-                                      env=environment, cwd=place.folder, start_new_session=True)
-        self.pid = self.child.pid
-        self.launched = 0
-        self.forked = 0
-
-    def tell(self, line):
-        """Waits until it is done; the first word of the answer."""
-        self.child.stdin.write(line + "\n")
-        self.child.stdin.flush()
-        answer = self.child.stdout.readline().split()
-        check(answer, f"no answer to '{line}': {self.stderr()}")
-        values = dict(word.split("=") for word in answer if "=" in word)
-        if self.pid is None:  # started by a launcher
-            self.pid = int(values["pid"])
-        equal(int(values["pid"]), self.pid, "process id")
-        self.launched = int(values["launched"])
-        self.forked = int(values["child"])
-        return answer[0]
-
-    def end(self, code=0):
-        """Lets it end; its last line."""
-        out, _ = self.child.communicate(timeout=PATIENCE)
-        equal(self.child.returncode, code, f"exit code ({self.stderr()})")
-        return out.strip()
-
-    def stderr(self):
-        self.errors.seek(0)
-        return self.errors.read()
-
-    def kill(self):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.child.pid, signal.SIGKILL)
-        self.child.wait()
-        self.errors.close()
-
-
-def connect(path):
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.connect(str(path))  # waits while others do
-    connection.settimeout(PATIENCE)
-    return connection
-
-
-def ask(path, request):
-    """Without the command, as docs/formats/control.md says."""
-    with connect(path) as connection:
-        connection.sendall(request)
-        answer = b""
-        with contextlib.suppress(ConnectionResetError):
-            while piece := connection.recv(4096):
-                answer += piece
-        return answer.decode()
-
-
-def need_roctx():
-    try:
-        ctypes.CDLL("libroctx64.so.4")
-    except OSError as problem:
-        raise Skip(f"this ROCm has no roctx: {problem}") from None
-
-
-def operations(trace):
-    """Kernels in a trace; the programs here do nothing else on the GPU."""
-    with contextlib.closing(sqlite3.connect(trace)) as database:
-        return database.execute("select count(*) from rocpd_op").fetchone()[0]
-
-
-def as_nobody(code, *words):
-    """Runs Python code as another user; its output."""
-    done = subprocess.run([sys.executable, "-c", code, *map(str, words)], user=NOBODY, group=NOBODY, extra_groups=[],
-                          capture_output=True, text=True, timeout=PATIENCE, check=False, cwd="/")
-    return done.stdout + done.stderr
-
-
-# --- cases: every function whose name starts with case_
+import control_place
+from control_place import (
+    Failure, NOBODY, PATIENCE, Place, REASON_ROOT, SKIP, Skip, as_nobody,
+    ask, check, connect, equal, need_roctx, operations, wait_until)
 
 
 def case_start_and_stop_by_pid(place):
@@ -229,7 +58,7 @@ def case_starts_on_by_default(place):
 def case_tree(place):
     """A shell with two programs, and a third one beside: only the tree is started."""
     shell = place.start("sh", "-c", 'keep=$(mktemp -u) && mkfifo $keep && ("$0" --steady <$keep & "$0" --steady <$keep & '
-                        'exec 9>$keep; rm $keep; cat; exec 9>&-; wait)', arguments.program, ROCHOUND_START="off")
+                        'exec 9>$keep; rm $keep; cat; exec 9>&-; wait)', control_place.arguments.program, ROCHOUND_START="off")
     outsider = place.obedient("--steady", ROCHOUND_START="off")
     wait_until(lambda: len(place.rows("list")) == 3, "three programs with sockets")
     members = set(place.rows("list")) - {outsider.pid}
@@ -249,8 +78,8 @@ def case_tree(place):
 def case_run_start_off(place):
     """The whole way: rochound run, ctl by the launcher's tree, and the trace."""
     trace = place.folder / "trace.rpd"
-    program = place.start(arguments.rochound, "run", "--softgpu", arguments.gpu, "--start-off", "-o", str(trace), "--",
-                          arguments.program, gpu=False, HSA_TOOLS_LIB=None, ROCHOUND_LOG_DIR=None)
+    program = place.start(control_place.arguments.rochound, "run", "--softgpu", control_place.arguments.gpu, "--start-off", "-o", str(trace), "--",
+                          control_place.arguments.program, gpu=False, HSA_TOOLS_LIB=None, ROCHOUND_LOG_DIR=None)
     launcher, program.pid = program.pid, None
     program.tell("launch 2")
     place.ctl("start", "--tree", launcher)
@@ -264,8 +93,8 @@ def case_run_start_off(place):
 def case_run_range(place):
     need_roctx()
     trace = place.folder / "trace.rpd"
-    program = place.start(arguments.rochound, "run", "--softgpu", arguments.gpu, "--range", "wanted", "-o", str(trace), "--",
-                          arguments.program, gpu=False, HSA_TOOLS_LIB=None, ROCHOUND_LOG_DIR=None)
+    program = place.start(control_place.arguments.rochound, "run", "--softgpu", control_place.arguments.gpu, "--range", "wanted", "-o", str(trace), "--",
+                          control_place.arguments.program, gpu=False, HSA_TOOLS_LIB=None, ROCHOUND_LOG_DIR=None)
     program.pid = None
     for line in ("launch 2", "roctx wanted 3", "launch 5", "range wanted 7", "launch 11"):
         program.tell(line)
@@ -277,7 +106,7 @@ def case_path_with_a_space(place):
     """The recorder is found before the runtime loads it, wherever it is installed."""
     folder = place.folder / "in stalled"
     folder.mkdir()
-    shutil.copy(arguments.agent, folder)
+    shutil.copy(control_place.arguments.agent, folder)
     program = place.obedient(ROCHOUND_START="off", HSA_TOOLS_LIB=f"{folder}/librochound_agent.so".replace(" ", "\\ "))
     program.tell("start")
     equal(program.tell("recording"), "yes", "recording before the first GPU call")
@@ -297,7 +126,7 @@ def case_status(place):
     check(status["records"] >= 18 and status["bytes"] >= 1024 and status["threads"] >= 2, f"figures: {status}")
     equal(status["dropped"], 0, "dropped")
     check(os.path.samefile(os.path.dirname(status["log_directory"]), place.log), f"log: {status['log_directory']}")
-    check(arguments.program in status["command"], f"command: {status['command']}")
+    check(control_place.arguments.program in status["command"], f"command: {status['command']}")
     text = place.ctl("status", program.pid).stdout
     check(f"{program.pid}  recording" in text and status["log_directory"] in text, f"text: {text}")
     check(f"{program.pid}  recording" in place.ctl("list").stdout, "list")
@@ -497,7 +326,7 @@ with control:
                     "import ctypes; assert ctypes.CDLL('libamdhip64.so').hipDeviceSynchronize() == 0"], check=True)
 work(4)
 """
-    path = os.path.dirname(arguments.rochound) + os.pathsep + os.environ["PATH"]
+    path = os.path.dirname(control_place.arguments.rochound) + os.pathsep + os.environ["PATH"]
     environment = {"HSA_TOOLS_LIB": None, "ROCHOUND_LOG_DIR": None, "PATH": path}
     for _ in range(2):  # the second trace replaces the first
         program = place.start(sys.executable, "-c", code, **environment)
@@ -844,27 +673,26 @@ def cases():
 
 
 def main():
-    global arguments
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--case")
     for name in ("rochound", "agent", "program", "python", "gpu"):
         parser.add_argument("--" + name)
-    arguments = parser.parse_args()
-    if arguments.list:
+    control_place.arguments = parser.parse_args()
+    if control_place.arguments.list:
         print("\n".join(cases()))
         return 0
     folder = tempfile.mkdtemp(prefix="rochound-control-")
     place = Place(folder)
     try:
-        cases()[arguments.case](place)
-        print("PASS", arguments.case)
+        cases()[control_place.arguments.case](place)
+        print("PASS", control_place.arguments.case)
         return 0
     except Skip as reason:
-        print(f"SKIP {arguments.case}: {reason}")
+        print(f"SKIP {control_place.arguments.case}: {reason}")
         return SKIP
     except (Failure, subprocess.TimeoutExpired) as problem:
-        print(f"FAIL {arguments.case}: {problem}")
+        print(f"FAIL {control_place.arguments.case}: {problem}")
         for child in place.children:
             print(f"  process {child.pid}: {child.stderr()}")
         return 1

@@ -180,7 +180,7 @@ void ForkBeforeWork(const Words& words) {
                      NoCoreFile();
                      Work work(words);
                      for (int launch = 0; launch < 20; ++launch) work.Launch();
-                     // With work under way or without.
+                     // With work in flight or without.
                      if (i % 2 == 0) work.Wait();
                      end();
                    }));

@@ -80,7 +80,7 @@ void ForkBesideWork(unsigned rounds) {
                    _exit(hipGetDevice(&device) == hipSuccess && device == 0 ? 0 : 1);
                  }));
     // A forked child does not have the driver's memory, and crashes when it launches; in which way
-    // depends on what else stands where that memory was. It must not wait.
+    // depends on what else is where that memory was. It must not wait.
     ends.Collect("launch", fork_outside([] {
                    for (const int crash : {SIGSEGV, SIGBUS, SIGABRT})
                      signal(crash, [](int) { _exit(9); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One way in which a process lives and ends, so often; cases.cpp has them. They stand in a library,
+// One way in which a process lives and ends, so often; cases.cpp has them. They are in a library,
 // so that a process can also let the whole runtime go again.
 //
 //   recorder_life LIBRARY CASE ROUNDS KERNEL.hsaco

@@ -26,6 +26,9 @@ export interface Table {
 
 export interface Answer {
   question: string;
+  section: string;
+  title: string;
+  lead: string;   // what the page is about, in a sentence
   notes: string[];
   tables: Table[];
 }

@@ -40,7 +40,7 @@ export function svg(tag: string, attributes: Record<string, string | number> = {
   return element;
 }
 
-// A name that may be too long for its place: its end stays in sight. The whole stands in the title.
+// A name that may be too long for its place: its end stays in sight. The whole is in the title.
 export function midName(text: string): HTMLElement {
   const tail = text.length > 28 ? Math.min(14, Math.floor(text.length / 3)) : 0;
   if (tail === 0) return h('span', {class: 'mid'}, h('span', {text}));

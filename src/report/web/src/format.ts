@@ -65,7 +65,7 @@ export function cellText(cell: Cell, unit: Unit): string {
   return typeof cell === 'number' ? show(cell, unit) : cell;
 }
 
-// Long names keep both ends: a template's name stands in front, what tells instances apart behind.
+// Long names keep both ends: a template's name is in front, what tells instances apart after.
 export function middle(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const front = Math.ceil((limit - 1) * 0.6);

@@ -345,7 +345,7 @@ export class Lanes {
     return Math.round(this.begin / this.perPixel);
   }
 
-  // Stripes, and no right end: what was under way when the recording ended.
+  // Stripes, and no right end: what was in flight when the recording ended.
   private hatch(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number): void {
     const {surface} = currentTheme();
     context.save();

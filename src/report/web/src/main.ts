@@ -108,21 +108,18 @@ class App {
     if (this.report.profile?.thread_trace) link('instructions', 'Instructions');
     if (this.report.optimize) link('optimize', 'Optimize');
     if (this.report.probe) link('accesses', 'Accesses to memory');
-    const sections: [string, string[]][] = [
-      ['Why', ['idle', 'critical-path', 'overlap', 'queues', 'launch', 'busy']],
-      ['What', ['top', 'apis', 'copies', 'memory', 'callstack', 'graphs', 'autograd']],
-      ['Ranks and steps', ['stragglers', 'variability']],
-      ['Trust', ['health']],
-    ];
-    const known = new Set(['findings', ...sections.flatMap(([, questions]) => questions)]);  // findings are in the overview
-    sections[1]![1].push(...this.report.answers.map((answer) => answer.question).filter((question) => !known.has(question)));
+    // Findings are in the overview.
+    const sections = new Map<string, string[]>();
+    for (const {question, section} of this.report.answers) {
+      if (question !== 'findings') sections.set(section, [...sections.get(section) ?? [], question]);
+    }
     for (const [title, questions] of sections) {
       const there = questions.filter((question) => this.report.answers.some((answer) =>
           answer.question === question && (question === 'health' || answer.tables.some((table) => table.rows.length > 0))));
       if (there.length === 0) continue;
       nav.appendChild(h('h2', {text: title}));
       for (const question of there) {
-        link(question, titleOf(question), question === 'health' && this.report.health.length > 0 ? String(this.report.health.length) : '');
+        link(question, titleOf(this.report, question), question === 'health' && this.report.health.length > 0 ? String(this.report.health.length) : '');
       }
     }
     return nav;

@@ -23,26 +23,8 @@ export interface Frame {
   goTo: (begin: number, end: number) => void;
 }
 
-export const TITLES: Record<string, [string, string]> = {
-  health: ['Health', 'What the trace is missing and what in it is doubtful.'],
-  top: ['Kernels', 'Where the GPU spent its time.'],
-  apis: ['Calls', 'Where the host spent its time: HIP and HSA calls, and the program’s own ranges.'],
-  copies: ['Copies', 'What was moved, in which direction, and how fast.'],
-  memory: ['Memory', 'How much memory was held over time, what held it at the peak, and what was never freed.'],
-  busy: ['Busy', 'How much of the time each GPU and each queue worked.'],
-  callstack: ['Call stack totals', 'Time of calls with and without the calls inside them, on the CPU and on the GPU.'],
-  graphs: ['Graphs', 'HIP graphs: launches, and the kernels in them.'],
-  autograd: ['Autograd', 'Kernels by the operator of the model that caused them.'],
-  idle: ['Idle causes', 'What GPUs waited for, gap by gap. Busy and idle times of a GPU add up to the whole time.'],
-  overlap: ['Overlap', 'Computing, copying and communicating: at once, or one after the other.'],
-  queues: ['Queue depth', 'How much submitted work was waiting.'],
-  launch: ['Launches', 'From the call to the kernel: time in the call, waiting in the queue, running.'],
-  'critical-path': ['Critical path', 'The chain of work that decides how long the program takes; what is not on it has slack.'],
-  stragglers: ['Stragglers', 'Ranks that keep the others waiting.'],
-  variability: ['Variability', 'Kernels and steps whose times differ from one to the next.'],
-};
-
-export const titleOf = (question: string): string => TITLES[question]?.[0] ?? question;
+export const titleOf = (report: Report, question: string): string =>
+    report.answers.find((answer) => answer.question === question)?.title ?? question;
 
 const number = (cell: Cell | undefined): number => typeof cell === 'number' ? cell : 0;
 
@@ -300,7 +282,7 @@ export function overviewPage(frame: Frame): HTMLElement {
 function plotFor(frame: Frame, question: string): HTMLElement | null {
   if (question === 'idle' || question === 'overlap') {
     const items = question === 'idle' ? idleStacks(frame) : overlapStacks(frame);
-    return items.length > 0 ? card(question === 'idle' ? 'Busy and idle by cause' : 'By activity', 12, stacks(titleOf(question), items.slice(0, 32))) : null;
+    return items.length > 0 ? card(question === 'idle' ? 'Busy and idle by cause' : 'By activity', 12, stacks(titleOf(frame.report, question), items.slice(0, 32))) : null;
   }
   if (question === 'busy') {
     const items = busyStacks(frame);
@@ -317,8 +299,7 @@ export class QuestionPage {
   private readonly views: TableView[] = [];
 
   constructor(frame: Frame, answer: Answer) {
-    const [title, lead] = TITLES[answer.question] ?? [answer.question, ''];
-    this.element = h('div', {class: 'page'}, h('h1', {text: title}), h('p', {class: 'lead', text: lead}));
+    this.element = h('div', {class: 'page'}, h('h1', {text: answer.title}), h('p', {class: 'lead', text: answer.lead}));
     if (answer.question === 'health' || frame.report.health.length > 0) this.element.appendChild(healthBox(frame.report));
     const plot = plotFor(frame, answer.question);
     if (plot !== null) this.element.appendChild(plot);

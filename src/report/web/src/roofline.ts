@@ -33,7 +33,7 @@ export interface RooflineKernel {
   memory_seconds_least: number | null;
   verdict: string;
   reasons: string[];
-  modelled_seconds?: number;  // by a model of cycles; then it stands there, and not where it could be at best
+  modelled_seconds?: number;  // by a model of cycles; then it is there, and not where it could be at best
 }
 
 export interface Roofline {

@@ -185,7 +185,7 @@ export class TableView {
     const {rows} = this.table;
     const c = this.sortedBy;
     const sign = this.descending ? -1 : 1;
-    // Nothing known stands last, whichever way.
+    // Nothing known is last, whichever way.
     this.order.sort((x, y) => {
       const a = rows[x]![c]!;
       const b = rows[y]![c]!;

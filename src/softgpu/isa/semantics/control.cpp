@@ -5,7 +5,7 @@
 
 #include "softgpu/isa/code_cache.h"
 #include "softgpu/isa/tables.h"
-#include "softgpu/machine/gpu_clock.h"
+#include "softgpu/memory/gpu_clock.h"
 
 namespace rochound::softgpu {
 namespace {

@@ -41,7 +41,7 @@ double ScaleDouble(double x, int32_t n) {
   return std::bit_cast<double>(bits) * last;
 }
 
-// The first 1201 bits of 2/pi behind the point, most significant word first.
+// The first 1201 bits of 2/pi after the point, most significant word first.
 constexpr uint64_t kTwoOverPi[] = {
     0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041, 0xFE5163ABDEBBC561,
     0xB7246E3A424DD2E0, 0x06492EEA09D1921C, 0xFE1DEB1CB129A73E, 0xE88235F52EBB4484,

@@ -73,7 +73,7 @@ inline void ReadHalves(const void* row, int shift, bool flush, float* out, unsig
   }
 }
 
-// Rounds by MXCSR; the result stands in the low half, the high half is zero.
+// Rounds by MXCSR; the result is in the low half, the high half is zero.
 inline void WriteHalves(const float* values, bool flush, uint32_t* row, unsigned lanes) {
   for (unsigned i = 0; i < lanes; i += 8) {
     __m128i packed = _mm256_cvtps_ph(_mm256_loadu_ps(values + i), _MM_FROUND_CUR_DIRECTION);

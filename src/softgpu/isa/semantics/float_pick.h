@@ -112,7 +112,7 @@ struct Picker {
 
 constexpr unsigned PickSources(Pick pick) { return pick <= Pick::kMax ? 2 : 3; }
 
-// Element E of a storage type: where a float of format F stands in it.
+// Element E of a storage type: where a float of format F is in it.
 enum class PickLayout : uint8_t { kWhole, kLowHalf, kBothHalves };
 
 template <typename F, PickLayout kLayout, Pick kPick, PickRules kRules, bool kFlush>

@@ -32,7 +32,7 @@ constexpr std::array<LaneLoop, sizeof...(kTables)> LoopsOf(std::index_sequence<k
 template <Ty T>
 constexpr auto kLoops = LoopsOf<T>(std::make_index_sequence<256>());
 
-// The table stands in the fields of omod, abs and neg.
+// The table is in the fields of omod, abs and neg.
 template <Ty T>
 bool PrepareTable(const AsmInstruction& instruction, const Architecture&, Op* op, std::string*) {
   uint32_t table = (instruction.words[1] >> 27 & 3) << 6 | (instruction.words[0] >> 8 & 7) << 3 |

@@ -171,7 +171,7 @@ bool WriteGlobal(Wave& wave, const Op* op, uint64_t address, unsigned bytes, con
 // Where an atomic operand is. Nobody else touches LDS and scratch while this wave runs.
 struct AtomicPlace {
   uint8_t* host = nullptr;
-  uint8_t* upper = nullptr;  // upper half of a 64-bit operand, if it is not behind the lower one
+  uint8_t* upper = nullptr;  // upper half of a 64-bit operand, if it is not after the lower one
   bool exclusive = false;
 };
 bool FindAtomicPlace(Wave& wave, const Op* op, AddressKind kind, uint64_t address, unsigned lane,

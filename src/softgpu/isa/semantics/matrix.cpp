@@ -9,7 +9,7 @@
 // That is a choice: in which order and with how many bits hardware adds is not documented, and no
 // claim is made that its last bits are the same.
 //
-// Where an element stands in the registers (64 lanes):
+// Where an element is in the registers (64 lanes):
 //   A[i][k], B[k][j]  lane = row + outer * block + outer * blocks * (k / per_lane), where row is i
 //                     or j and outer is M or N; element k % per_lane of the lane's registers.
 //   C, D[i][j]        strips of 4 rows (f64: 1 row): a strip is N lanes wide and one register per

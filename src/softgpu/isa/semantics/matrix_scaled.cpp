@@ -5,7 +5,7 @@
 // scale, a byte of a register of its own. Sums as in matrix.cpp: in the order of k, rounded to
 // single precision after each.
 //
-// Where an element stands: a lane holds 32 k of a row. Of 6 and 4-bit numbers they are consecutive;
+// Where an element is: a lane holds 32 k of a row. Of 6 and 4-bit numbers they are consecutive;
 // of 8-bit ones two runs of 16, the second half of K apart. Results as in matrix.cpp.
 #include <array>
 #include <bit>
@@ -53,7 +53,7 @@ struct Scaled {
     return group * kPerLane + index;
   }
 
-  // Every number with its scale, which stands in the lane of its row and block of k.
+  // Every number with its scale, which is in the lane of its row and block of k.
   static void Read(const Wave& wave, unsigned first, const Format& format, const uint32_t* scales,
                    unsigned byte, Matrix& matrix) {
     for (unsigned lane = 0; lane < kLanes; ++lane) {

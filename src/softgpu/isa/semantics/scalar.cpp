@@ -39,7 +39,7 @@ void Write(Wave& wave, const Operand& operand, Value<T> value) {
 
 // ---- Executors ----
 // The function sees the sources in the order of the text. SCC is untouched, or tells whether the
-// result is not zero, or is the function's own affair (it gets a bool& behind the sources).
+// result is not zero, or is the function's own affair (it gets a bool& after the sources).
 
 enum class Scc { kKept, kNonZero, kOwn };
 

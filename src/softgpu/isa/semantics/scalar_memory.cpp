@@ -11,7 +11,7 @@
 #include "softgpu/isa/semantics/lane_memory.h"
 #include "softgpu/isa/semantics/scalar_address.h"
 #include "softgpu/isa/tables.h"
-#include "softgpu/machine/gpu_clock.h"
+#include "softgpu/memory/gpu_clock.h"
 
 namespace rochound::softgpu {
 namespace {

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+//
+// What a program does to itself while the agent is in it: it exits, forks, cancels threads,
+// destroys queues, runs out of memory.
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "agent/agent_testing.h"
+#include "agent/calls/ranges.h"
+#include "agent/fake_runtime.h"
+#include "agent/faults.h"
+#include "agent/queues.h"
+#include "agent/session.h"
+#include "agent/state.h"
+#include "base/files.h"
+#include "trace/reader.h"
+
+namespace {
+
+// Which of this thread's next allocations fails, from 1; 0: none.
+constinit thread_local int failing_allocation = 0;
+
+void* Allocate(size_t bytes) {
+  if (failing_allocation > 0 && --failing_allocation == 0) return nullptr;
+  return malloc(bytes == 0 ? 1 : bytes);
+}
+
+}  // namespace
+
+void* operator new(size_t bytes) {
+  if (void* memory = Allocate(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new[](size_t bytes) { return operator new(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes); }
+void operator delete(void* memory) noexcept { free(memory); }
+void operator delete[](void* memory) noexcept { free(memory); }
+void operator delete(void* memory, size_t) noexcept { free(memory); }
+void operator delete[](void* memory, size_t) noexcept { free(memory); }
+
+namespace rochound::agent {
+namespace {
+
+TEST_F(AgentTest, AQueueWithoutACallbackGetsNone) {
+  Load();
+  runtime_.CreateQueue(64);
+  EXPECT_EQ(FakeRuntime::last_callback.load(), 0u);
+}
+
+size_t ResidentKiB() {
+  const auto text = base::ReadFile("/proc/self/statm");
+  size_t resident = 0;
+  EXPECT_TRUE(text.ok() && sscanf(text.value().c_str(), "%*s %zu", &resident) == 1);
+  return resident * 4;
+}
+
+TEST_F(AgentTest, DestroyedQueuesTakeNoRoom) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer keeps freed memory for a while";
+#endif
+  Load();
+  const auto use_one = [&] {
+    hsa_queue_t* queue = runtime_.CreateQueue(16384);
+    for (int i = 0; i < 10; ++i) Launch(queue);
+    ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(10));
+    runtime_.core().hsa_queue_destroy_fn(queue);
+  };
+  for (int i = 0; i < 5; ++i) use_one();
+  const size_t before = ResidentKiB();
+  for (int i = 0; i < 50; ++i) use_one();
+  EXPECT_LT(ResidentKiB(), before + 20 * 1024);
+}
+
+// A thread that is cancelled while our code runs on it ends at the program's next cancellation
+// point, not inside us, which would abort the program.
+TEST_F(AgentTest, ACancelledThreadLeavesOurCodeWhole) {
+  Load();
+  std::atomic<bool> cancelled{false};
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(
+                &thread, nullptr,
+                [](void* data) -> void* {
+                  auto& flag = *static_cast<std::atomic<bool>*>(data);
+                  while (!flag) std::this_thread::yield();
+                  Guarded("a test", [] { usleep(1000); });
+                  Flush();
+                  pthread_testcancel();
+                  return data;
+                },
+                &cancelled),
+            0);
+  pthread_cancel(thread);
+  cancelled = true;
+  void* result = nullptr;
+  ASSERT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_NE(CurrentState(), State::kDisabled);
+}
+
+// A handler that calls exit while our code holds locks on its thread; `interrupted` comes to the
+// runtime's function in which the handler runs.
+void ExitInside(const std::function<void()>& load, const std::function<void()>& interrupted) {
+  const pid_t child = fork();
+  if (child == 0) {
+    atexit([] { OnUnload(); });  // as a runtime does, after our own exit handler
+    load();
+    interrupted();
+    _exit(1);
+  }
+  int status = 0;
+  pid_t ended = 0;
+  for (int tries = 0; tries < 2000 && ended == 0; ++tries) {
+    usleep(10'000);
+    ended = waitpid(child, &status, WNOHANG);
+  }
+  if (ended == 0) {
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+  }
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+TEST_F(AgentTest, ExitInAHandlerThatInterruptsADoorbellEnds) {
+  ExitInside([&] { Load(); },
+             [&] {
+               hsa_queue_t* queue = runtime_.CreateQueue(8192);
+               FakeRuntime::Of(queue).Hold();
+               FakeRuntime::interruption = [] { exit(7); };
+               // Until the signals made ahead are lent, and the doorbell's hook makes more.
+               WithoutDrainThread([&] {
+                 for (int i = 0; i < 8000; ++i) Launch(queue);
+               });
+             });
+}
+
+TEST_F(AgentTest, ExitInAHandlerThatInterruptsASignalsChangeEnds) {
+  ExitInside([&] { Load(); },
+             [&] {
+               hsa_queue_t* queue = runtime_.CreateQueue(64);
+               FakeRuntime::Of(queue).Hold();
+               const hsa_signal_t signal = runtime_.CreateSignal(1);
+               Launch(queue, signal);
+               FakeRuntime::interruption = [] { exit(7); };
+               runtime_.core().hsa_signal_add_screlease_fn(signal, 1);
+             });
+}
+
+// stderr is a pipe that nobody reads.
+TEST_F(AgentTest, AMessageToAClosedPipeKillsNobody) {
+  Load();
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const int kept = dup(STDERR_FILENO);
+  close(ends[0]);
+  dup2(ends[1], STDERR_FILENO);
+  SayOnStderr("hello\n");
+  sigset_t pending;
+  sigpending(&pending);
+  const bool left = sigismember(&pending, SIGPIPE) == 1;
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  close(ends[1]);
+  EXPECT_FALSE(left);
+}
+
+TEST_F(AgentTest, SwitchedOffItOnlyForwards) {
+  setenv("ROCHOUND_START", "off", 1);
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  Launch(queue);
+  StartByProgram();
+  Launch(queue);
+  StartByProgram();
+  StopByProgram();
+  Launch(queue);
+  StopByProgram();
+  Launch(queue);
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(4));
+  EXPECT_EQ(Read().dispatches.size(), 2u);
+}
+
+TEST_F(AgentTest, ADestroyedQueueLeavesNothingWaiting) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeRuntime::Of(queue).Hold();
+  for (int i = 0; i < 10; ++i) Launch(queue);
+  runtime_.core().hsa_queue_destroy_fn(queue);
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 10u);
+  EXPECT_EQ(seen.times.size(), 10u);
+  EXPECT_EQ(seen.Timed(), 0u);
+}
+
+TEST_F(AgentTest, TheRuntimeGetsItsSignalsBack) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  Launch(queue);
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(1));
+  EXPECT_GT(FakeRuntime::live_signals.load(), 0);
+  OnUnload();
+  EXPECT_EQ(FakeRuntime::live_signals.load(), 0);
+}
+
+TEST_F(AgentTest, CopiesHaveTimesAndRefusedOnesAreNone) {
+  Load();
+  int from = 1;
+  int to = 0;
+  const hsa_signal_t signal = runtime_.CreateSignal(1);
+  EXPECT_EQ(runtime_.amd().hsa_amd_memory_async_copy_fn(&to, {2}, &from, {1}, sizeof to, 0, nullptr,
+                                                        signal),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(to, 1);
+  runtime_.core().hsa_signal_store_relaxed_fn(signal, 1);
+  EXPECT_EQ(runtime_.amd().hsa_amd_memory_async_copy_fn(nullptr, {2}, &from, {1}, sizeof to, 0,
+                                                        nullptr, signal),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  runtime_.core().hsa_signal_destroy_fn(signal);
+  const Seen seen = Read();
+  EXPECT_EQ(seen.copies, 1);
+  EXPECT_EQ(seen.copy_times.size(), 1u);
+}
+
+TEST_F(AgentTest, KernelsAreNamedByWhoAsksForTheirObject) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  uint64_t object = 0;
+  runtime_.core().hsa_executable_symbol_get_info_fn({7}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                                    &object);
+  Launch(queue, {0}, object);
+  Launch(queue, {0}, 999 * 64);
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(2));
+  Flush();
+  const auto run = trace::RunLog::Open(log_);
+  ASSERT_TRUE(run.ok());
+  std::vector<std::string> names;
+  for (const auto& [id, kernel] : run.value().processes()[0]->kernels())
+    names.emplace_back(run.value().processes()[0]->String(kernel.name).value_or(""));
+  EXPECT_EQ(names, (std::vector<std::string>{"Kernel7", "kernel_object_0xf9c0"}));
+}
+
+TEST_F(AgentTest, AForkedChildHasALogOfItsOwn) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer allows no new thread after a fork, and the child's log has one";
+#endif
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  Launch(queue);
+  const pid_t child = fork();
+  if (child == 0) {
+    // Something that is recorded, without the GPU thread, which did not survive the fork.
+    int from = 1;
+    int to = 0;
+    const hsa_signal_t signal = runtime_.CreateSignal(1);
+    runtime_.amd().hsa_amd_memory_async_copy_fn(&to, {2}, &from, {1}, sizeof to, 0, nullptr,
+                                                signal);
+    _exit(to == 1 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  Launch(queue);
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(2));
+  Flush();
+  const auto run = trace::RunLog::Open(log_);
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(run.value().processes().size(), 2u);
+}
+
+// What waits in the parent is the parent's: its signals are not in the child's memory (the driver
+// marks them so), and a child that writes a mark, or only ends, must not look at them.
+TEST_F(AgentTest, AForkedChildLooksAtNoSignalOfItsParents) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer allows no new thread after a fork, and the child's log has one";
+#endif
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeRuntime::Of(queue).Hold();
+  const hsa_signal_t gone{reinterpret_cast<uint64_t>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))};
+  reinterpret_cast<amd_signal_t*>(gone.handle)->kind = AMD_SIGNAL_KIND_USER;
+  ASSERT_EQ(madvise(reinterpret_cast<void*>(gone.handle), 4096, MADV_DONTFORK), 0);
+  for (int i = 0; i < 3; ++i) Launch(queue, gone);
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      RecordRange(trace::RangeKind::kMark, "from the child", 0);
+      Flush();
+      usleep(20'000);  // the child's own drain thread has had its turn
+      OnUnload();
+      _exit(0);  // not exit, which would wait for the fake GPU's thread
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+  }
+  FakeRuntime::Of(queue).Go();
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(3));
+}
+
+// Slow work looks like a hang, and what happens afterwards is what matters.
+TEST_F(AgentTest, AHangThatWasNoneHidesNoFault) {
+  setenv("ROCHOUND_HANG", "1s", 1);
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.Hold();
+  Launch(queue);
+  for (int i = 0; i < 1000 && FileOfProcess("hang.json").empty(); ++i) usleep(10'000);
+  EXPECT_NE(FileOfProcess("hang.json").find("kernel_object"), std::string::npos);
+  EXPECT_EQ(FileOfProcess("fault.json"), "");
+  fake.Go();
+  ASSERT_TRUE(fake.WaitUntilConsumed(1));
+  for (int i = 0; i < 1000 && !FileOfProcess("hang.json").empty(); ++i) usleep(10'000);
+  EXPECT_EQ(FileOfProcess("hang.json"), "");
+
+  int passed_on = 0;
+  QueueListener listener{[](hsa_status_t, hsa_queue_t*, void* data) { ++*static_cast<int*>(data); },
+                         &passed_on};
+  OnQueueError(HSA_STATUS_ERROR_EXCEPTION, queue, &listener);
+  EXPECT_EQ(passed_on, 1);
+  EXPECT_NE(FileOfProcess("fault.json").find("a status"), std::string::npos);
+  // Only the first fault is written: the others are its consequences.
+  const std::string first = FileOfProcess("fault.json");
+  OnQueueError(HSA_STATUS_ERROR, queue, &listener);
+  EXPECT_EQ(FileOfProcess("fault.json"), first);
+  EXPECT_EQ(passed_on, 2);
+}
+
+// Each allocation fails in turn, on the way up and while what was made is taken down.
+TEST_F(AgentTest, WhatIsInFlightIsDescribedWithoutMemoryOrNotAtAll) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.Hold();
+  for (int i = 0; i < 3; ++i) Launch(queue);
+  int failed = 0;
+  for (bool fired = true; fired; failed += fired) {
+    failing_allocation = failed + 1;
+    const bool described = DescribeInFlight();
+    fired = failing_allocation == 0;
+    failing_allocation = 0;
+    EXPECT_NE(described, fired) << failed;
+  }
+  EXPECT_GT(failed, 50);
+  EXPECT_NE(FileOfProcess("now.json").find("kernel_object"), std::string::npos);
+  fake.Go();
+  ASSERT_TRUE(fake.WaitUntilConsumed(3));
+}
+
+TEST_F(AgentTest, ALogThatCannotBeOpenedChangesNothing) {
+  setenv("ROCHOUND_LOG_DIR", "/dev/null/log", 1);
+  Load();
+  EXPECT_EQ(CurrentState(), State::kDisabled);
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  Launch(queue);
+  EXPECT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(1));
+  OnUnload();
+}
+
+TEST_F(AgentTest, LoadedTwiceItGoesOn) {
+  for (int life = 0; life < 3; ++life) {
+    FakeRuntime runtime;
+    ASSERT_TRUE(OnLoad(runtime.table(), 0, 0, nullptr));
+    hsa_queue_t* queue = runtime.CreateQueue(64);
+    FakeQueue& fake = FakeRuntime::Of(queue);
+    fake.Write(fake.Reserve(), 64, {0});
+    runtime.Ring(queue, 0);
+    ASSERT_TRUE(fake.WaitUntilConsumed(1));
+    runtime.core().hsa_queue_destroy_fn(queue);
+    OnUnload();
+  }
+  EXPECT_EQ(Read().Timed(), 3u);
+}
+
+}  // namespace
+}  // namespace rochound::agent
