@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 
+#include "base/fill.h"
 #include "codeobj/code_object.h"
 
 namespace rochound::codeobj {
@@ -13,16 +12,16 @@ using base::Error;
 using base::Result;
 
 std::string NameOf(const Argument& argument, size_t index) {
-  return argument.name.empty() ? fmt::format("argument {}", index)
-                               : fmt::format("argument {} ('{}')", index, argument.name);
+  return argument.name.empty() ? base::Fill("argument {}", index)
+                               : base::Fill("argument {} ('{}')", index, argument.name);
 }
 
 std::string ShapeOf(const Argument& argument) {
-  return fmt::format("{} of {} bytes at offset {}{}", argument.value_kind, argument.size,
-                     argument.offset,
-                     argument.address_space.empty()
-                         ? ""
-                         : fmt::format(" in the address space {}", argument.address_space));
+  return base::Fill("{} of {} bytes at offset {}{}", argument.value_kind, argument.size,
+                    argument.offset,
+                    argument.address_space.empty()
+                        ? ""
+                        : base::Fill(" in the address space {}", argument.address_space));
 }
 
 bool SameShape(const Argument& one, const Argument& other) {
@@ -49,9 +48,9 @@ size_t Kernel::ExplicitArguments() const {
 
 Result<void> SameArguments(const Kernel& first, const Kernel& second, const KernelRoles& roles) {
   if (!first.has_metadata || !second.has_metadata) {
-    return Error{fmt::format("{} '{}' has no metadata, so its arguments are unknown",
-                             first.has_metadata ? roles.second : roles.first,
-                             first.has_metadata ? second.name : first.name)};
+    return Error{base::Fill("{} '{}' has no metadata, so its arguments are unknown",
+                            first.has_metadata ? roles.second : roles.first,
+                            first.has_metadata ? second.name : first.name)};
   }
   const size_t expected = first.ExplicitArguments();
   const size_t got = second.ExplicitArguments();
@@ -59,14 +58,14 @@ Result<void> SameArguments(const Kernel& first, const Kernel& second, const Kern
     const Argument& was = first.arguments[i];
     const Argument& is = second.arguments[i];
     if (SameShape(was, is)) continue;
-    return Error{fmt::format("{} of '{}' differs: {} in {}, {} in {}", NameOf(was, i), first.name,
-                             ShapeOf(was), roles.first, ShapeOf(is), roles.second)};
+    return Error{base::Fill("{} of '{}' differs: {} in {}, {} in {}", NameOf(was, i), first.name,
+                            ShapeOf(was), roles.first, ShapeOf(is), roles.second)};
   }
   if (got == expected) return {};
   const bool extra = got > expected;
   const size_t count = extra ? got - expected : expected - got;
   const Argument& odd = extra ? second.arguments[expected] : first.arguments[got];
-  return Error{fmt::format(
+  return Error{base::Fill(
       "{} {} {} trailing argument{}: {}, {}; {} has {} arguments, {} {}", roles.second,
       extra ? "has" : "lacks",
       count == 1 ? (extra ? "an extra" : "a") : std::to_string(count) + (extra ? " extra" : ""),

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "codeobj/code_object.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -11,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/fill.h"
 #include "codeobj/elf_view.h"
 #include "codeobj/metadata.h"
 
@@ -71,13 +70,13 @@ class CodeObjectParser {
   Result<void> ReadHeader() {
     const Elf64_Ehdr& header = elf_.header();
     if (header.e_machine != kMachineAmdgpu)
-      return Error{fmt::format("this ELF file is not for AMD GPUs (its machine is {}, not {})",
-                               header.e_machine, kMachineAmdgpu)};
+      return Error{base::Fill("this ELF file is not for AMD GPUs (its machine is {}, not {})",
+                              header.e_machine, kMachineAmdgpu)};
     if (header.e_ident[EI_OSABI] != kOsAbiAmdgpuHsa)
       return Error{"this code object is not for ROCm (graphics and PAL use others)"};
     const uint8_t abi_version = header.e_ident[EI_ABIVERSION];
     if (abi_version < 1 || abi_version > 4)
-      return Error{fmt::format(
+      return Error{base::Fill(
           "this is a code object of version {}; versions 3 to 6 can be read. Compile it again{}",
           abi_version + 2,
           abi_version < 1 ? " with ROCm 4 or later" : " with -mcode-object-version=5")};
@@ -216,7 +215,7 @@ class CodeObjectParser {
     for (Kernel& kernel : object_.kernels_) {
       const auto found = descriptors_.find(kernel.symbol);
       if (found == descriptors_.end())
-        return Error{fmt::format(
+        return Error{base::Fill(
             "the code object's metadata names the kernel '{}', but there is no descriptor '{}'; "
             "the file is damaged",
             kernel.name, kernel.symbol)};
@@ -250,7 +249,7 @@ class CodeObjectParser {
   Result<void> CheckTarget(const std::string& text) const {
     ROCHOUND_TRY(const Target target, ParseTarget(text));
     if (target.processor != object_.target_.processor)
-      return Error{fmt::format(
+      return Error{base::Fill(
           "the code object is for {} by its header and for {} by its metadata; it is damaged",
           object_.target_.processor, target.processor)};
     return {};
@@ -260,8 +259,8 @@ class CodeObjectParser {
                         Kernel* kernel) const {
     const auto bytes = elf_.AtAddress(address, sizeof(Descriptor::bytes));
     if (!bytes)
-      return Error{fmt::format("the descriptor '{}' lies outside of the code object; it is damaged",
-                               kernel->symbol)};
+      return Error{base::Fill("the descriptor '{}' lies outside of the code object; it is damaged",
+                              kernel->symbol)};
     kernel->descriptor_address = address;
     kernel->descriptor = ReadDescriptor(*bytes);
     kernel->code_address = address + static_cast<uint64_t>(kernel->descriptor.entry_offset);
@@ -325,10 +324,10 @@ Result<const Kernel*> CodeObject::GetKernel(std::string_view name) const {
   constexpr size_t kListed = 8;
   std::string list;
   for (size_t i = 0; i < std::min(kernels_.size(), kListed); ++i)
-    list += fmt::format("{}{}", i == 0 ? "" : ", ", kernels_[i].name);
-  if (kernels_.size() > kListed) list += fmt::format(", and {} more", kernels_.size() - kListed);
-  return Error{fmt::format("the code object has no kernel '{}'; it has {}", name,
-                           kernels_.empty() ? "none at all" : list)};
+    list += base::Fill("{}{}", i == 0 ? "" : ", ", kernels_[i].name);
+  if (kernels_.size() > kListed) list += base::Fill(", and {} more", kernels_.size() - kListed);
+  return Error{base::Fill("the code object has no kernel '{}'; it has {}", name,
+                          kernels_.empty() ? "none at all" : list)};
 }
 
 uint64_t Relocation::size() const {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "codeobj/omniprobe.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
+#include "base/fill.h"
 #include "codeobj/swap.h"
 
 namespace rochound::codeobj {
@@ -82,7 +81,7 @@ Result<OmniprobeArguments> PlanOmniprobeArguments(const Kernel& original, const 
     return Error{"its arguments, or those of the original, are not known"};
   const size_t given = original.ExplicitArguments();
   if (copy.ExplicitArguments() != given + 1)
-    return Error{fmt::format(
+    return Error{base::Fill(
         "a kernel that omniprobe instrumented has one argument more than the original, and this "
         "one has {}, the original {}",
         copy.ExplicitArguments(), given)};
@@ -92,8 +91,8 @@ Result<OmniprobeArguments> PlanOmniprobeArguments(const Kernel& original, const 
     const Argument& from = original.arguments[i];
     const Argument& to = copy.arguments[i];
     if (from.size != to.size || from.value_kind != to.value_kind)
-      return Error{fmt::format("argument {} is {} of {} bytes, and the original's is {} of {}", i,
-                               to.value_kind, to.size, from.value_kind, from.size)};
+      return Error{base::Fill("argument {} is {} of {} bytes, and the original's is {} of {}", i,
+                              to.value_kind, to.size, from.value_kind, from.size)};
     plan.pieces.push_back({from.offset, to.offset, from.size});
   }
   const Argument& pointer = copy.arguments[given];
@@ -113,7 +112,7 @@ Result<OmniprobeArguments> PlanOmniprobeArguments(const Kernel& original, const 
     } else if (const auto value = FromLaunch(hidden)) {
       plan.values.push_back(*value);
     } else {
-      return Error{fmt::format(
+      return Error{base::Fill(
           "it reads the hidden argument {}, which the runtime does not write for the original",
           hidden.value_kind)};
     }

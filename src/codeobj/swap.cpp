@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "codeobj/swap.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 
+#include "base/fill.h"
 #include "codeobj/elf_view.h"
 
 namespace rochound::codeobj {
@@ -26,11 +25,10 @@ uint32_t Narrow(uint64_t size) {
 Result<void> FitTarget(const Target& candidate, const Target& original,
                        const std::optional<Target>& gpu) {
   if (gpu && !RunsOn(candidate, *gpu))
-    return Error{
-        fmt::format("it is compiled for {}, and the GPU is {}", candidate.Id(), gpu->Id())};
+    return Error{base::Fill("it is compiled for {}, and the GPU is {}", candidate.Id(), gpu->Id())};
   if (!gpu && !RunsOn(candidate, original))
-    return Error{fmt::format("it is compiled for {}, and the original for {}", candidate.Id(),
-                             original.Id())};
+    return Error{base::Fill("it is compiled for {}, and the original for {}", candidate.Id(),
+                            original.Id())};
   return {};
 }
 
@@ -41,8 +39,8 @@ Result<void> FitHiddenArguments(const Kernel& original, const Kernel& candidate,
   const std::string versions =
       from.version() == to.version()
           ? std::string()
-          : fmt::format(" (it is a code object of version {}, the original of version {})",
-                        to.version(), from.version());
+          : base::Fill(" (it is a code object of version {}, the original of version {})",
+                       to.version(), from.version());
   for (size_t i = candidate.ExplicitArguments(); i < candidate.arguments.size(); ++i) {
     const Argument& needed = candidate.arguments[i];
     if (needed.value_kind == "hidden_none") continue;
@@ -51,21 +49,21 @@ Result<void> FitHiddenArguments(const Kernel& original, const Kernel& candidate,
         [&](const Argument& argument) { return argument.value_kind == needed.value_kind; });
     if (given == original.arguments.end())
       return Error{
-          fmt::format("it reads the hidden argument {}, which the runtime does not write "
-                      "for the original{}",
-                      needed.value_kind, versions)};
+          base::Fill("it reads the hidden argument {}, which the runtime does not write "
+                     "for the original{}",
+                     needed.value_kind, versions)};
     if (given->offset != needed.offset || given->size != needed.size)
       return Error{
-          fmt::format("it reads the hidden argument {} at offset {}, and the runtime "
-                      "writes it at offset {} for the original{}",
-                      needed.value_kind, needed.offset, given->offset, versions)};
+          base::Fill("it reads the hidden argument {} at offset {}, and the runtime "
+                     "writes it at offset {} for the original{}",
+                     needed.value_kind, needed.offset, given->offset, versions)};
   }
   if (candidate.kernarg_segment_size > original.kernarg_segment_size)
-    return Error{fmt::format("it reads {} bytes of arguments, and the original is given {}",
-                             candidate.kernarg_segment_size, original.kernarg_segment_size)};
+    return Error{base::Fill("it reads {} bytes of arguments, and the original is given {}",
+                            candidate.kernarg_segment_size, original.kernarg_segment_size)};
   if (candidate.kernarg_segment_align > original.kernarg_segment_align)
-    return Error{fmt::format("its arguments must be aligned to {} bytes, the original's to {}",
-                             candidate.kernarg_segment_align, original.kernarg_segment_align)};
+    return Error{base::Fill("its arguments must be aligned to {} bytes, the original's to {}",
+                            candidate.kernarg_segment_align, original.kernarg_segment_align)};
   return {};
 }
 
@@ -92,16 +90,16 @@ Result<void> FitVariables(const SwapSide& original, const SwapSide& candidate) {
     const Symbol& same = *found->second;
     if (variable.writable || same.writable)
       return Error{
-          fmt::format("it has a copy of its own of the variable '{}', whose value in the program "
-                      "it would not see; declare it extern",
-                      PlainName(variable.name))};
+          base::Fill("it has a copy of its own of the variable '{}', whose value in the program "
+                     "it would not see; declare it extern",
+                     PlainName(variable.name))};
     // Constants that only the file itself can name belong to its code.
     if (!variable.global || !same.global) continue;
     const auto was = original_file.AtAddress(same.address, same.size);
     const auto is = candidate_file.AtAddress(variable.address, variable.size);
     if (!was || !is || *was != *is)
       return Error{
-          fmt::format("its constant '{}' differs from the original's", PlainName(variable.name))};
+          base::Fill("its constant '{}' differs from the original's", PlainName(variable.name))};
   }
   return {};
 }
@@ -149,21 +147,20 @@ bool SwapPlan::Takes(const SwapLaunch& launch, uint64_t most_group_bytes) const 
 std::string SwapPlan::WhyNot(const SwapLaunch& launch, uint64_t most_group_bytes) const {
   if (const uint64_t items = WorkItems(launch.workgroup);
       most_work_items != 0 && items > most_work_items)
-    return fmt::format(
-        "a launch has workgroups of {} work-items, and it is compiled for {} at most", items,
-        most_work_items);
+    return base::Fill("a launch has workgroups of {} work-items, and it is compiled for {} at most",
+                      items, most_work_items);
   if (!Required(*this, launch))
-    return fmt::format("a launch has workgroups of {}x{}x{}, and it is compiled for {}x{}x{} only",
-                       launch.workgroup[0], launch.workgroup[1], launch.workgroup[2],
-                       required_workgroup[0], required_workgroup[1], required_workgroup[2]);
+    return base::Fill("a launch has workgroups of {}x{}x{}, and it is compiled for {}x{}x{} only",
+                      launch.workgroup[0], launch.workgroup[1], launch.workgroup[2],
+                      required_workgroup[0], required_workgroup[1], required_workgroup[2]);
   if (whole_workgroups && !Whole(launch))
     return "a launch has workgroups that are not full, and it is compiled for full ones only";
   if (fewer_at_once && launch.cooperative)
     return "a launch is cooperative, and fewer of its workgroups might fit on the GPU at once than "
            "of the original's";
   if (const uint32_t bytes = GroupBytes(launch); bytes > most_group_bytes)
-    return fmt::format("a launch would need {} bytes of LDS for a workgroup, and the GPU has {}",
-                       bytes, most_group_bytes);
+    return base::Fill("a launch would need {} bytes of LDS for a workgroup, and the GPU has {}",
+                      bytes, most_group_bytes);
   return {};
 }
 
@@ -176,7 +173,7 @@ Result<std::vector<SwapPlan::Binding>> BindVariables(const CodeObject& original,
         [&](const Symbol& variable) { return variable.global && variable.name == name; });
     if (found == original.variables().end())
       return Error{
-          fmt::format("it needs '{}', which the original's code object does not define", name)};
+          base::Fill("it needs '{}', which the original's code object does not define", name)};
     bindings.push_back({name, found->address});
   }
   return bindings;
@@ -191,8 +188,8 @@ Result<SwapPlan> PlanSwap(const SwapSide& original, const SwapSide& candidate,
       was != nullptr ? candidate.object.FindKernel(OmniprobeName(was->name)) : nullptr;
   if (copy != nullptr) is = copy;
   if (was == nullptr || is == nullptr)
-    return Error{fmt::format("{} has no kernel '{}'",
-                             was == nullptr ? "the original's code object" : "it", kernel)};
+    return Error{base::Fill("{} has no kernel '{}'",
+                            was == nullptr ? "the original's code object" : "it", kernel)};
   ROCHOUND_CHECK(FitTarget(candidate.object.target(), original.object.target(), gpu));
   SwapPlan plan;
   plan.candidate_kernel = is->name;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "codeobj/target.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <string>
+
+#include "base/fill.h"
 
 namespace rochound::codeobj {
 namespace {
@@ -63,7 +64,7 @@ bool Fits(Feature code, Feature gpu) {
 
 std::string Suffix(const char* name, Feature feature) {
   if (feature != Feature::kOn && feature != Feature::kOff) return {};
-  return fmt::format(":{}{}", name, feature == Feature::kOn ? '+' : '-');
+  return base::Fill(":{}{}", name, feature == Feature::kOn ? '+' : '-');
 }
 
 }  // namespace
@@ -77,10 +78,13 @@ Result<Target> TargetOfFlags(uint32_t flags, uint8_t abi_version) {
   const auto* const found =
       std::find_if(std::begin(kProcessors), std::end(kProcessors),
                    [&](const Processor& processor) { return processor.number == number; });
-  if (found == std::end(kProcessors))
-    return Error{fmt::format(
-        "the code object is for a processor that this release does not know (number {:#x})",
-        number)};
+  if (found == std::end(kProcessors)) {
+    char hexadecimal[16];
+    snprintf(hexadecimal, sizeof(hexadecimal), "%#x", number);
+    return Error{
+        base::Fill("the code object is for a processor that this release does not know (number {})",
+                   hexadecimal)};
+  }
   Target target;
   target.processor = found->name;
   if (abi_version <= 1) {  // version 3 has one bit each and cannot say "any"
@@ -100,7 +104,7 @@ Result<Target> ParseTarget(std::string_view text) {
   start = start == std::string_view::npos ? 0 : start + 1;
   std::string_view rest = text.substr(start);
   if (rest.substr(0, 3) != "gfx")
-    return Error{fmt::format("'{}' names no AMD GPU, such as gfx942 or gfx942:xnack-", text)};
+    return Error{base::Fill("'{}' names no AMD GPU, such as gfx942 or gfx942:xnack-", text)};
   Target target;
   target.sramecc = target.xnack = Feature::kAny;
   size_t colon = rest.find(':');
@@ -115,7 +119,7 @@ Result<Target> ParseTarget(std::string_view text) {
       target.xnack = feature.back() == '+' ? Feature::kOn : Feature::kOff;
     } else {
       return Error{
-          fmt::format("'{}': a feature is sramecc or xnack with + or -, not '{}'", text, feature)};
+          base::Fill("'{}': a feature is sramecc or xnack with + or -, not '{}'", text, feature)};
     }
   }
   return target;

@@ -18,7 +18,7 @@ import symbols  # noqa: E402
 LIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2"}
 # File -> its list of exported symbols (None: a program), what it may need beside libc, and how many bytes it may have.
 INSIDE = {
-    "lib/librochound_agent.so": ("src/agent/agent.map", set(), 2_700_000),
+    "lib/librochound_agent.so": ("src/agent/agent.map", set(), 2_000_000),
     "lib/librochound_softgpu.so": ("src/softgpu/shim/shim.map", set(), 200_000),
     "lib/librochound_softgpu_core.so": ("src/softgpu/driver/core.map", set(), None),
     "libexec/rochound/rochound-replay": (None, {"libhsa-runtime64.so.1"}, None),
