@@ -115,10 +115,11 @@ Result<void> SetEnvironment(const std::vector<softgpu::GpuModel>& gpus, unsigned
                             const std::string& counters, const std::string& faults,
                             const std::string& fault_log) {
   ROCHOUND_TRY(const fs::path shim, FindShim());
-  ROCHOUND_TRY(const std::string preload, launch::PreloadList(shim, getenv("LD_PRELOAD")));
-  ROCHOUND_TRY(const fs::path root,
-               softgpu::StoreDeviceTree(softgpu::MakeDeviceTree(gpus, softgpu::ReadHostFacts()),
-                                        softgpu::DefaultTreeStore()));
+  const fs::path store = softgpu::DefaultTreeStore();
+  ROCHOUND_TRY(const std::string preload, launch::PreloadList(shim, store, getenv("LD_PRELOAD")));
+  ROCHOUND_TRY(
+      const fs::path root,
+      softgpu::StoreDeviceTree(softgpu::MakeDeviceTree(gpus, softgpu::ReadHostFacts()), store));
   ROCHOUND_CHECK(SetFile("--counters", contract::variables::kSoftgpuCounters, counters, ""));
   ROCHOUND_CHECK(SetFile("--fault-log", contract::variables::kSoftgpuFaultLog, fault_log, ""));
   if (!faults.empty()) setenv(contract::variables::kSoftgpuFaults, faults.c_str(), 1);

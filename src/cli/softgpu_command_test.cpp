@@ -340,16 +340,41 @@ TEST_F(SoftgpuCommand, MissingDevicesAre125) {
   EXPECT_EQ(Run({"softgpu", "--list"}).code(), 125);
 }
 
+TEST_F(SoftgpuCommand, AFolderThatCannotBePreloadedGetsAnotherName) {
+  for (const char* name : {"with space", "with:colon"}) {
+    const fs::path folder = dir_.path() / name;
+    fs::create_directories(folder / "bin");
+    fs::copy_file(ROCHOUND_TEST_COMMAND, folder / "bin/rochound");
+    fs::copy(dir_.path() / "lib", folder / "lib");
+    fs::copy(dir_.path() / "share", folder / "share", fs::copy_options::recursive);
+    // Started through a link, as a packager might: what counts is where the file is.
+    fs::remove(Rochound());
+    fs::create_symlink(folder / "bin/rochound", Rochound());
+    for (int time : {1, 2}) {
+      const Outcome outcome =
+          RunShell("echo $LD_PRELOAD; grep -o -m 1 'with.*softgpu.so' /proc/$$/maps");
+      EXPECT_EQ(outcome.code(), 0) << time;
+      EXPECT_EQ(outcome.err, "") << time;  // the loader says what it cannot preload
+      EXPECT_PRED_FORMAT2(IsSubstring, std::string(name) + "/lib/librochound_softgpu.so",
+                          outcome.out);
+      EXPECT_PRED_FORMAT2(IsSubstring, Store().string() + "/link-", outcome.out);
+    }
+  }
+}
+
 TEST_F(SoftgpuCommand, APathThatCannotBePreloadedIsRefused) {
   const fs::path spaced = dir_.path() / "with space";
-  fs::create_directories(spaced / "bin");
+  for (const char* folder : {"bin", "run"}) fs::create_directories(spaced / folder);
   fs::copy_file(Rochound(), spaced / "bin/rochound");
   fs::copy(dir_.path() / "lib", spaced / "lib");
   fs::copy(dir_.path() / "share", spaced / "share", fs::copy_options::recursive);
-  // Started through a link, as a packager might: what counts is where the file is.
+  fs::remove_all(Runtime());
+  fs::create_symlink("gone", Runtime());
+  setenv("TMPDIR", (spaced / "run").c_str(), 1);
   fs::remove(Rochound());
   fs::create_symlink(spaced / "bin/rochound", Rochound());
   const Outcome outcome = RunShell("echo ran");
+  unsetenv("TMPDIR");
   EXPECT_EQ(outcome.code(), 125);
   EXPECT_EQ(outcome.out, "");
   EXPECT_PRED_FORMAT2(IsSubstring, "space or a colon", outcome.err);

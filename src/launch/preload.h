@@ -16,9 +16,11 @@
 
 namespace rochound::launch {
 
-// The value for LD_PRELOAD: [sanitizer runtime:]shim[:existing]. Fails for a path with a space or a
-// colon in it, at which the dynamic loader would cut it in two.
-base::Result<std::string> PreloadList(const std::filesystem::path& shim, const char* existing);
+// The value for LD_PRELOAD: [sanitizer runtime:]shim[:existing]. At a space or a colon the dynamic
+// loader would cut a path in two, so a shim in such a folder is named by a link in the store. Fails
+// where the store has such a path, too.
+base::Result<std::string> PreloadList(const std::filesystem::path& shim,
+                                      const std::filesystem::path& store, const char* existing);
 
 // The same for a program that gets an instrumented library another way: the existing list, with the
 // runtime in front if it is not there already.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/hash.h"
 
 namespace rochound::softgpu {
 namespace {
@@ -158,6 +159,19 @@ Result<fs::path> StoreDeviceTree(const DeviceTree& tree, const fs::path& store) 
   std::error_code ignored;
   fs::remove_all(damaged, ignored);
   return root;  // after an exchange the damaged tree is fresh's, and goes away with it
+}
+
+Result<fs::path> LinkInStore(const fs::path& folder, const fs::path& store) {
+  ROCHOUND_CHECK(MakePrivateDirectory(store));
+  const fs::path link = store / ("link-" + base::Hex64(base::Fnv1a64(folder.string())));
+  std::error_code error;
+  fs::create_symlink(folder, link, error);
+  // Many processes may make it at once; a link that leads to this folder is theirs or an earlier
+  // one.
+  if (error && fs::read_symlink(link, error) != folder)
+    return Error{
+        fmt::format("cannot create the link '{}'; remove what has that name", link.string())};
+  return link;
 }
 
 }  // namespace rochound::softgpu

@@ -26,4 +26,8 @@ std::filesystem::path DefaultTreeStore();
 base::Result<std::filesystem::path> StoreDeviceTree(const DeviceTree& tree,
                                                     const std::filesystem::path& store);
 
+// Another name for a folder, a link to it in the store. The store is made and refused as above.
+base::Result<std::filesystem::path> LinkInStore(const std::filesystem::path& folder,
+                                                const std::filesystem::path& store);
+
 }  // namespace rochound::softgpu

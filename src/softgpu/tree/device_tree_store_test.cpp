@@ -174,5 +174,16 @@ TEST(DefaultTreeStore, TakesTheFirstPlaceThatWorks) {
   EXPECT_EQ(DefaultTreeStore(), fs::path("/tmp") / name);
 }
 
+TEST_F(TreeStore, ALinkIsMadeOnceAndLeadsToItsFolder) {
+  const fs::path link = LinkInStore(dir_.path() / "a b", Store()).value();
+  EXPECT_EQ(fs::read_symlink(link), dir_.path() / "a b");
+  EXPECT_EQ(LinkInStore(dir_.path() / "a b", Store()).value(), link);
+  EXPECT_NE(LinkInStore(dir_.path() / "c d", Store()).value(), link);
+  EXPECT_EQ(Names().size(), 2u);
+  fs::remove(link);
+  fs::create_symlink("elsewhere", link);
+  EXPECT_FALSE(LinkInStore(dir_.path() / "a b", Store()).ok());
+}
+
 }  // namespace
 }  // namespace rochound::softgpu
