@@ -39,6 +39,17 @@ bool HasReservedField(const uint32_t* words, const Architecture& architecture) {
   return !is_compare && (select_is_reserved(8) || (words[1] >> 11 & 3) == 3);
 }
 
+// Since gfx10 v_cmpx writes the execution mask and nothing else. Its long encoding still has a
+// field for the destination, which the hardware ignores. LLVM 15 writes 0 there; newer ones write
+// the mask and take 0 for no instruction.
+void NameDestinationOfCompare(uint32_t* word, const Architecture& architecture) {
+  constexpr uint32_t kExec = 0x7E;
+  if (architecture.bit & kGfx9Targets || *word >> 26 != 0x35) return;  // VOP3
+  uint32_t opcode = *word >> 16 & 0x3FF;
+  uint32_t writes_mask = architecture.bit & kGfx10Targets ? 0x10 : 0x80;
+  if (opcode <= 0xFF && opcode & writes_mask) *word = (*word & ~0xFFu) | kExec;
+}
+
 void ReadDpp(AsmInstruction* instruction) {
   Modifiers& m = instruction->modifiers;
   uint32_t word = instruction->words[instruction->size / 4 - 1];
@@ -106,6 +117,8 @@ std::optional<AsmInstruction> Disassembler::Decode(std::span<const uint8_t> byte
   uint32_t words[2];
   std::memcpy(words, window, sizeof(words));
   if (HasReservedField(words, architecture_)) return std::nullopt;
+  NameDestinationOfCompare(words, architecture_);
+  std::memcpy(window, words, sizeof(words));
   char text[512] = {};
   size_t size = LLVMDisasmInstruction(context_, window, kWindow, address, text, sizeof(text));
   if (size == 0 || size > available || size % 4 != 0 || size > sizeof(AsmInstruction::words))
