@@ -165,6 +165,12 @@ def make(name, package, build, output, number):
     return file
 
 
+def write_sums(output):
+    """Of all packages that are there, whoever made them."""
+    names = sorted(path.name for path in output.iterdir() if path.suffix in (".deb", ".gz", ".whl", ".json"))
+    (output / "SHA256SUMS").write_text(run("sha256sum", *names, cwd=output, capture_output=True, text=True).stdout)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
@@ -179,8 +185,7 @@ def main():
     os.environ.setdefault("SOURCE_DATE_EPOCH", subprocess.run(["git", "-C", SOURCE, "log", "-1", "--format=%ct"], check=True,
                                                               capture_output=True, text=True).stdout.strip())
     files = [make(name, package, options.build.absolute(), output, number) for name, package in PACKAGES.items()]
-    sums = run("sha256sum", *(file.name for file in files), cwd=output, capture_output=True, text=True).stdout
-    (output / "SHA256SUMS").write_text(sums)
+    write_sums(output)
     for file in files:
         print(f"{file.name}: {file.stat().st_size / 1e6:.1f} MB")
 

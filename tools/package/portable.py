@@ -21,6 +21,7 @@ import tarfile
 import time
 import zipfile
 
+import debian
 import inside
 import older_versions
 
@@ -218,8 +219,7 @@ def main():
     wheel = make_wheel(tree, output, number, limit, moment)
     shutil.copyfile(tree / "rochound.spdx.json", output / "rochound.spdx.json")
     shutil.rmtree(work)
-    names = sorted(path.name for path in output.iterdir() if path.suffix in (".deb", ".gz", ".whl", ".json"))
-    (output / "SHA256SUMS").write_text(run("sha256sum", *names, cwd=output, capture_output=True, text=True).stdout)
+    debian.write_sums(output)
     for file in (tarball, wheel):
         print(f"{file.name}: {file.stat().st_size / 1e6:.1f} MB")
     return 0
