@@ -1,26 +1,29 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Installs rochound as somebody would who has never seen it: in a Debian that was made a minute ago, without any
-# development package, used by a normal user. Then removes it, and looks for what is left.
+# Installs rochound as somebody would who has never seen it: in a new, minimal Debian without any development package, used
+# by a normal user. Then removes it, and looks for what is left.
 #
 #   install_test.sh KIND FOLDER [SUITE...]
 #
-# KIND is deb, tarball or wheel; FOLDER has what `./dev package` made. Without a SUITE: all that KIND is for. At the end it
-# prints a row for docs/installing.md per suite. Needs root, mmdebstrap and an archive. Each system is in $ROCHOUND_CACHE
-# and is removed at the end; downloaded packages are kept there.
-set -euo pipefail
+# KIND is deb, tarball or wheel, or all: everything that the suite can have. FOLDER has what `./dev package` made. Without a
+# SUITE: all that KIND is for. At the end it prints a row for docs/installing.md for each. Needs root, mmdebstrap and an archive.
+#
+# A Debian is made once for each suite, with its ROCm, and kept in $ROCHOUND_CACHE/systems; each test has a copy. Remove the
+# folder to have it made anew. KIND systems makes them and tests nothing.
+set -eEuo pipefail
 
 tools=$(cd "$(dirname "$0")/.." && pwd)
-kind=$1
+asked=$1
 packages=$(realpath "$2")
 shift 2
 if (($# == 0)); then
-  if [[ $kind == deb ]]; then set -- forky sid; else set -- bullseye bookworm trixie forky sid; fi
+  if [[ $asked == deb ]]; then set -- forky sid; else set -- bullseye bookworm trixie forky sid; fi
 fi
 cache=$("$tools/root.sh" --cache)
 mkdir -p "$cache"
 root=
+kind=$asked
 version=$(cat "$tools/../VERSION")
 trap '[[ -z $root ]] || rm -rf --one-file-system "$root"' EXIT
 trap 'echo "install-$kind: failed: $BASH_COMMAND" >&2' ERR
@@ -29,7 +32,7 @@ step() { echo "install-$kind: $suite: $*" >&2; }
 within() { "$tools/enter_root.sh" "$root" --bind "$packages:/packages" --bind "$cache/packages/$suite:/var/cache/apt/archives" -- "$@"; }
 # The user's own settings would hide what is missing in the system's.
 as_user() {
-  within env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home/stranger TERM=dumb LC_ALL=C.UTF-8 runuser -u stranger -- \
+  within env -i PATH=/opt/rocm/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/home/stranger TERM=dumb LC_ALL=C.UTF-8 runuser -u stranger -- \
     bash -euo pipefail -c "cd; PATH=\"$folder/bin:\$PATH\"; $1"
 }
 apt_install() {
@@ -37,48 +40,141 @@ apt_install() {
     --no-install-recommends "$@" >/dev/null
 }
 
+# The newest HIP of the suite, as its programs need it: the runtime alone.
+install_rocm() {
+  local name
+  name=$(within apt-cache pkgnames libamdhip64- | grep -E '^libamdhip64-[0-9]+$' | sort -V | tail -n 1) || true
+  [[ -n $name ]] || return 0
+  apt_install rocminfo "$name"
+  within dpkg-query -W -f '${Version}' "$name" | sed -E 's/^([0-9.]+).*/\1/' >"$root/etc/rocm-version"
+}
+
 make_system() {
-  root=$(mktemp -d "$cache/install.XXXXXX")
-  mkdir -p "$cache/packages/$suite"
+  root=$system.partial
   step "a new Debian"
+  rm -rf --one-file-system "$root"
   # Packages that an earlier run has downloaded are taken from the cache.
   unshare --mount --propagation private -- mmdebstrap --quiet --mode=root --variant=minbase --include=ca-certificates \
-    --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Retries "3"' --dpkgopt='force-unsafe-io' \
-    --skip=download/empty --skip=essential/unlink \
+    --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Retries "3"' --aptopt='Acquire::Languages "none"' \
+    --dpkgopt='force-unsafe-io' --skip=download/empty --skip=essential/unlink --skip=cleanup/apt/lists \
     --setup-hook="mkdir -p \"\$1\"/var/cache/apt/archives/; cp -al \"$cache/packages/$suite\"/*.deb \"\$1\"/var/cache/apt/archives/ 2>/dev/null || true" \
     --customize-hook="cp -aln \"\$1\"/var/cache/apt/archives/*.deb \"$cache/packages/$suite\"/ 2>/dev/null || true" \
     "$suite" "$root" "deb $("$tools/apt_mirror.sh") $suite main" 1>&2
+  rm -f "$root"/var/cache/apt/archives/*.deb
   printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
   chmod +x "$root/usr/sbin/policy-rc.d"
   if [[ $suite == sid ]]; then
     echo "deb $("$tools/apt_mirror.sh") experimental main" >"$root/etc/apt/sources.list.d/experimental.list"
     "$tools/install_packages.sh" --preferences 7 >"$root/etc/apt/preferences.d/rocm"
+    within apt-get -qq -o Acquire::Check-Valid-Until=false update
   fi
   mkdir -p "$root/packages"
   within useradd --create-home stranger
-  within apt-get -qq -o Acquire::Check-Valid-Until=false update
+  install_rocm
+  mv -T "$root" "$system"
+  root=
 }
 
-# The newest HIP of the suite, as its programs need it: the runtime alone.
-rocm_of_suite() {
-  within apt-cache pkgnames libamdhip64- | grep -E '^libamdhip64-[0-9]+$' | sort -V | tail -n 1
+# Moves the suite's ROCm to where AMD's packages have it: all under /opt/rocm-VERSION, beside another version, which cannot
+# be loaded. The loader is told as AMD's guide says.
+move_rocm_to_opt() {
+  within bash -euo pipefail -c '
+    shopt -s nullglob
+    mkdir -p "/opt/rocm-$1/bin" "/opt/rocm-$1/lib" /opt/rocm-4.5.0/lib
+    mv /usr/bin/rocm* "/opt/rocm-$1/bin"
+    cd /usr/lib/x86_64-linux-gnu
+    mv libamdhip64.so* libhsa-runtime64.so* libhsakmt.so* libamd_comgr.so* libhiprtc*.so* "/opt/rocm-$1/lib"
+    echo "no library" | tee /opt/rocm-4.5.0/lib/{libamdhip64.so.4,libhsa-runtime64.so.1} >/dev/null
+    ln -s "rocm-$1" /opt/rocm
+    echo /opt/rocm/lib >/etc/ld.so.conf.d/rocm.conf
+    ldconfig' - "$rocm"
+}
+
+install_kind() {
+  case $kind in
+    deb)
+      folder=/usr/lib/rochound
+      apt_install $(cd "$packages" && printf '/packages/%s ' *.deb)
+      ;;
+    tarball)
+      # Read-only, and in a folder with a space.
+      folder="/home/stranger/a folder/rochound-$version-x86_64"
+      as_user "mkdir 'a folder' && cd 'a folder' && tar -xzf '/packages/rochound-$version-x86_64.tar.gz' && chmod -R a-w ."
+      ;;
+    wheel)
+      folder=/home/stranger/venv
+      as_user "python3 -m venv venv && venv/bin/pip install --quiet --no-index /packages/rochound-$version-*.whl"
+      ;;
+  esac
+}
+
+# A step that replays. ROCr 5.2 lacks what replay needs; that rochound says so is what is expected there.
+replays() {
+  local answer
+  if answer=$(as_user "$1 2>&1"); then
+    echo "$answer"
+  elif [[ $rocm == 5.* && $answer == *"replay on ROCm 6 or later"* ]]; then
+    step "ROCm $rocm cannot replay, and rochound says so"
+    replay=no
+  else
+    echo "$answer"
+    return 1
+  fi
 }
 
 use() {
-  local program=$folder/share/rochound/selftest/vector_add
+  local programs=$folder/share/rochound/selftest
+  [[ $kind != wheel ]] || programs=$(as_user "python3 -c 'from rochound import command; print(command.HOME)'")/share/rochound/selftest
+  as_user "rm -rf trace.rpd report.html launch"
   as_user "rochound --version | grep -F 'rochound $version'"
   as_user "rochound doctor" || (($? < 125))  # no GPU is an answer, too
-  if [[ -z $rocm ]]; then
-    step "no ROCm here: nothing to record"
-    return
-  fi
+  [[ -n $rocm ]] || return 0
   as_user "rochound softgpu --gpu $gpu -- rocminfo | grep 'Name: *gfx'"
-  as_user "rochound run --softgpu $gpu -o trace.rpd -- '$program' >/dev/null && rochound top trace.rpd && rochound report trace.rpd -o report.html && test -s report.html"
-  step "first report after $((SECONDS - start)) s"
-  first_report=$((SECONDS - start))
-  as_user "rochound capture --softgpu $gpu --kernel VectorAdd -o launch -- '$program' >/dev/null"
-  as_user "rochound softgpu --gpu $gpu -- rochound replay run launch"
-  as_user "rochound selftest --softgpu $gpu vector_add tiled_matmul"
+  as_user "rochound run --softgpu $gpu -o trace.rpd -- '$programs/vector_add'"
+  as_user "rochound report trace.rpd -o report.html && test -s report.html"
+  if [[ $first_report == - ]]; then
+    first_report=$((SECONDS - start))
+    step "first report after $first_report s"
+  fi
+  as_user "rochound top trace.rpd"
+  as_user "rochound capture --softgpu $gpu --kernel VectorAdd -o launch -- '$programs/vector_add' >/dev/null"
+  replays "rochound softgpu --gpu $gpu -- rochound replay run launch"
+  replays "rochound selftest --softgpu $gpu vector_add tiled_matmul"
+}
+
+use_module() {
+  as_user "python3 -c 'import rochound; assert rochound.__version__ == \"$version\"; rochound.Tracer().start()'"
+  [[ -z $rocm ]] || as_user "python3 -c 'import rochound
+trace = rochound.open(\"trace.rpd\")
+assert trace.explain(\"idle\").tables
+assert trace.query(\"select count(*) as n from rocpd_op\")[0][\"n\"] > 0'"
+}
+
+remove_kind() {
+  local left
+  case $kind in
+    deb) within env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 purge -y 'rochound*' librochound-dev python3-rochound >/dev/null ;;
+    tarball) as_user "chmod -R u+w 'a folder' && rm -rf 'a folder'" ;;
+    wheel) as_user "pip uninstall --quiet -y rochound" ;;
+  esac
+  # What the user made is the user's.
+  left=$(find "$root" -xdev -iname '*rochound*' -not -path "$root/var/log/*" -not -path "$root/tmp/*" -not -path "$root/packages/*")
+  if [[ -n $left ]]; then
+    echo "left behind: $left"
+    exit 1
+  fi
+}
+
+kinds_of_suite() {
+  if [[ $asked == systems ]]; then
+    return
+  elif [[ $asked != all ]]; then
+    echo "$asked"
+  elif [[ $suite == @(forky|sid) ]]; then
+    echo deb wheel tarball
+  else
+    echo wheel tarball
+  fi
 }
 
 # A proxy that only apt was told about.
@@ -86,69 +182,44 @@ eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::ht
 [[ -z ${http_proxy:-} ]] || export http_proxy
 [[ -z ${https_proxy:-} ]] || export https_proxy
 rows=()
+mkdir -p "$cache/systems"
 for suite; do
-  folder=/usr/lib/rochound gpu=mi300x first_report=- rocm=
-  make_system
-  rocm=$(rocm_of_suite || true)
-  # The GPUs that the compiler of these releases knows.
-  [[ $suite != bookworm ]] || gpu=rx6800xt
-  [[ -z $rocm ]] || { step "$rocm"; apt_install rocminfo "$rocm"; }
-  [[ $kind != wheel ]] || apt_install python3-venv
-  step "install"
-  start=$SECONDS
-  case $kind in
-    deb)
-      apt_install $(cd "$packages" && printf '/packages/%s ' *.deb)
-      ;;
-    tarball)
-      # Once in a folder with a space; the rest without, since the loader preloads nothing from there (the software GPU).
-      unpacked=/home/stranger/rochound-$version-x86_64
-      folder="/home/stranger/a folder"
-      within env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin runuser -u stranger -- bash -euo pipefail -c \
-        "tar -xzf '/packages/rochound-$version-x86_64.tar.gz' -C /home/stranger && mv '$unpacked' '$folder' && chmod -R a-w '$folder'/*"
-      as_user "rochound --version && { rochound doctor || ((\$? < 125)); }"
-      within mv "$folder" "$unpacked"
-      folder=$unpacked
-      ;;
-    wheel)
-      folder=/home/stranger/venv
-      within env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home/stranger runuser -u stranger -- bash -euo pipefail -c \
-        "cd; python3 -m venv venv && venv/bin/pip install --quiet --no-index /packages/rochound-$version-*.whl"
-      home=$(as_user "python3 -c 'from rochound import command; print(command.HOME)'")
-      within ln -s "$home/share" "$folder/share"
-      ;;
-  esac
-  step "use"
-  use
-  if [[ $kind == wheel ]]; then
-    as_user "python3 -c 'import rochound; assert rochound.__version__ == \"$version\"; rochound.Tracer().start()'"
-    [[ -z $rocm ]] || as_user "python3 -c 'import rochound
-trace = rochound.open(\"trace.rpd\")
-assert trace.explain(\"idle\").tables
-assert trace.query(\"select count(*) as n from rocpd_api\")[0][\"n\"] > 0'"
+  kind=$asked folder=/usr system=$cache/systems/$suite
+  mkdir -p "$cache/packages/$suite"
+  [[ -d $system ]] || make_system
+  rocm=
+  if [[ -e $system/etc/rocm-version ]]; then
+    rocm=$(cat "$system/etc/rocm-version")
+  else
+    step "no ROCm here: nothing to record"
   fi
-  step "remove"
-  case $kind in
-    deb)
-      within env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 purge -y 'rochound*' librochound-dev python3-rochound >/dev/null
-      ;;
-    tarball) within bash -c "chmod -R u+w '$folder' && rm -rf '$folder'" ;;
-    wheel)
-      within rm "$folder/share"
-      as_user "pip uninstall --quiet -y rochound"
-      left=$(find "$root$folder" -iname '*rochound*')
-      [[ -z $left ]] || { echo "left behind: $left"; exit 1; }
-      ;;
-  esac
-  # What the user made is the user's.
-  left=$(find "$root" -xdev -iname '*rochound*' -not -path "$root/home/*" -not -path "$root/var/log/*" -not -path "$root/tmp/*" -not -path "$root/packages/*")
-  if [[ -n $left ]]; then
-    echo "left behind: $left"
-    exit 1
-  fi
-  rows+=("| $suite | $kind | ${rocm:-none} | $first_report |")
-  step "done"
-  rm -rf --one-file-system "$root"
-  root=
+  # A GPU that ROCm 5 knows.
+  gpu=mi300x
+  [[ $rocm != 5.* ]] || gpu=rx6800xt
+  for kind in $(kinds_of_suite); do
+    root=$(mktemp -d "$cache/systems/copy.XXXXXX")
+    cp -a --reflink=auto "$system/." "$root"
+    first_report=- layouts="Debian's" replay=yes
+    [[ -n $rocm ]] || layouts=- replay=-
+    [[ $kind != wheel ]] || apt_install python3-venv
+    step "install"
+    start=$SECONDS
+    install_kind
+    step "use"
+    use
+    [[ $kind != wheel ]] || use_module
+    if [[ $kind == tarball && -n $rocm ]]; then
+      step "use, with ROCm in /opt/rocm-$rocm"
+      move_rocm_to_opt
+      use
+      layouts+=", AMD's"
+    fi
+    step "remove"
+    remove_kind
+    rows+=("| $suite | $kind | ${rocm:-none} | $layouts | $replay | $first_report |")
+    step "done"
+    rm -rf --one-file-system "$root"
+    root=
+  done
 done
 printf '%s\n' "${rows[@]}"
