@@ -5,13 +5,14 @@
 # makes, or a container. Can be repeated after an interruption. Afterwards the system's manually installed packages
 # are those of the list and those it had before the first run.
 #
-#   install_packages.sh 7|6|5 [--libraries]             install everything for that ROCm release
-#   install_packages.sh --suite 7|6|5                   print the Debian suite that has the release
-#   install_packages.sh --recipe 7|6|5 [--libraries]    print what decides the result; a root is updated when it changes
-#   install_packages.sh --preferences 7|6|5             print apt's preferences for the release
-#   install_packages.sh --packages 7|6|5 [--libraries]  print the list's packages by their Debian names
+#   install_packages.sh 7|6|5 [--GROUP...]             install everything for that ROCm release
+#   install_packages.sh --suite 7|6|5                  print the Debian suite that has the release
+#   install_packages.sh --groups                       print the groups of rows that are installed only when asked for
+#   install_packages.sh --recipe 7|6|5 [--GROUP...]    print what decides the result; a root is updated when it changes
+#   install_packages.sh --preferences 7|6|5            print apt's preferences for the release
+#   install_packages.sh --packages 7|6|5 [--GROUP...]  print the list's packages by their Debian names
 #
-# --libraries adds the rows of the list that are marked so. Exit code 75: the archive did not deliver.
+# --libraries and --fleet add the rows of the list that are marked so. Exit code 75: the archive did not deliver.
 # ROCHOUND_KEEP_DOWNLOADS=1 keeps downloaded packages in apt's cache. ROCHOUND_PACKAGES names another list.
 set -euo pipefail
 
@@ -28,11 +29,18 @@ suite_of() {
   esac
 }
 
+groups="libraries fleet"
+
+# packages_of RELEASE [--GROUP...]
 packages_of() {
-  awk -v release="$1" -v libraries="${2:-}" '{ sub(/#.*/, "") } NF == 0 { next }
+  local release=$1
+  shift
+  awk -v release="$release" -v groups="$groups" -v asked=" $* " '
+    BEGIN { split(groups, names, " "); for (i in names) group[names[i]] = 1 }
+    { sub(/#.*/, "") } NF == 0 { next }
     { named = wanted = 0
       for (i = 2; i <= NF; i++) {
-        if ($i == "libraries") { if (libraries == "") next } else { named = 1; if ($i == release) wanted = 1 } }
+        if ($i in group) { if (!index(asked, " --" $i " ")) next } else { named = 1; if ($i == release) wanted = 1 } }
       if (wanted || !named) print $1 }' "$list"
 }
 
@@ -59,11 +67,12 @@ END
 case ${1:-} in
   --suite) suite_of "$2"; exit ;;
   --preferences) preferences_of "$2"; exit ;;
-  --recipe) suite_of "$2"; packages_of "$2" "${3:-}"; preferences_of "$2"; exit ;;
-  --packages) packages_of "$2" "${3:-}" | sed "s/@LLVM@/$(llvm_version)/"; exit ;;
+  --groups) echo "$groups"; exit ;;
+  --recipe) suite_of "$2"; packages_of "${@:2}"; preferences_of "$2"; exit ;;
+  --packages) packages_of "${@:2}" | sed "s/@LLVM@/$(llvm_version)/"; exit ;;
 esac
-release=${1:?usage: install_packages.sh 7|6|5 [--libraries]}
-libraries=${2:-}
+release=${1:?usage: install_packages.sh 7|6|5 [--libraries] [--fleet]}
+shift
 suite_of "$release" >/dev/null
 
 export DEBIAN_FRONTEND=noninteractive
@@ -95,7 +104,7 @@ dpkg --configure -a
 for attempt in 1 2 3; do
   if "${apt[@]}" update; then
     llvm=$(llvm_version)
-    mapfile -t packages < <(packages_of "$release" "$libraries" | sed "s/@LLVM@/$llvm/")
+    mapfile -t packages < <(packages_of "$release" "$@" | sed "s/@LLVM@/$llvm/")
     fetch_side_by_side "${packages[@]}"
     ! "${apt[@]}" install -y --no-install-recommends --download-only "${packages[@]}" || break
   fi
@@ -110,7 +119,7 @@ apt-mark manual "${packages[@]}" >/dev/null
 "${apt[@]}" autoremove -y
 if [[ -n ${ROCHOUND_KEEP_DOWNLOADS:-} ]]; then apt-get autoclean; else apt-get clean; fi
 
-[[ -z $libraries ]] || touch "$record/libraries"
+for group; do touch "$record/${group#--}"; done
 # The compilers that the build cache depends on; also what `./dev root` reports.
 dpkg-query -W -f '${Status} ${Package} ${Version}\n' 'libhsa-runtime64-1' "libamdhip64-$release" hipcc 'rocm-device-libs*' \
   "clang-$llvm" g++ | sed -n 's/^install ok installed //p' >"$record/versions"

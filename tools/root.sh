@@ -3,13 +3,14 @@
 #
 # Makes the development roots: Debian systems in a folder, each with one ROCm release.
 #
-#   root.sh 7|6|5 [--libraries] [--fresh]  make or bring up to date; --fresh: from nothing
+#   root.sh 7|6|5 [--GROUP...] [--fresh]   make or bring up to date; --fresh: from nothing
 #   root.sh --path 7|6|5                   print where the root is or would be
 #   root.sh --state 7|6|5                  print missing, outdated or ready
 #   root.sh --cache                        print the folder where downloads and compiled objects are kept
 #
-# --libraries adds the libraries that tests/libraries runs. A root that has them keeps them. Exit code 75: the archive
-# did not deliver; everything else that can fail is 1.
+# --libraries adds the libraries that tests/libraries runs, --fleet what src/fleet is built and tested with. A root that
+# has a group keeps it, and rows of a group that it does not have do not make it outdated. Exit code 75: the archive did not
+# deliver; everything else that can fail is 1.
 #
 # Two stages, base system and packages. A root is made as NAME.partial and gets its name when it is complete; an
 # interrupted run goes on with the first stage that is not finished. The recipe (suite, packages, preferences) is
@@ -27,13 +28,13 @@ die() { say "$*"; exit 1; }
 mode=make
 fresh=
 release=
-libraries=
+groups=()
 for argument; do
   case $argument in
     --path) mode=path ;;
     --state) mode=state ;;
     --fresh) fresh=1 ;;
-    --libraries) libraries=--libraries ;;
+    --libraries | --fleet) groups+=("$argument") ;;
     --cache) echo "$cache"; exit ;;
     *) release=$argument ;;
   esac
@@ -41,8 +42,10 @@ done
 suite=$("$tools/install_packages.sh" --suite "$release")
 root=$roots/rocm$release
 partial=$root.partial
-[[ -n $fresh || ! -e $root/etc/rochound/libraries ]] || libraries=--libraries
-recipe=$("$tools/install_packages.sh" --recipe "$release" $libraries | sha256sum | cut -c 1-16)
+for group in $("$tools/install_packages.sh" --groups); do
+  [[ -n $fresh || ! -e $root/etc/rochound/$group || " ${groups[*]} " == *" --$group "* ]] || groups+=("--$group")
+done
+recipe=$("$tools/install_packages.sh" --recipe "$release" "${groups[@]}" | sha256sum | cut -c 1-16)
 
 state() {
   if [[ ! -d $root ]]; then
@@ -101,7 +104,7 @@ packages() {
   rm -f "$1/etc/rochound/recipe"
   mkdir -p "$cache/packages/$suite"
   ROCHOUND_KEEP_DOWNLOADS=1 "$tools/enter_root.sh" "$1" --bind "$tools" \
-    --bind "$cache/packages/$suite:/var/cache/apt/archives" -- "$tools/install_packages.sh" "$release" $libraries
+    --bind "$cache/packages/$suite:/var/cache/apt/archives" -- "$tools/install_packages.sh" "$release" "${groups[@]}"
   echo "$recipe" >"$1/etc/rochound/recipe"
 }
 
@@ -136,7 +139,7 @@ case $(state) in
     stage packages packages "$root"
     ;;
   missing)
-    say "making rocm$release from Debian $suite in $root (about $([[ -n $libraries ]] && echo 10 || echo 3) GB)"
+    say "making rocm$release from Debian $suite in $root (about $([[ " ${groups[*]} " == *" --libraries "* ]] && echo 10 || echo 3) GB)"
     command -v mmdebstrap >/dev/null || stage mmdebstrap install_mmdebstrap
     if [[ -e $partial/etc/rochound/base-complete ]]; then
       say "going on with the unfinished $partial"

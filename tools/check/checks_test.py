@@ -180,6 +180,23 @@ class PackagesTest(CheckTest):
         (self.record / "libraries").touch()
         self.assert_one(self.findings(listed, ["cmake"], ["cmake"]), "librocblas-dev: in tools/packages.txt")
 
+    def test_groups_are_apart(self):
+        listed = "cmake\nlibrocblas-dev  5 libraries\nnats-server  5 fleet\n"
+        (self.record / "libraries").touch()
+        here = ["cmake", "librocblas-dev"]
+        self.assertEqual(self.findings(listed, here, here), [])
+        (self.record / "fleet").touch()
+        self.assert_one(self.findings(listed, here, here), "nats-server: in tools/packages.txt")
+
+    def test_a_row_of_another_group_does_not_change_the_recipe(self):
+        def recipe(listed, *groups):
+            self.project({"tools/packages.txt": listed})
+            return packages.lines(self.folder / "tools/install_packages.sh", "--recipe", "5", *groups)
+        before = recipe("cmake\nlibrocblas-dev  5 libraries\n", "--libraries")
+        longer = "cmake\nlibrocblas-dev  5 libraries\nnats-server  5 fleet\n"
+        self.assertEqual(recipe(longer, "--libraries"), before)
+        self.assertEqual(recipe(longer, "--libraries", "--fleet"), before | {"nats-server"})
+
     def test_this_root_without_one_of_its_packages(self):
         """The real list and the real root, with one row taken out."""
         if not self.place or not (packages.RECORD / "base-packages").exists():

@@ -2,8 +2,8 @@
 """A root holds what tools/packages.txt names and nothing else that somebody installed by hand.
 
 A package that only this root has makes a build pass here and fail on a new machine. apt knows which packages were
-asked for; tools/install_packages.sh kept those that the Debian system had before, and whether the libraries were
-asked for.
+asked for; tools/install_packages.sh kept those that the Debian system had before, and which groups of
+rows were asked for.
 """
 
 import os
@@ -27,8 +27,10 @@ def run(project, record=RECORD, manual=None, installed=None):
     if not place.startswith("rocm") or not base.exists():
         print("check packages: this is no root that ./dev root made, so there is nothing to compare")
         return []
-    libraries = ["--libraries"] if (record / "libraries").exists() else []
-    listed = lines(project.root / "tools/install_packages.sh", "--packages", place.removeprefix("rocm"), *libraries,
+    script = project.root / "tools/install_packages.sh"
+    known = " ".join(lines(script, "--groups")).split()
+    groups = [f"--{group}" for group in known if (record / group).exists()]
+    listed = lines(script, "--packages", place.removeprefix("rocm"), *groups,
                    ROCHOUND_PACKAGES=str(project.root / "tools/packages.txt"))
     if manual is None:
         manual = lines("apt-mark", "showmanual")
