@@ -58,6 +58,14 @@ ChunkReader::~ChunkReader() {
   if (fd_ >= 0) close(fd_);
 }
 
+bool ChunkReader::Peek(uint32_t segment, uint32_t number, ChunkHeader* header) {
+  const SegmentFile& file = (*segments_)[segment];
+  if (ChunkOffset(file, number) + sizeof *header > file.bytes) return false;
+  if (!Copy(segment, number, sizeof *header)) return false;
+  *header = this->header();
+  return true;
+}
+
 bool ChunkReader::Find(uint32_t segment, uint32_t number, ChunkPlace* place) {
   const uint64_t offset = ChunkOffset((*segments_)[segment], number);
   if (offset + sizeof(ChunkHeader) > (*segments_)[segment].bytes) return false;

@@ -42,6 +42,8 @@ class ChunkReader {
   // Reads and checks the segment's header. Null: the file is still being made, or empty.
   static base::Result<std::unique_ptr<SegmentFile>> OpenSegment(const std::filesystem::path& path);
 
+  // The chunk's header alone. False: it is not there, or cannot be read.
+  bool Peek(uint32_t segment, uint32_t number, ChunkHeader* header);
   // Copies the chunk and finds its end. False: it holds nothing (any more), or cannot be read.
   bool Find(uint32_t segment, uint32_t number, ChunkPlace* place);
   // Copies what counts of a chunk found before. False: it was recycled since, or cannot be read.

@@ -243,40 +243,11 @@ void ProcessLog::NoteOpenCalls(const ChunkHeader& header, const ChunkReader& rea
 }
 
 void ProcessLog::LoadStrings() {
-  auto content = base::ReadFile(folder_ / "strings");
-  StringsHeader header;
-  if (content.ok() && content.value().size() >= sizeof header) {
-    strings_ = std::move(content).value();
-    memcpy(&header, strings_.data(), sizeof header);
-  }
-  if (strings_.empty() || header.magic != kStringsMagic || header.version != kLogVersion) {
-    strings_.clear();
-    Problem("the strings file is missing or damaged; names are missing");
-    return;
-  }
-  string_starts_.resize(strings_.size() / 8);
-  size_t at = sizeof header;
-  StringHead head{};
-  while (strings_.size() - at >= sizeof head) {
-    memcpy(&head, strings_.data() + at, sizeof head);
-    if (head.kind == StringKind::kEnd) break;
-    const bool known = head.kind == StringKind::kString || head.kind == StringKind::kFiller;
-    if (!known || head.bytes > strings_.size() - at - sizeof head) {
-      Problem("the strings file is damaged; some names are missing");
-      break;
-    }
-    if (head.kind == StringKind::kString) string_starts_[at / 8] = true;
-    at += (sizeof head + head.bytes + 7) / 8 * 8;
-    if (at > strings_.size()) break;
-  }
+  if (std::string problem = strings_.Load(folder_ / "strings"); !problem.empty())
+    Problem(std::move(problem));
 }
 
-std::optional<std::string_view> ProcessLog::String(uint32_t id) const {
-  if (id >= string_starts_.size() || !string_starts_[id]) return std::nullopt;
-  StringHead head;
-  memcpy(&head, strings_.data() + uint64_t{id} * 8, sizeof head);
-  return std::string_view(strings_).substr(uint64_t{id} * 8 + sizeof head, head.bytes);
-}
+std::optional<std::string_view> ProcessLog::String(uint32_t id) const { return strings_.Find(id); }
 
 void ProcessLog::LoadInfo() {
   const auto content = base::ReadFile(folder_ / "info", base::kMostText);

@@ -25,6 +25,7 @@
 #include "trace/chunk_reader.h"
 #include "trace/clock_line.h"
 #include "trace/records.h"
+#include "trace/strings_file.h"
 
 namespace rochound::trace {
 
@@ -200,8 +201,7 @@ class ProcessLog {
   std::map<std::string, std::string, std::less<>> info_;
   std::vector<Agent> agents_;
   std::map<uint16_t, Function> functions_;
-  std::string strings_;
-  std::vector<bool> string_starts_;  // by id
+  StringsFile strings_;
   std::map<uint32_t, KernelSymbol> kernels_;
   std::map<uint32_t, Queue> queues_;
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// The strings file of a process's log (layout.h), read as a whole. Used by whoever reads logs, one
+// thread per object. The file may be written meanwhile: what is complete is there, and Load can be
+// called again. Damaged files give fewer strings, never a crash.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rochound::trace {
+
+class StringsFile {
+ public:
+  // What is wrong with the file, in words; empty: nothing. Strings loaded before are forgotten.
+  std::string Load(const std::filesystem::path& path);
+
+  std::optional<std::string_view> Find(uint32_t id) const;
+
+ private:
+  std::string content_;
+  std::vector<bool> starts_;  // by id
+};
+
+}  // namespace rochound::trace
