@@ -47,6 +47,15 @@ constexpr EnvironmentVariable kVariables[] = {
     {"ROCHOUND_LLM_KEY", SetBy::kPerson, "rochound optimize --llm", "a key",
      "The key for the server, if it wants one. It is read once, taken out of the environment and "
      "never written down."},
+    {"ROCHOUND_JOB", SetBy::kPerson, "rochoundd", "a name",
+     "The job that a program belongs to, where no scheduler says it (SLURM_JOB_ID, "
+     "TORCHELASTIC_RUN_ID, PBS_JOBID)."},
+    {"ROCHOUND_RANK", SetBy::kPerson, "rochoundd", "a number",
+     "The program's rank in its job, where no launcher says it (RANK, OMPI_COMM_WORLD_RANK, "
+     "PMI_RANK, SLURM_PROCID)."},
+    {"ROCHOUND_RANKS", SetBy::kPerson, "rochoundd", "a number",
+     "How many ranks the job has, where no launcher says it (WORLD_SIZE, OMPI_COMM_WORLD_SIZE, "
+     "PMI_SIZE, SLURM_NTASKS)."},
 
     // What rochound run tells the recorder. A person sets them where a program is started by
     // HSA_TOOLS_LIB alone.

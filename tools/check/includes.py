@@ -33,6 +33,7 @@ OURS = {
     "mcp": ["optimize", "launch", "base"],
     "report": ["analysis", "capture", "codeobj", "base"],
     "swap": ["report", "launch", "store", "capture", "codeobj", "base"],
+    "fleet": ["store", "codeobj", "trace", "base"],
     "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "profile", "optimize", "mcp", "report",
             "launch", "swap", "softgpu/tree", "contract"],
 }
@@ -50,6 +51,11 @@ PARTS = {
     "store/convert": ["store/rpd", "trace", "codeobj", "base"],
     "store/open": ["store/convert", "store/rpd", "trace", "base"],
     "store/export": ["store/open", "store/convert", "store/rpd", "base"],
+    "fleet/sketch": [],
+    "fleet/bus": ["base"],
+    "fleet/daemon": ["fleet/sketch", "fleet/bus", "trace", "base"],
+    "fleet/lake": ["fleet/bus", "store", "base"],
+    "fleet/hang": ["codeobj"],
 }
 
 # Start of a foreign header's name -> folders below src/ that may include it.
@@ -69,9 +75,10 @@ FOREIGN = {
     "protozero/": ["store"],
     "xxhash": ["capture"],
     "curl/": ["optimize"],
+    "nats/": ["fleet/bus"],
     "zlib": ["store", "report"],
     "zstd": ["codeobj", "capture"],
-    "CLI/": ["cli"],
+    "CLI/": ["cli", "fleet"],
     # base needs only the standard library and libc.
     "fmt/": [folder for folder in OURS if folder != "base"],
     # Its values need memory when they are destroyed: not in somebody's program (base/json_text.h).

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// What subjects and streams are called, said once for daemon, aggregator and commands.
+//
+//   rh.sk.TENANT.SHARD.JOB.HOST     sketches; stream RH_SK_TENANT_SHARD, on disk, 2 hours
+//   rh.beat.TENANT.JOB.HOST         beats; stream RH_BEAT_TENANT, in memory, 15 minutes
+//   rh.ctl.TENANT.all, .host.HOST   requests to daemons
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/hash.h"
+#include "fleet/bus/bus.h"
+
+namespace rochound::fleet {
+
+inline uint32_t ShardOf(std::string_view job, uint32_t shards) {
+  return static_cast<uint32_t>(base::Fnv1a64(job) % shards);
+}
+
+inline StreamOptions SketchStream(const std::string& tenant, uint32_t shard, int replicas) {
+  const std::string name = SubjectToken(tenant);
+  const std::string number = std::to_string(shard);
+  return {.name = "RH_SK_" + name + "_" + number,
+          .subject = "rh.sk." + name + "." + number + ".>",
+          .keep = std::chrono::hours(2),
+          .replicas = replicas};
+}
+
+inline std::string SketchSubject(const std::string& tenant, uint32_t shard, const std::string& job,
+                                 const std::string& host) {
+  return "rh.sk." + SubjectToken(tenant) + "." + std::to_string(shard) + "." + SubjectToken(job) +
+         "." + SubjectToken(host);
+}
+
+inline StreamOptions BeatStream(const std::string& tenant) {
+  const std::string name = SubjectToken(tenant);
+  return {.name = "RH_BEAT_" + name,
+          .subject = "rh.beat." + name + ".>",
+          .keep = std::chrono::minutes(15),
+          .in_memory = true};
+}
+
+inline std::string BeatSubject(const std::string& tenant, const std::string& job,
+                               const std::string& host) {
+  return "rh.beat." + SubjectToken(tenant) + "." + SubjectToken(job) + "." + SubjectToken(host);
+}
+
+inline std::string ControlSubject(const std::string& tenant) {
+  return "rh.ctl." + SubjectToken(tenant) + ".all";
+}
+inline std::string HostControlSubject(const std::string& tenant, const std::string& host) {
+  return "rh.ctl." + SubjectToken(tenant) + ".host." + SubjectToken(host);
+}
+
+}  // namespace rochound::fleet

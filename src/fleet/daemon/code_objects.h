@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// What the code of a process's kernels is: the hash of each code object's bytes, so that a kernel
+// has one name wherever it runs and another once it is built anew. The log says where the loader
+// found the bytes; they are read there, from the file or from the process's memory, never with its
+// help. The daemon owns one per process, on its one thread. Failure: bytes that cannot be read any
+// more give an empty hash.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rochound::fleet {
+
+struct CodeOrigin {
+  std::string path;  // empty: in the memory of `process`
+  int64_t process = 0;
+  uint64_t offset = 0;  // or address
+  uint64_t size = 0;    // 0: to the end of the file
+};
+// A URI of the loader; nothing: another kind.
+std::optional<CodeOrigin> ParseCodeUri(std::string_view uri);
+
+class CodeObjects {
+ public:
+  explicit CodeObjects(std::filesystem::path log) : log_(std::move(log)) {}
+
+  // 32 hexadecimal digits of the SHA-256 of the bytes of the code object with this number; empty:
+  // not known.
+  std::string Hash(uint32_t number);
+
+ private:
+  void Load();
+
+  std::filesystem::path log_;
+  std::map<uint32_t, std::string> uris_;
+  std::map<uint32_t, std::string> hashes_;
+};
+
+}  // namespace rochound::fleet

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/daemon/control.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/bus/names.h"
+#include "fleet/daemon/window.h"
+#include "trace/reader.h"
+
+namespace rochound::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+json BeatAsJson(const ProcessBeat& beat) {
+  json oldest = json::array();
+  for (const InFlight& one : beat.oldest)
+    oldest.push_back({{"kernel", one.kernel}, {"queue", one.queue}, {"since_ns", one.since_ns}});
+  return {{"rank", beat.place.rank},
+          {"ranks", beat.place.ranks},
+          {"pid", beat.process},
+          {"state", beat.state},
+          {"dispatches", beat.dispatches},
+          {"launches", beat.launches},
+          {"in_flight", beat.open},
+          {"oldest", oldest},
+          {"collectives", beat.collectives},
+          {"last_end_ns", beat.last_end_ns},
+          {"recorder_silent_ns", beat.recorder_silent_ns}};
+}
+
+// Calls of the runtime that have not returned, from the log alone.
+json OpenCalls(const fs::path& folder) {
+  json calls = json::array();
+  const auto log = trace::ProcessLog::Open(folder);
+  if (!log.ok()) return calls;
+  const uint64_t now = base::ClockNs(CLOCK_MONOTONIC);
+  for (const trace::OpenCall& call : log.value()->open_calls()) {
+    const trace::Function* const function = log.value()->FindFunction(call.function);
+    calls.push_back({{"function", function == nullptr ? fmt::format("function {}", call.function)
+                                                      : function->name},
+                     {"thread", call.tid},
+                     {"since_ns", now > call.begin_ns ? now - call.begin_ns : 0}});
+  }
+  return calls;
+}
+
+json Windows(const std::vector<ProcessBeat>& beats, const json& request, const std::string& host) {
+  const uint64_t from = request.at("from_ns"), to = request.at("to_ns");
+  const fs::path folder = request.at("folder").get<std::string>();
+  json windows = json::array();
+  for (const ProcessBeat& beat : beats) {
+    if (beat.log.empty()) continue;
+    const fs::path place =
+        folder / fmt::format("{}-{}", SubjectToken(host), beat.process) / beat.log.filename();
+    const auto size = CopyWindow(beat.log, from, to, place);
+    json window = {{"rank", beat.place.rank}, {"pid", beat.process}};
+    if (size.ok()) {
+      window["folder"] = place.string();
+      window["chunks"] = size.value().chunks;
+      window["bytes"] = size.value().bytes;
+      window["complete_from_ns"] = size.value().complete_from_ns;
+    } else {
+      window["error"] = size.error().message;
+    }
+    windows.push_back(window);
+  }
+  return windows;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> BeatMessages(const std::string& host, int64_t clock_error_ns,
+                                                const std::vector<ProcessBeat>& beats) {
+  std::map<std::string, json> jobs;
+  for (const ProcessBeat& beat : beats) {
+    json& job = jobs[beat.place.job];
+    if (job.is_null())
+      job = {{"version", 1},
+             {"host", host},
+             {"job", beat.place.job},
+             {"now_ns", base::ClockNs(CLOCK_REALTIME)},
+             {"clock_error_ns", clock_error_ns},
+             {"processes", json::array()}};
+    job["processes"].push_back(BeatAsJson(beat));
+  }
+  std::map<std::string, std::string> messages;
+  for (const auto& [name, job] : jobs)
+    messages[name] = job.dump(-1, ' ', false, json::error_handler_t::replace);
+  return messages;
+}
+
+base::Result<void> Control::Serve(Bus& bus, const std::string& tenant) {
+  const auto answer = [this](std::string_view request) { return Answer(request); };
+  ROCHOUND_CHECK(bus.Serve(ControlSubject(tenant), answer));
+  return bus.Serve(HostControlSubject(tenant, host_), answer);
+}
+
+void Control::Update(HostWatch& watch) {
+  auto beats = watch.Beats();
+  const std::lock_guard lock(mutex_);
+  beats_ = std::move(beats);
+}
+
+std::optional<std::string> Control::Answer(std::string_view text) try {
+  const json request = json::parse(text);
+  const std::string job = request.at("job");
+  std::vector<ProcessBeat> beats;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const ProcessBeat& beat : beats_)
+      if (beat.place.job == job) beats.push_back(beat);
+  }
+  json answer = {{"version", 1}, {"host", host_}, {"now_ns", base::ClockNs(CLOCK_REALTIME)}};
+  const std::string what = request.at("what");
+  if (what == "cards") {
+    json cards = json::array();
+    for (const ProcessBeat& beat : beats) {
+      json card = BeatAsJson(beat);
+      if (!beat.log.empty()) card["open_calls"] = OpenCalls(beat.log);
+      cards.push_back(card);
+    }
+    answer["cards"] = cards;
+  } else if (what == "window") {
+    answer["windows"] = Windows(beats, request, host_);
+  } else {
+    return std::nullopt;
+  }
+  return answer.dump(-1, ' ', false, json::error_handler_t::replace);
+} catch (const std::exception& error) {
+  base::LogWarning(fmt::format("a request was not understood: {}", error.what()));
+  return std::nullopt;
+}
+
+}  // namespace rochound::fleet

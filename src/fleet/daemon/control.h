@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// What a daemon answers to requests of the fleet's commands: cards of its ranks, which say what
+// they do or wait for, and windows of their logs. Requests come on the bus's threads while the
+// daemon's own goes on; they see what Update left last. Answers are JSON (docs/formats/fleet.md).
+// Nothing here asks a program: it may be stuck.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "fleet/bus/bus.h"
+#include "fleet/daemon/host_watch.h"
+
+namespace rochound::fleet {
+
+// One message per job, with a beat of each of its processes.
+std::map<std::string, std::string> BeatMessages(const std::string& host, int64_t clock_error_ns,
+                                                const std::vector<ProcessBeat>& beats);
+
+class Control {
+ public:
+  explicit Control(std::string host) : host_(std::move(host)) {}
+
+  base::Result<void> Serve(Bus& bus, const std::string& tenant);
+  void Update(HostWatch& watch);
+
+  // The answer; nothing: the request is not for us.
+  std::optional<std::string> Answer(std::string_view request);
+
+ private:
+  const std::string host_;
+  std::mutex mutex_;
+  std::vector<ProcessBeat> beats_;
+};
+
+}  // namespace rochound::fleet

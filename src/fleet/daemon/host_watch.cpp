@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/daemon/host_watch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <system_error>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "fleet/bus/names.h"
+
+namespace rochound::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kStateVersion = 1;
+constexpr int kMessageVersion = 1;
+constexpr uint64_t kRememberNs = 3600'000'000'000;
+constexpr size_t kMostEnded = 4096;
+constexpr size_t kMostInFlight = 4;
+
+// Kernels of RCCL, whose names NCCL gave.
+bool IsCollective(std::string_view kernel) {
+  return kernel.find("ncclDevKernel") != std::string_view::npos ||
+         kernel.find("ncclKernel") != std::string_view::npos;
+}
+
+std::string NewEpoch() {
+  std::random_device random;
+  return base::Hex64(uint64_t{random()} << 32 | random());
+}
+
+json SavePosition(const trace::FollowerPosition& position) {
+  json cursors = json::array();
+  for (const trace::ChunkCursor& one : position.cursors)
+    cursors.push_back({one.segment, one.chunk, one.order, one.used, one.closed});
+  return {{"cursors", cursors}, {"seen", position.seen}, {"missing", position.missing}};
+}
+
+trace::FollowerPosition RestorePosition(const json& saved) {
+  trace::FollowerPosition position;
+  for (const json& one : saved.at("cursors"))
+    position.cursors.push_back({one.at(0), one.at(1), one.at(2), one.at(3), one.at(4)});
+  position.seen = saved.at("seen");
+  position.missing = saved.at("missing").get<std::vector<uint32_t>>();
+  return position;
+}
+
+std::string StateInWords(char state) {
+  switch (state) {
+    case 0:
+    case 'Z':
+    case 'X':
+      return "ended";
+    case 'T':
+    case 't':
+      return "stopped";
+    case 'D':
+      return "uninterruptible";
+    default:
+      return "running";
+  }
+}
+
+}  // namespace
+
+HostWatch::~HostWatch() {
+  if (lock_ >= 0) close(lock_);
+}
+
+base::Result<void> HostWatch::Open() {
+  std::error_code error;
+  fs::create_directories(options_.state, error);
+  if (error) return base::ErrnoError("cannot make", options_.state, error.value());
+  const fs::path lock = options_.state / "lock";
+  lock_ = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock_ < 0) return base::ErrnoError("cannot open", lock, errno);
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0)
+    return base::Error{fmt::format("another daemon uses '{}': give this one a --state of its own",
+                                   options_.state.string())};
+  if (fs::exists(options_.state / "state", error)) {
+    ROCHOUND_TRY(const std::string content, base::ReadFile(options_.state / "state"));
+    const json saved = json::from_cbor(content, true, false);
+    if (saved.is_discarded() || !Restore(saved))
+      return base::Error{fmt::format(
+          "'{}' is damaged or of another release; without it launches would be counted twice. To "
+          "start afresh, move the folder away",
+          (options_.state / "state").string())};
+  } else {
+    epoch_ = NewEpoch();
+  }
+  return spool_.Open(options_.state / "spool", last_number_);
+}
+
+void HostWatch::Follow(const fs::path& folder) {
+  if (processes_.contains(folder) || done_.contains(folder)) return;
+  auto process = std::make_unique<Process>(folder, options_.interval_ns);
+  // The environment is there only while the process is.
+  process->place = FindJobPlace(process->name.process);
+  if (ProcessState(process->name) == 0) process->place = {"none", -1, -1};
+  processes_.emplace(folder, std::move(process));
+  changed_ = true;
+}
+
+void HostWatch::Discover() {
+  if (options_.find_recorders)
+    for (const fs::path& folder : FindRecordedLogs()) Follow(folder);
+  for (const fs::path& place : options_.logs)
+    for (const fs::path& folder : ListLogs(place)) Follow(folder);
+  std::error_code error;
+  std::erase_if(done_, [&](const fs::path& folder) { return !fs::exists(folder, error); });
+}
+
+void HostWatch::Lose(const Process& process, const std::string& what, uint64_t count) {
+  if (count == 0) return;
+  losses_[{process.place.job, what, process.place.rank, process.name.process}] += count;
+}
+
+void HostWatch::Poll(Process& process) {
+  // Looked at before the log: what a process wrote before it ended is in it now.
+  process.state = ProcessState(process.name);
+  process.ended = StateInWords(process.state) == "ended";
+  const auto read = [&] {
+    return process.follower.Poll([&](const trace::Head& head, const char* record) {
+      process.counter.OnRecord(head, record);
+    });
+  };
+  auto progress = read();
+  // What a log lacks is known when it is looked at once more.
+  if (process.ended && progress.ok()) {
+    const uint64_t lost = progress.value().lost_chunks, records = progress.value().records;
+    progress = read();
+    if (progress.ok()) {
+      progress.value().lost_chunks += lost;
+      progress.value().records += records;
+    }
+  }
+  if (!progress.ok()) {
+    // A log that is not there yet is one that has just been made.
+    std::error_code error;
+    if (!process.ended && fs::exists(process.follower.folder(), error)) return;
+    Lose(process, "logs removed before they were read to their end", 1);
+    process.ended = true;
+  } else {
+    records_ += progress.value().records;
+    Lose(process, "chunks recycled before they were read", progress.value().lost_chunks);
+  }
+  if (process.ended) process.counter.Finish();
+  const LaunchCounter::Totals& now = process.counter.totals();
+  LaunchCounter::Totals& told = process.reported;
+  Lose(process, "records dropped by the recorder", now.dropped - told.dropped);
+  Lose(process, "times of launches that were not seen", now.evicted_times - told.evicted_times);
+  Lose(process, "launches that had not ended with their process", now.unfinished - told.unfinished);
+  told = now;
+}
+
+base::Result<void> HostWatch::Step(bool seal) {
+  Discover();
+  for (auto& [folder, process] : processes_) Poll(*process);
+  const uint64_t now = base::ClockNs(CLOCK_REALTIME);
+  const uint64_t over = (now - std::min(now, options_.grace_ns)) / options_.interval_ns;
+  ROCHOUND_CHECK(Seal(seal ? UINT64_MAX : over));
+  std::erase_if(ended_, [&](const Ended& one) { return now - one.at_ns > kRememberNs; });
+  std::erase_if(processes_, [&](const auto& entry) {
+    if (!entry.second->ended) return false;
+    changed_ = true;
+    done_.insert(entry.first);
+    if (ended_.size() < kMostEnded) {
+      ended_.push_back({BeatOf(*entry.second), now});
+      ended_.back().beat.log.clear();
+    }
+    return true;
+  });
+  std::vector<uint64_t> dropped;
+  BoundSpool(&dropped);
+  const uint64_t monotonic = base::ClockNs(CLOCK_MONOTONIC);
+  if (!changed_ && dropped.empty() && monotonic - saved_ns_ < options_.save_ns) return {};
+  ROCHOUND_CHECK(Save());
+  changed_ = false;
+  saved_ns_ = monotonic;
+  spool_.Commit(last_number_);
+  for (const uint64_t number : dropped) spool_.Remove(number);
+  return {};
+}
+
+std::string HostWatch::NameOf(Process& process, uint32_t kernel) {
+  if (kernel == LaunchCounter::kOthers) return "(others)";
+  const auto& kernels = process.counter.kernels();
+  const auto known = kernels.find(kernel);
+  const auto name =
+      known == kernels.end() ? std::nullopt : process.follower.String(known->second.name);
+  return name ? std::string(*name) : fmt::format("(kernel {})", kernel);
+}
+
+json HostWatch::Rows(Process& process, const LaunchCounter::Sketches& sketches) {
+  // A kernel that was loaded twice has two ids.
+  struct Key {
+    std::string kernel, code_object;
+    uint16_t agent;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::map<Key, LaunchSketch> merged;
+  for (const auto& [key, sketch] : sketches) {
+    Key named{"", "", key.agent};
+    named.kernel = NameOf(process, key.kernel);
+    if (const auto kernel = process.counter.kernels().find(key.kernel);
+        kernel != process.counter.kernels().end())
+      named.code_object = process.code.Hash(kernel->second.code_object);
+    merged[named].Merge(sketch);
+  }
+  json rows = json::array();
+  for (const auto& [key, sketch] : merged) {
+    const Histogram& ns = sketch.nanoseconds;
+    rows.push_back({{"rank", process.place.rank},
+                    {"pid", process.name.process},
+                    {"start", process.name.start},
+                    {"gpu", key.agent},
+                    {"kernel", key.kernel},
+                    {"code_object", key.code_object},
+                    {"launches", sketch.launches()},
+                    {"untimed", sketch.untimed},
+                    {"work_items", sketch.work_items},
+                    {"lds", sketch.group_bytes},
+                    {"sum", ns.sum()},
+                    {"min", ns.min()},
+                    {"max", ns.max()},
+                    {"scale", ns.scale()},
+                    {"zeros", ns.zeros()},
+                    {"first", ns.offset()},
+                    {"buckets", ns.buckets()}});
+  }
+  return rows;
+}
+
+base::Result<void> HostWatch::Seal(uint64_t before) {
+  std::map<Batch, json> batches;
+  for (auto& [folder, process] : processes_)
+    for (const auto& [interval, sketches] :
+         process->counter.TakeBefore(process->ended ? UINT64_MAX : before)) {
+      json rows = Rows(*process, sketches);
+      auto& batch =
+          batches.try_emplace({process->place.job, interval}, json::array()).first->second;
+      batch.insert(batch.end(), rows.begin(), rows.end());
+    }
+  for (auto& [batch, rows] : batches)
+    ROCHOUND_CHECK(AddMessage(batch.first, batch.second, std::move(rows)));
+  // Losses of jobs that have nothing else to say.
+  while (!losses_.empty()) {
+    const std::string job = losses_.begin()->first.job;
+    ROCHOUND_CHECK(
+        AddMessage(job, base::ClockNs(CLOCK_REALTIME) / options_.interval_ns, json::array()));
+  }
+  return {};
+}
+
+base::Result<void> HostWatch::AddMessage(const std::string& job, uint64_t interval, json rows) {
+  json losses = json::array();
+  for (auto loss = losses_.begin(); loss != losses_.end();) {
+    if (loss->first.job != job) {
+      ++loss;
+      continue;
+    }
+    losses.push_back({{"rank", loss->first.rank},
+                      {"pid", loss->first.process},
+                      {"what", loss->first.what},
+                      {"count", loss->second}});
+    loss = losses_.erase(loss);
+  }
+  changed_ = true;
+  const uint64_t number = ++last_number_;
+  const uint32_t shard = ShardOf(job, options_.shards);
+  const json message = {{"version", kMessageVersion},
+                        {"tenant", options_.tenant},
+                        {"host", options_.host},
+                        {"epoch", epoch_},
+                        {"number", number},
+                        {"shard", shard},
+                        {"nth", ++shard_counts_[shard]},
+                        {"job", job},
+                        {"from_ns", interval * options_.interval_ns},
+                        {"interval_ns", options_.interval_ns},
+                        {"rows", std::move(rows)},
+                        {"losses", std::move(losses)}};
+  return spool_.Add(number, message.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+// The oldest messages go first; what was in them becomes a loss of the next message.
+void HostWatch::BoundSpool(std::vector<uint64_t>* dropped) {
+  uint64_t bytes = spool_.bytes();
+  if (bytes <= options_.spool_bytes) return;
+  spool_.ForEach([&](const Spool::Message& message) {
+    if (bytes <= options_.spool_bytes) return false;
+    bytes -= std::min<uint64_t>(bytes, message.text.size());
+    const json content = json::parse(message.text, nullptr, false);
+    if (!content.is_object()) return true;  // not ours; it is not sent either
+    const std::string job = content.value("job", "none");
+    uint64_t launches = 0;
+    for (const json& row : content.value("rows", json::array()))
+      launches += row.value("launches", uint64_t{0});
+    for (const json& loss : content.value("losses", json::array()))
+      losses_[{job, loss.value("what", ""), loss.value("rank", int64_t{-1}),
+               loss.value("pid", 0)}] += loss.value("count", uint64_t{0});
+    losses_[{job, "messages dropped since the spool was full", -1, 0}] += 1;
+    losses_[{job, "launches in messages dropped since the spool was full", -1, 0}] += launches;
+    dropped->push_back(message.number);
+    return true;
+  });
+}
+
+ProcessBeat HostWatch::BeatOf(Process& process) {
+  const uint64_t now = base::ClockNs(CLOCK_REALTIME);
+  const LaunchCounter& counter = process.counter;
+  ProcessBeat beat;
+  beat.place = process.place;
+  beat.process = process.name.process;
+  beat.log = process.follower.folder();
+  beat.state = StateInWords(process.state);
+  beat.dispatches = counter.totals().dispatches;
+  beat.launches = counter.totals().launches;
+  beat.open = counter.open().size();
+  beat.last_end_ns = counter.totals().last_end_ns;
+  const auto since = [&](uint64_t tsc) {
+    const uint64_t at = counter.RealtimeOf(tsc);
+    return at == 0 || at > now ? 0 : now - at;
+  };
+  beat.recorder_silent_ns = since(process.follower.header().alive_tsc);
+  std::vector<const OpenLaunch*> open;
+  for (const auto& [number, launch] : counter.open()) open.push_back(&launch);
+  const size_t shown = std::min(open.size(), kMostInFlight);
+  std::partial_sort(
+      open.begin(), open.begin() + static_cast<ptrdiff_t>(shown), open.end(),
+      [](const OpenLaunch* a, const OpenLaunch* b) { return a->submit_tsc < b->submit_tsc; });
+  for (size_t i = 0; i < shown; ++i)
+    beat.oldest.push_back(
+        {NameOf(process, open[i]->kernel), open[i]->queue, since(open[i]->submit_tsc)});
+  for (const auto& [id, kernel] : counter.kernels())
+    if (kernel.dispatches != 0 && IsCollective(NameOf(process, id)))
+      beat.collectives += kernel.dispatches;
+  return beat;
+}
+
+std::vector<ProcessBeat> HostWatch::Beats() {
+  std::vector<ProcessBeat> beats;
+  for (auto& [folder, process] : processes_) beats.push_back(BeatOf(*process));
+  for (const Ended& one : ended_) beats.push_back(one.beat);
+  return beats;
+}
+
+base::Result<void> HostWatch::Save() const {
+  json processes = json::array(), done = json::array(), losses = json::array();
+  for (const auto& [folder, process] : processes_) {
+    const LaunchCounter::Totals& told = process->reported;
+    processes.push_back({{"folder", folder.string()},
+                         {"job", process->place.job},
+                         {"rank", process->place.rank},
+                         {"ranks", process->place.ranks},
+                         {"position", SavePosition(process->follower.Position())},
+                         {"counter", process->counter.Save()},
+                         {"told", {told.dropped, told.evicted_times, told.unfinished}}});
+  }
+  for (const fs::path& folder : done_) done.push_back(folder.string());
+  for (const auto& [loss, count] : losses_)
+    losses.push_back({loss.job, loss.what, loss.rank, loss.process, count});
+  const json state = {
+      {"version", kStateVersion}, {"epoch", epoch_},        {"interval_ns", options_.interval_ns},
+      {"last", last_number_},     {"processes", processes}, {"done", done},
+      {"losses", losses},         {"shards", shard_counts_}};
+  std::string content;
+  json::to_cbor(state, content);
+  return base::WriteFileAtomically(options_.state / "state", content);
+}
+
+bool HostWatch::Restore(const json& saved) try {
+  if (saved.at("version") != kStateVersion) return false;
+  // Intervals that are begun keep their length; the wish counts from the next state on.
+  options_.interval_ns = saved.at("interval_ns");
+  if (options_.interval_ns == 0) return false;
+  epoch_ = saved.at("epoch");
+  last_number_ = saved.at("last");
+  shard_counts_ = saved.at("shards").get<std::map<uint32_t, uint64_t>>();
+  for (const json& one : saved.at("processes")) {
+    const fs::path folder = one.at("folder").get<std::string>();
+    auto process = std::make_unique<Process>(folder, options_.interval_ns);
+    process->place = {one.at("job"), one.at("rank"), one.at("ranks")};
+    process->follower.Resume(RestorePosition(one.at("position")));
+    if (!process->counter.Restore(one.at("counter"))) return false;
+    process->reported.dropped = one.at("told").at(0);
+    process->reported.evicted_times = one.at("told").at(1);
+    process->reported.unfinished = one.at("told").at(2);
+    processes_.emplace(folder, std::move(process));
+  }
+  for (const json& one : saved.at("done")) done_.insert(one.get<std::string>());
+  for (const json& one : saved.at("losses"))
+    losses_[{one.at(0), one.at(1), one.at(2), one.at(3)}] = one.at(4);
+  return true;
+} catch (const json::exception&) {
+  return false;
+}
+
+}  // namespace rochound::fleet

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/daemon/publisher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "fleet/bus/names.h"
+
+namespace rochound::fleet {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPatience{5000};
+constexpr milliseconds kFirstPause{100};
+constexpr milliseconds kLongestPause{10000};
+
+}  // namespace
+
+Publisher::Publisher(Bus* bus, Spool* spool, Options options)
+    : bus_(bus), spool_(spool), options_(std::move(options)), thread_([this] { Run(); }) {}
+
+Publisher::~Publisher() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Publisher::Wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  changed_.notify_all();
+}
+
+void Publisher::Drain(milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (spool_->size() > 0 && std::chrono::steady_clock::now() < deadline) {
+    Wake();
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+}
+
+void Publisher::Run() {
+  milliseconds pause = kFirstPause;
+  for (;;) {
+    const auto message = spool_->Oldest();
+    const bool sent = message && SendOne(*message);
+    if (sent) {
+      pause = kFirstPause;
+      spool_->Remove(message->number);
+    }
+    std::unique_lock lock(mutex_);
+    if (stop_) return;
+    if (sent) continue;
+    if (message) {
+      // Not acknowledged. Whoever wakes us meanwhile has nothing that could be sent before.
+      changed_.wait_for(lock, pause, [&] { return stop_; });
+      pause = std::min(pause * 2, kLongestPause);
+    } else {
+      changed_.wait(lock, [&] { return stop_ || woken_; });
+      woken_ = false;
+    }
+    if (stop_) return;
+  }
+}
+
+bool Publisher::SendOne(const Spool::Message& message) {
+  const auto content = nlohmann::json::parse(message.text, nullptr, false);
+  const std::string job = content.is_object() ? content.value("job", "none") : "none";
+  const uint32_t shard = content.is_object() ? content.value("shard", 0u) : 0u;
+  const std::string subject = SketchSubject(options_.tenant, shard, job, options_.host);
+  const std::string id = fmt::format("{}.{}.{}", options_.host, options_.epoch, message.number);
+  auto acknowledged = bus_->Publish(subject, id, message.text, kPatience);
+  if (!acknowledged.ok() && bus_->connected()) {
+    // Perhaps nobody has made the stream yet.
+    const auto stream = SketchStream(options_.tenant, shard, options_.replicas);
+    if (bus_->MakeStream(stream).ok())
+      acknowledged = bus_->Publish(subject, id, message.text, kPatience);
+  }
+  if (!acknowledged.ok()) {
+    if (failures_++ == 0) base::LogWarning("message " + id + ": " + acknowledged.error().message);
+    return false;
+  }
+  ++acknowledged_;
+  if (acknowledged.value().duplicate) ++duplicates_;
+  return true;
+}
+
+}  // namespace rochound::fleet

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/sketch/histogram.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace rochound::fleet {
+namespace {
+
+// Durations as kernels have them: some around a few places, some anywhere.
+std::vector<uint64_t> Durations(uint64_t seed, size_t count) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> values;
+  const double octaves = std::uniform_real_distribution<>(0.5, 40)(random);
+  for (size_t i = 0; i < count; ++i) {
+    const double exponent = std::uniform_real_distribution<>(0, octaves)(random);
+    values.push_back(random() % 50 == 0 ? 0 : static_cast<uint64_t>(std::exp2(exponent)));
+  }
+  return values;
+}
+
+Histogram Of(const std::vector<uint64_t>& values) {
+  Histogram histogram;
+  for (const uint64_t value : values) histogram.Add(value);
+  return histogram;
+}
+
+TEST(HistogramTest, BucketsHaveTheirUpperBound) {
+  // 2^0 is the upper bound of bucket -1; the next integer is above it.
+  EXPECT_EQ(Histogram::Index(1, 5), -1);
+  EXPECT_EQ(Histogram::Index(2, 5), 31);
+  EXPECT_EQ(Histogram::Index(3, 5), 32 + 18);  // log2(3) = 1.58496, times 32 is 50.7
+  EXPECT_EQ(Histogram::Index(4, 5), 63);
+  EXPECT_EQ(Histogram::Index(5, 5), 74);
+  EXPECT_EQ(Histogram::Index(4, 0), 1);
+  EXPECT_EQ(Histogram::Index(5, 0), 2);
+  EXPECT_EQ(Histogram::Index(UINT64_MAX, 5), 64 * 32 - 1);
+  EXPECT_EQ(Histogram::Index(UINT64_MAX, -6), 0);
+}
+
+TEST(HistogramTest, IndexIsThatOfTheLogarithm) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 100000; ++i) {
+    const uint64_t value = random() >> (random() % 63) | 1;
+    for (const int scale : {5, 3, 0, -2}) {
+      const long double at = std::log2(static_cast<long double>(value)) * std::exp2(scale);
+      const auto want = static_cast<int32_t>(std::ceil(at)) - 1;
+      ASSERT_EQ(Histogram::Index(value, scale), want) << value << " at scale " << scale;
+    }
+  }
+}
+
+TEST(HistogramTest, MergedPiecesAreTheHistogramOfAll) {
+  std::mt19937_64 random(2);
+  for (uint64_t round = 0; round < 300; ++round) {
+    const auto values = Durations(round, 1 + random() % 2000);
+    std::vector<Histogram> pieces(1 + random() % 20);
+    for (const uint64_t value : values) pieces[random() % pieces.size()].Add(value);
+    std::shuffle(pieces.begin(), pieces.end(), random);
+    // Pairs first, then pairs of pairs, in any order.
+    while (pieces.size() > 1) {
+      const size_t from = random() % (pieces.size() - 1) + 1;
+      pieces[from - 1].Merge(pieces[from]);
+      pieces.erase(pieces.begin() + static_cast<ptrdiff_t>(from));
+    }
+    ASSERT_EQ(pieces[0], Of(values)) << round;
+  }
+}
+
+TEST(HistogramTest, QuantilesAreWithinTheStatedError) {
+  for (uint64_t round = 0; round < 200; ++round) {
+    auto values = Durations(round + 1000, 2000);
+    const Histogram histogram = Of(values);
+    std::sort(values.begin(), values.end());
+    for (const double quantile : {0.0, 0.01, 0.25, 0.5, 0.9, 0.99, 1.0}) {
+      const auto rank = std::max<size_t>(
+          1, static_cast<size_t>(std::ceil(quantile * static_cast<double>(values.size()))));
+      const auto exact = static_cast<double>(values[rank - 1]);
+      EXPECT_LE(std::abs(histogram.Quantile(quantile) - exact),
+                exact * histogram.RelativeError() * 1.000001)
+          << "round " << round << ", quantile " << quantile << ", scale " << histogram.scale();
+    }
+  }
+}
+
+TEST(HistogramTest, ErrorAtTheFinestScale) {
+  Histogram histogram;
+  histogram.Add(1000);
+  EXPECT_EQ(histogram.scale(), 5);
+  EXPECT_LT(histogram.RelativeError(), 0.0109);
+}
+
+TEST(HistogramTest, StaysSmall) {
+  Histogram histogram;
+  for (int shift = 0; shift < 64; ++shift) histogram.Add(uint64_t{1} << shift);
+  EXPECT_LE(histogram.buckets().size(), Histogram::kMostBuckets);
+  EXPECT_EQ(histogram.count(), 64u);
+}
+
+TEST(HistogramTest, CoarsenedIsTheHistogramAtThatScale) {
+  const auto values = Durations(7, 500);
+  Histogram coarse = Of(values);
+  coarse.Coarsen(0);
+  for (size_t i = 0; i < coarse.buckets().size(); ++i) {
+    const auto index = coarse.offset() + static_cast<int32_t>(i);
+    EXPECT_EQ(coarse.buckets()[i],
+              static_cast<uint64_t>(std::count_if(values.begin(), values.end(), [&](uint64_t v) {
+                return v != 0 && Histogram::Index(v, 0) == index;
+              })));
+  }
+}
+
+TEST(HistogramTest, RestoresWhatItWas) {
+  const Histogram one = Of(Durations(9, 100));
+  Histogram again;
+  ASSERT_TRUE(again.Restore(one.scale(), one.zeros(), one.sum(), one.min(), one.max(), one.offset(),
+                            one.buckets()));
+  EXPECT_EQ(again, one);
+  EXPECT_FALSE(again.Restore(6, 0, 0, 0, 0, 0, {}));
+  EXPECT_FALSE(again.Restore(5, 0, 0, 0, 0, 0, {0, 1}));
+  EXPECT_FALSE(again.Restore(5, 0, 0, 0, 0, 0, std::vector<uint64_t>(1000, 1)));
+}
+
+}  // namespace
+}  // namespace rochound::fleet
