@@ -10,20 +10,17 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/count.h"
-#include "base/exit_codes.h"
 #include "base/files.h"
 #include "base/log.h"
-#include "base/pattern.h"
 #include "base/printable.h"
 #include "base/sha256.h"
 #include "base/units.h"
-#include "capture/bundle.h"
+#include "base/exit_codes.h"
+#include "cli/optimize_launches.h"
 #include "cli/usage_formatter.h"
-#include "codeobj/demangle.h"
-#include "launch/limited_run.h"
-#include "launch/run_environment.h"
 #include "optimize/builder.h"
 
 namespace rochound::cli {
@@ -46,19 +43,21 @@ Examples:
   rochound optimize sent                 what a model was asked, and answered
   rochound optimize rollback             the program's own kernel again
 
-Launches of the kernel are captured, candidates are judged (rochound judge), and the best
-one is put into a kernel cache, which rochound run --kernel-cache uses. Then the program
-itself runs with and without it, by turns: only if it prints the same and is faster is
-the kernel 'applied', otherwise it is taken out of the cache again. --check COMMAND
+Launches of the kernel are captured, in the shapes that take most time; candidates are
+judged by them (rochound judge), the best also by launches that were held out of the
+search, and it is put into a kernel cache, which rochound run --kernel-cache uses. Then
+the program itself runs with and without it, by turns: only if it prints the same and is
+faster is the kernel 'applied', otherwise it is taken out of the cache again. --check COMMAND
 compares instead: it gets the two outputs as files.
 
 --candidates judges every file of a folder. --tune searches a space of parameters, such as
 {"source": "gemm.hip", "parameters": {"TILE": [8, 16], "flags": ["-O2", "-O3"]}}: what
-cannot run is left out before it is measured, then one launch is measured of up to --most
-points, and all launches of the best ones. --llm has a model rewrite the kernel's source:
-any server that speaks OpenAI's chat completions, named by ROCHOUND_LLM_URL (up to /v1),
-ROCHOUND_LLM_MODEL and ROCHOUND_LLM_KEY. The source and what is known about the kernel are
-sent, captured data never; docs/guides/optimize.md has the details.
+cannot run, or has far fewer waves than the best one, is left out before it is measured;
+then one launch is measured of up to --most points, and all launches of the best ones.
+--llm has a model rewrite the kernel's source: any server that speaks OpenAI's chat
+completions, named by ROCHOUND_LLM_URL (up to /v1), ROCHOUND_LLM_MODEL and
+ROCHOUND_LLM_KEY. The source and what is known about the kernel are sent, captured data
+never; docs/guides/optimize.md has the details.
 
 All of it is in one folder (-o): journal.sqlite, bundles and cache. A run that was stopped
 goes on where it was; nothing is measured twice. On a software GPU, faster means fewer
@@ -69,31 +68,8 @@ with it is not equal or not faster, 125 it did not work.
 )";
 
 constexpr int kExitNothingBetter = 3, kExitNotApplied = 4;
-constexpr uint64_t kLaunches[] = {1, 2, 4, 8};  // which are captured
-constexpr size_t kMostBundles = 3;
 constexpr size_t kFinalists = 4;
-constexpr std::chrono::minutes kProgramLimit(30);
-
-std::string Shape(const fs::path& bundle) {
-  const auto opened = capture::Bundle::Open(bundle);
-  if (!opened.ok()) return {};
-  const capture::Launch& launch = opened.value().manifest().launch;
-  return fmt::format("{} {} {}", fmt::join(launch.grid, "x"), fmt::join(launch.workgroup, "x"),
-                     launch.group_bytes);
-}
-
-Result<launch::LimitedRun> RunCommand(const std::vector<std::string>& command) {
-  return launch::RunLimited(command, launch::Lines(launch::CurrentEnvironment()), kProgramLimit);
-}
-
-std::string Tail(const std::string& text) {
-  return text.substr(text.size() > 400 ? text.size() - 400 : 0);
-}
-
-std::string LastLine(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  return base::Printable(text.substr(text.rfind('\n') + 1));
-}
+constexpr uint64_t kMostCandidate = uint64_t{64} << 20;
 
 // Modelled cycles of all launches of a counters file.
 Result<double> CyclesIn(const fs::path& file) {
@@ -124,10 +100,16 @@ std::string Row(const JournalEntry& entry) {
 
 struct OptimizeCommand::Search {
   std::unique_ptr<Journal> journal;
-  std::unique_ptr<optimize::Judge> all, first;  // of every launch, and of the first one
-  std::string salt;                             // what a verdict depends on beside the candidate
+  // Of every launch that the search may see, and of the first one.
+  std::unique_ptr<optimize::Judge> all, first;
+  std::unique_ptr<optimize::Judge> held_out;  // of the others, from acceptance on
+  CapturedLaunches launches;
+  std::string salt;  // what a verdict depends on beside the candidate and the launches
+  optimize::JudgeOptions options;
+  optimize::JudgeTools tools;
   std::optional<std::chrono::steady_clock::time_point> end;
   std::vector<JournalEntry> accepted;
+  std::set<int64_t> rejected;  // of these, by launches that were held out
   size_t done = 0, total = 0, measured = 0;
   double seconds = 0;
 
@@ -298,100 +280,21 @@ int OptimizeCommand::Rollback(Journal& journal) const {
   return base::kExitSuccess;
 }
 
-Result<void> OptimizeCommand::ChooseKernel(const std::vector<std::string>& program) {
-  if (!kernel_.empty()) return {};
-  // A run that goes on has chosen already; times may say something else today.
-  if (const auto bundle = capture::Bundle::Open(BundleFile(kLaunches[0])); bundle.ok()) {
-    kernel_ = optimize::ExactPattern(bundle.value().manifest().kernel);
-    return {};
-  }
-  ROCHOUND_TRY(const fs::path self, base::ExecutablePath());
-  const fs::path trace = folder() / "profile.rpd";
-  std::vector<std::string> command = {self.string(), "run", "--quiet",
-                                      "--force",     "-o",  trace.string()};
-  if (!settings_.softgpu().empty())
-    command.insert(command.end(), {"--softgpu", settings_.softgpu()});
-  command.emplace_back("--");
-  command.insert(command.end(), program.begin(), program.end());
-  ROCHOUND_TRY(const launch::LimitedRun run, RunCommand(command));
-  if (!run.ok()) return Error{fmt::format("the program {}: {}", run.End(), Tail(run.err))};
-  ROCHOUND_TRY(
-      const launch::LimitedRun profile,
-      RunCommand({self.string(), "profile", "--trace", trace.string(), "-o", folder().string()}));
-  ROCHOUND_TRY(const std::string text, base::ReadFile(folder() / "dag.json", base::kMostText));
-  const auto dag = ordered_json::parse(text, nullptr, false);
-  if (!profile.ok() || !dag.is_object() || !dag["critical_path"]["dominant_symbol"].is_string())
-    return Error{"no kernel is on the program's critical path; name one with --kernel"};
-  std::string name = dag["critical_path"]["dominant_symbol"];
-  if (name.ends_with(".kd")) name.resize(name.size() - 3);
-  kernel_ = optimize::ExactPattern(name);
-  base::LogInfo(
-      fmt::format("the kernel with most of the critical path is {}", base::Printable(name)));
-  return {};
-}
-
-fs::path OptimizeCommand::BundleFile(uint64_t nth) const {
-  return folder() / "bundles" / fmt::format("{}.bundle", nth);
-}
-
-// The folder may be of an earlier run for another kernel.
-Result<void> OptimizeCommand::CheckKernel(const fs::path& file) const {
-  ROCHOUND_TRY(const capture::Bundle bundle, capture::Bundle::Open(file));
-  ROCHOUND_TRY(const base::Pattern pattern, base::Pattern::Compile(kernel_));
-  const std::string& kernel = bundle.manifest().kernel;
-  if (pattern.FoundIn(kernel) || pattern.FoundIn(codeobj::Demangle(kernel))) return {};
-  return Error{fmt::format("'{}' is of another kernel, {}; choose another folder with -o",
-                           file.string(), codeobj::Demangle(kernel))};
-}
-
-Result<std::vector<fs::path>> OptimizeCommand::Capture(const std::vector<std::string>& program) {
-  ROCHOUND_TRY(const fs::path self, base::ExecutablePath());
-  std::vector<fs::path> bundles;
-  std::vector<std::string> shapes;
-  std::string problem;
-  for (const uint64_t nth : kLaunches) {
-    if (bundles.size() == kMostBundles) break;
-    const fs::path bundle = BundleFile(nth);
-    std::error_code error;
-    if (!fs::exists(bundle, error)) {
-      std::vector<std::string> command = {self.string(),       "capture", "--quiet",
-                                          "--kernel",          kernel_,   "--nth",
-                                          std::to_string(nth), "-o",      bundle.string()};
-      if (!settings_.softgpu().empty())
-        command.insert(command.end(), {"--softgpu", settings_.softgpu()});
-      command.emplace_back("--");
-      command.insert(command.end(), program.begin(), program.end());
-      ROCHOUND_TRY(const launch::LimitedRun run, RunCommand(command));
-      problem = Tail(run.err);
-    }
-    if (!fs::exists(bundle, error)) {
-      base::LogInfo(fmt::format("launch {} was not captured: {}", nth, LastLine(problem)));
-      break;
-    }
-    ROCHOUND_CHECK(CheckKernel(bundle));
-    // Other data of the same shape once; then only other shapes.
-    const std::string shape = Shape(bundle);
-    if (bundles.size() > 1 && std::find(shapes.begin(), shapes.end(), shape) != shapes.end())
-      continue;
-    bundles.push_back(bundle);
-    shapes.push_back(shape);
-  }
-  if (bundles.empty()) return Error{"no launch was captured: " + problem};
-  return bundles;
-}
-
 Result<JournalEntry> OptimizeCommand::Judged(Search* search, const fs::path& file,
-                                             const std::vector<std::string>& flags, bool first) {
-  ROCHOUND_TRY(const std::string bytes, base::ReadFile(file, uint64_t{64} << 20));
-  const std::string key = base::Sha256(fmt::format("{}\n{}\n{}\n{}", search->salt, first,
-                                                   fmt::join(flags, "\n"), base::Sha256(bytes)));
+                                             const std::vector<std::string>& flags, bool first,
+                                             const optimize::Judge::Gate& gate) {
+  ROCHOUND_TRY(const std::string bytes, base::ReadFile(file, kMostCandidate));
+  const std::string key =
+      base::Sha256(fmt::format("{}\n{}\n{}\n{}\n{}", search->salt, first,
+                               first ? search->launches.first_key : search->launches.seen_key,
+                               fmt::join(flags, "\n"), base::Sha256(bytes)));
   ROCHOUND_TRY(auto known, search->journal->Find(key));
   if (known) {
     if (known->reason == "faster" && !first) search->accepted.push_back(*known);
     return *known;
   }
   optimize::Judge& judge = first ? *search->first : *search->all;
-  ROCHOUND_TRY(const optimize::Verdict verdict, judge.JudgeFile(file, {}, flags));
+  ROCHOUND_TRY(const optimize::Verdict verdict, judge.JudgeFile(file, {}, flags, gate));
   JournalEntry entry = optimize::EntryOf(verdict, judge.object());
   entry.key = key;
   entry.flags = fmt::format("{}", fmt::join(flags, " "));
@@ -442,15 +345,24 @@ Result<void> OptimizeCommand::Tune(Search* search) {
     for (std::string& flag : optimize::FlagsOf(space, point)) flags.push_back(std::move(flag));
     return flags;
   };
+  std::optional<optimize::Resources> best_resources;
+  double best_cost = 0;
+  const auto gate = [&](const optimize::Resources& resources) {
+    return optimize::OccupancyTooLow(resources, best_resources);
+  };
   while (const auto point = tuner.Next()) {
     if (search->Late()) break;
-    ROCHOUND_TRY(const JournalEntry entry, Judged(search, space.source, flags_of(*point), true));
+    ROCHOUND_TRY(const JournalEntry entry,
+                 Judged(search, space.source, flags_of(*point), true, gate));
     // Without a cost it did not come to be measured: it does not build, fit or run.
     const bool right =
         entry.cost > 0 &&
         (entry.reason == "faster" || entry.reason == "no-difference" || entry.reason == "slower");
     tuner.Report(*point, right ? std::optional<double>(entry.cost) : std::nullopt, entry.cost > 0);
     search->done = tuner.measured();
+    if (!right || (best_cost > 0 && entry.cost >= best_cost)) continue;
+    best_cost = entry.cost;
+    best_resources = optimize::ResourcesIn(ordered_json::parse(entry.verdict, nullptr, false));
   }
   const auto best = tuner.Best();
   search->total = 0;
@@ -458,7 +370,9 @@ Result<void> OptimizeCommand::Tune(Search* search) {
     if (search->Late() && !search->accepted.empty()) break;
     ROCHOUND_TRY(const JournalEntry entry,
                  Judged(search, space.source, flags_of(best[i].first), false));
-    if (entry.reason == "faster") break;  // the others were worse in the first launch
+    if (entry.reason != "faster") continue;
+    ROCHOUND_TRY(const bool holds, Holds(search, entry));
+    if (holds) break;  // the others were worse in the first launch
   }
   return {};
 }
@@ -483,6 +397,59 @@ Result<void> OptimizeCommand::AskModel(Search* search, const std::vector<std::st
   if (done.ok() || search->accepted.empty()) return done;
   base::LogWarning(done.error().message);
   return {};
+}
+
+// What the search has not seen decides last: a candidate that is right for the other launches alone
+// is made for them.
+Result<JournalEntry> OptimizeCommand::JudgedHeldOut(Search* search, const JournalEntry& candidate) {
+  const std::string key = base::Sha256(fmt::format(
+      "{}\nheld out\n{}\n{}", search->salt, search->launches.held_out_key, candidate.sha256));
+  ROCHOUND_TRY(auto known, search->journal->Find(key));
+  if (known) return *known;
+  if (!search->held_out) {
+    ROCHOUND_TRY(search->held_out,
+                 optimize::Judge::Open(search->launches.held_out, search->options, search->tools));
+  }
+  const fs::path file = search->tools.temporary / "candidate.hsaco";
+  ROCHOUND_CHECK(base::WriteFile(file, candidate.object));
+  auto judged = search->held_out->JudgeFile(file);
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  if (!judged.ok()) return judged.error();
+  JournalEntry entry = optimize::EntryOf(optimize::OfHeldOut(std::move(judged).value()), "");
+  entry.key = key;
+  entry.name = candidate.name;
+  entry.flags = candidate.flags;
+  entry.stage = "held-out";
+  entry.state = "judged";
+  ROCHOUND_CHECK(search->journal->Add(&entry));
+  fmt::print("{}", Row(entry));
+  return entry;
+}
+
+Result<bool> OptimizeCommand::Holds(Search* search, const JournalEntry& candidate) {
+  if (search->launches.held_out.empty()) return true;
+  ROCHOUND_TRY(const JournalEntry entry, JudgedHeldOut(search, candidate));
+  if (entry.reason == "faster" || entry.reason == "no-difference") return true;
+  if (!search->rejected.insert(candidate.id).second) return false;
+  fmt::print("candidate {} is rejected: {}\n", candidate.id, base::Printable(entry.message));
+  if (candidate.state != "rejected")
+    ROCHOUND_CHECK(search->journal->SetState(candidate.id, "rejected"));
+  return false;
+}
+
+Result<std::optional<JournalEntry>> OptimizeCommand::BestThatHolds(Search* search) {
+  std::vector<JournalEntry>& accepted = search->accepted;
+  std::stable_sort(
+      accepted.begin(), accepted.end(),
+      [](const JournalEntry& one, const JournalEntry& other) { return one.cost < other.cost; });
+  if (search->launches.held_out.empty() && !accepted.empty())
+    base::LogInfo("no launch was held out: candidates were judged by what the search saw");
+  for (const JournalEntry& candidate : accepted) {
+    ROCHOUND_TRY(const bool holds, Holds(search, candidate));
+    if (holds) return std::optional<JournalEntry>(candidate);
+  }
+  return std::optional<JournalEntry>();
 }
 
 Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& best,
@@ -515,7 +482,7 @@ Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& b
       command.insert(command.end(), {self.string(), "softgpu", "--gpu", settings_.softgpu(),
                                      "--counters", counters.string(), "--"});
     command.insert(command.end(), program.begin(), program.end());
-    ROCHOUND_TRY(const launch::LimitedRun run, RunCommand(command));
+    ROCHOUND_TRY(const launch::LimitedRun run, RunToEnd(command));
     walls[after].push_back(run.seconds);
     if (counted) {
       ROCHOUND_TRY(const double cycles, CyclesIn(counters));
@@ -539,17 +506,16 @@ Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& b
     const fs::path before = folder() / "before.out", after = folder() / "after.out";
     ROCHOUND_CHECK(base::WriteFile(before, outputs[0]));
     ROCHOUND_CHECK(base::WriteFile(after, outputs[1]));
-    ROCHOUND_TRY(
-        const launch::LimitedRun run,
-        RunCommand({"/bin/sh", "-c",
-                    fmt::format("{} '{}' '{}'", check_, before.string(), after.string())}));
+    ROCHOUND_TRY(const launch::LimitedRun run,
+                 RunToEnd({"/bin/sh", "-c",
+                           fmt::format("{} '{}' '{}'", check_, before.string(), after.string())}));
     if (!run.ok()) return fmt::format("'{}' {}", check_, run.End());
   } else if (outputs[0] != outputs[1]) {
     return std::string("the program prints something else with the kernel");
   }
   ROCHOUND_TRY(
       const launch::LimitedRun swaps,
-      RunCommand({self.string(), "explain", "swaps", (folder() / "after.rpd").string(), "--json"}));
+      RunToEnd({self.string(), "explain", "swaps", (folder() / "after.rpd").string(), "--json"}));
   if (swaps.out.find("\"swapped\"") == std::string::npos)
     return std::string("the program did not use the kernel: rochound explain swaps tells why");
   const double before = MedianOf(costs[0]), after = MedianOf(costs[1]);
@@ -588,17 +554,25 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
     search.end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(*budget);
   ROCHOUND_TRY(search.journal, Journal::Open(folder() / "journal.sqlite"));
   ROCHOUND_CHECK(search.journal->AddEvent(fmt::format("begun: {}", fmt::join(program, " "))));
-  ROCHOUND_CHECK(ChooseKernel(program));
-  ROCHOUND_TRY(const std::vector<fs::path> bundles, Capture(program));
-  ROCHOUND_TRY(optimize::JudgeTools tools,
-               FindJudgeTools(bundles.front().string(), settings_.softgpu()));
+  ROCHOUND_TRY(search.launches, CaptureLaunches({folder(), kernel_, settings_.softgpu(), program,
+                                                 search.journal.get()}));
+  const std::vector<fs::path>& bundles = search.launches.seen;
+  optimize::JudgeTools& tools = search.tools;
+  ROCHOUND_TRY(tools, FindJudgeTools(bundles.front().string(), settings_.softgpu()));
   tools.temporary = temporary;
-  optimize::JudgeOptions options = settings_.options();
+  optimize::JudgeOptions& options = search.options;
+  options = settings_.options();
   if (llm_.wanted()) options.headers = optimize::HeadersOf(llm_.source());
+  // What a reference computes may change in its place.
+  std::string reference;
+  if (!options.reference.empty()) {
+    ROCHOUND_TRY(const std::string bytes, base::ReadFile(options.reference, kMostCandidate));
+    reference = base::Sha256(bytes);
+  }
   search.salt =
       fmt::format("{} {} {} {} {} {} {} {} {} {}", options.verify, options.as, options.validate,
-                  options.margin, options.on_gpu, fmt::join(options.flags, " "), kernel_,
-                  options.reference.string(), options.other_inputs, options.special);
+                  options.margin, options.on_gpu, fmt::join(options.flags, " "),
+                  search.launches.kernel, reference, options.other_inputs, options.special);
   ROCHOUND_TRY(search.all, optimize::Judge::Open(bundles, options, tools));
   if (!tune_.empty()) {
     ROCHOUND_TRY(search.first, optimize::Judge::Open({bundles.front()}, options, tools));
@@ -607,10 +581,8 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
                  : tune_.empty() ? JudgeFolder(&search)
                                  : Tune(&search));
   if (llm_.prints_only()) return base::kExitSuccess;
-  const auto best = std::min_element(
-      search.accepted.begin(), search.accepted.end(),
-      [](const JournalEntry& one, const JournalEntry& other) { return one.cost < other.cost; });
-  if (best == search.accepted.end()) {
+  ROCHOUND_TRY(const std::optional<JournalEntry> best, BestThatHolds(&search));
+  if (!best) {
     fmt::print("no candidate is equal and faster; rochound optimize log -o {} has the reasons\n",
                folder().string());
     return kExitNothingBetter;

@@ -33,16 +33,12 @@ class OptimizeCommand final : public Command {
 
   std::string Problem(const std::vector<std::string>& program) const;  // empty: none
   std::filesystem::path folder() const { return output_; }
-  std::filesystem::path BundleFile(uint64_t nth) const;
-  base::Result<void> CheckKernel(const std::filesystem::path& bundle) const;
   int Log(optimize::Journal& journal) const;
   int Show(optimize::Journal& journal) const;
   int Sent(optimize::Journal& journal) const;
   int Rollback(optimize::Journal& journal) const;
   base::Result<int> Optimize(const std::vector<std::string>& program);
 
-  base::Result<void> ChooseKernel(const std::vector<std::string>& program);
-  base::Result<std::vector<std::filesystem::path>> Capture(const std::vector<std::string>& program);
   base::Result<void> JudgeFolder(Search* search);
   base::Result<void> Tune(Search* search);
   base::Result<void> AskModel(Search* search, const std::vector<std::string>& program,
@@ -50,7 +46,14 @@ class OptimizeCommand final : public Command {
                               const optimize::JudgeTools& tools);
   // From the journal, or judged and written there.
   base::Result<optimize::JournalEntry> Judged(Search* search, const std::filesystem::path& file,
-                                              const std::vector<std::string>& flags, bool first);
+                                              const std::vector<std::string>& flags, bool first,
+                                              const optimize::Judge::Gate& gate = nullptr);
+  // The same by the launches that the search did not see.
+  base::Result<optimize::JournalEntry> JudgedHeldOut(Search* search,
+                                                     const optimize::JournalEntry& candidate);
+  base::Result<bool> Holds(Search* search, const optimize::JournalEntry& candidate);
+  // The cheapest of those that were accepted and hold there, too.
+  base::Result<std::optional<optimize::JournalEntry>> BestThatHolds(Search* search);
   // The program with and without it, by turns; what is wrong, or empty.
   base::Result<std::string> Apply(Search* search, const optimize::JournalEntry& best,
                                   const std::vector<std::string>& program);

@@ -124,6 +124,7 @@ Resources ResourcesOf(const KernelFile& file, uint64_t workgroup_size, uint64_t 
   if (!occupancy.ok()) return resources;
   resources.waves = occupancy.value().waves_per_simd;
   resources.slots = occupancy.value().slots_per_simd;
+  resources.workgroups = occupancy.value().workgroups;
   for (const std::string& limit : occupancy.value().limited_by)
     resources.limited_by += (resources.limited_by.empty() ? "" : ", ") + limit;
   return resources;

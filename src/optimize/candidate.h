@@ -27,6 +27,7 @@ struct Resources {
   uint64_t code = 0;     // bytes
   uint32_t waves = 0;    // per SIMD, in theory; 0: not known for this GPU
   uint32_t slots = 0;
+  uint32_t workgroups = 0;  // per CU or WGP; 0, if slots are known: none fits
   std::string limited_by;
 };
 

@@ -25,8 +25,9 @@ struct JournalEntry {
   std::string key;    // of what was judged: file, flags, launches and options
   std::string name;   // for people
   std::string flags;  // of the compiler
-  std::string stage;  // "first": one launch; "all": every one
-  // judged, accepted, applied, not applied, rolled back
+  // "first": one launch; "all": every one that the search sees; "held-out": the others
+  std::string stage;
+  // judged, accepted, rejected (by launches that were held out), applied, not applied, rolled back
   std::string state;
   std::string reason, message, sha256;
   double cost = 0;  // of all its launches together; 0: none

@@ -31,7 +31,8 @@ ordered_json LaunchesOf(const ordered_json& verdict) {
 
 // Whether this one takes the other's place as the one to be drawn.
 bool IsBetter(const JournalEntry& one, const JournalEntry* other) {
-  if (one.reason != NameOf(Reason::kFaster) || one.stage != "all") return false;
+  if (one.reason != NameOf(Reason::kFaster) || one.stage != "all" || one.state == "rejected")
+    return false;
   if (other == nullptr) return true;
   const bool applied = one.state == "applied", other_applied = other->state == "applied";
   return applied != other_applied ? applied : one.cost < other->cost;

@@ -550,7 +550,7 @@ void Judge::Finish(Rejection rejection, Verdict* verdict) const {
 }
 
 Result<Verdict> Judge::JudgeFile(const fs::path& candidate, const fs::path& source,
-                                 const std::vector<std::string>& flags) {
+                                 const std::vector<std::string>& flags, const Gate& gate) {
   const auto start = std::chrono::steady_clock::now();
   Verdict verdict;
   verdict.kernel = kernel_;
@@ -617,6 +617,10 @@ Result<Verdict> Judge::JudgeFile(const fs::path& candidate, const fs::path& sour
   verdict.original = ResourcesOf(*first.file, items, fixed + dynamic);
   verdict.resources =
       ResourcesOf(kernel, items, kernel.kernel().group_segment_fixed_size + dynamic);
+  if (auto rejection = DoesNotFit(*verdict.resources, *verdict.original))
+    return finish(std::move(*rejection));
+  if (gate)
+    if (auto rejection = gate(*verdict.resources)) return finish(std::move(*rejection));
   for (const Original& original : originals_) {
     LaunchEvidence& evidence = verdict.launches.emplace_back();
     ROCHOUND_CHECK(JudgeLaunch(original, file, &evidence));

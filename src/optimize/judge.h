@@ -64,15 +64,19 @@ void AddOwnMemory(const nlohmann::ordered_json& answer, ByteSet* readable);
 
 class Judge {
  public:
+  using Gate = std::function<std::optional<Rejection>(const Resources&)>;
+
   static base::Result<std::unique_ptr<Judge>> Open(
       const std::vector<std::filesystem::path>& bundles, const JudgeOptions& options,
       const JudgeTools& tools);
 
-  // source: what the candidate was built from, or empty. An error only where we could not do our
+  // source: what the candidate was built from, or empty. gate: may reject by resources before
+  // anything is launched. An error only where we could not do our
   // part; whatever a candidate does is a verdict.
   base::Result<Verdict> JudgeFile(const std::filesystem::path& candidate,
                                   const std::filesystem::path& source = {},
-                                  const std::vector<std::string>& flags = {});
+                                  const std::vector<std::string>& flags = {},
+                                  const Gate& gate = nullptr);
 
   // The code object of the last candidate that was judged.
   const std::string& object() const { return object_; }

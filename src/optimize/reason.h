@@ -33,6 +33,7 @@ enum class Reason : uint8_t {
   kRaces,
   kLessPrecise,
   kNotValid,
+  kHeldOut,
 
   // It is right.
   kNoDifference,
@@ -40,6 +41,7 @@ enum class Reason : uint8_t {
   kSlowerSomewhere,
 
   // Nothing is known; that is a rejection, too.
+  kLowOccupancy,
   kBelowFloor,
   kNotVerified,
   kCannotJudge,
@@ -72,9 +74,12 @@ inline constexpr ReasonText kReasons[] = {
     {Reason::kRaces, "races", "its waves race for LDS"},
     {Reason::kLessPrecise, "less-precise", "it is less precise than the original"},
     {Reason::kNotValid, "not-valid", "the validation command refuses its results"},
+    {Reason::kHeldOut, "held-out", "it is right only for launches that the search saw"},
     {Reason::kNoDifference, "no-difference", "it is equal, and there is no difference in speed"},
     {Reason::kSlower, "slower", "it is equal, and slower"},
     {Reason::kSlowerSomewhere, "slower-somewhere", "it is equal, and slower for one launch"},
+    {Reason::kLowOccupancy, "low-occupancy",
+     "far fewer of its waves fit on the GPU than of the best so far"},
     {Reason::kBelowFloor, "below-floor", "it is faster than can be"},
     {Reason::kNotVerified, "not-verified", "its results could not be verified"},
     {Reason::kCannotJudge, "cannot-judge", "it could not be judged"},

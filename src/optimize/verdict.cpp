@@ -165,6 +165,39 @@ Rejection DecideSpeed(const std::vector<LaunchEvidence>& launches, bool on_gpu, 
   return {Reason::kFaster, figures};
 }
 
+std::optional<Rejection> OccupancyTooLow(const Resources& resources,
+                                         const std::optional<Resources>& best) {
+  constexpr uint64_t kLeastPart = 4;
+  if (!best || best->slots == 0 || resources.slots == 0) return std::nullopt;
+  // As shares: a SIMD has other numbers of slots for other sizes of waves.
+  if (uint64_t{resources.waves} * best->slots * kLeastPart >=
+      uint64_t{best->waves} * resources.slots)
+    return std::nullopt;
+  return Rejection{Reason::kLowOccupancy,
+                   fmt::format("not measured: {} of {} waves per SIMD, limited by {}; the best so "
+                               "far has {} of {}",
+                               resources.waves, resources.slots, resources.limited_by, best->waves,
+                               best->slots)};
+}
+
+std::optional<Rejection> DoesNotFit(const Resources& resources, const Resources& original) {
+  if (resources.slots == 0 || resources.workgroups > 0 || original.workgroups == 0)
+    return std::nullopt;
+  return Rejection{
+      Reason::kLimits,
+      fmt::format("no workgroup of the launch fits on the GPU: it is limited by {} ({} vector "
+                  "registers, {} bytes of LDS)",
+                  resources.limited_by, resources.vgprs + resources.agprs, resources.lds)};
+}
+
+Verdict OfHeldOut(Verdict verdict) {
+  if (ExitCodeOf(verdict.reason) != 1) return verdict;
+  verdict.message = fmt::format("in a launch that the search did not see, {}: {}",
+                                AboutOf(verdict.reason), verdict.message);
+  verdict.reason = Reason::kHeldOut;
+  return verdict;
+}
+
 std::string VerdictText(const Verdict& verdict) {
   const bool on_gpu = verdict.metric == "GPU time";
   std::string text = verdict.accepted()
@@ -242,6 +275,17 @@ ordered_json VerdictJson(const Verdict& verdict) {
   return json;
 }
 
+std::optional<Resources> ResourcesIn(const ordered_json& verdict) {
+  if (!verdict.is_object() || !verdict.contains("candidate_resources")) return std::nullopt;
+  const ordered_json& json = verdict["candidate_resources"];
+  if (!json.is_object()) return std::nullopt;
+  Resources resources;
+  resources.waves = json.value("waves_per_simd", 0u);
+  resources.slots = json.value("wave_slots", 0u);
+  resources.limited_by = json.value("limited_by", "");
+  return resources;
+}
+
 int ExitCodeOf(Reason reason) {
   switch (reason) {
     case Reason::kFaster:
@@ -250,6 +294,7 @@ int ExitCodeOf(Reason reason) {
     case Reason::kSlower:
     case Reason::kSlowerSomewhere:
       return 3;
+    case Reason::kLowOccupancy:
     case Reason::kNotVerified:
     case Reason::kCannotJudge:
       return 4;

@@ -77,8 +77,21 @@ struct Verdict {
 Rejection DecideSpeed(const std::vector<LaunchEvidence>& launches, bool on_gpu, double margin,
                       Verdict* verdict);
 
+// What a search leaves out before anything is measured: less than a quarter of the best one's waves
+// fit on the GPU. best: the cheapest right one so far, or none.
+std::optional<Rejection> OccupancyTooLow(const Resources& resources,
+                                         const std::optional<Resources>& best);
+// That a launch fits at all; original: the captured kernel's, which does.
+std::optional<Rejection> DoesNotFit(const Resources& resources, const Resources& original);
+
+// A verdict about launches that were held out of a search: what is wrong there is wrong because the
+// candidate is right for the others alone.
+Verdict OfHeldOut(Verdict verdict);
+
 std::string VerdictText(const Verdict& verdict);
 nlohmann::ordered_json VerdictJson(const Verdict& verdict);
+// The candidate's, of such JSON; none: it did not come so far.
+std::optional<Resources> ResourcesIn(const nlohmann::ordered_json& verdict);
 
 // 0 accepted, 1 wrong, 3 right and not faster, 4 not known.
 int ExitCodeOf(Reason reason);

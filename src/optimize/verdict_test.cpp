@@ -78,6 +78,67 @@ TEST(Verdict, SaysTheAnswerFirstAndThatItIsAModel) {
   EXPECT_EQ(json["launches"][0]["modelled_cycles"]["candidate"], 500);
 }
 
+TEST(Occupancy, OfLessThanAQuarterOfTheBestOnesIsNotMeasured) {
+  Resources best, one;
+  best.waves = best.slots = one.slots = 16;
+  one.limited_by = "LDS";
+  one.waves = 4;
+  EXPECT_FALSE(OccupancyTooLow(one, std::nullopt));
+  EXPECT_FALSE(OccupancyTooLow(one, best));
+  one.waves = 3;
+  const auto low = OccupancyTooLow(one, best);
+  ASSERT_TRUE(low);
+  EXPECT_EQ(low->reason, Reason::kLowOccupancy);
+  EXPECT_EQ(low->message,
+            "not measured: 3 of 16 waves per SIMD, limited by LDS; the best so far has 16 of 16");
+  best.waves = 8;  // then it is good enough
+  EXPECT_FALSE(OccupancyTooLow(one, best));
+  one.slots = 0;  // nothing is known about this GPU
+  EXPECT_FALSE(OccupancyTooLow(one, best));
+}
+
+TEST(Occupancy, OfNoneIsALimit) {
+  Resources original, one;
+  original.slots = one.slots = 8;
+  original.workgroups = one.workgroups = 2;
+  EXPECT_FALSE(DoesNotFit(one, original));
+  one.workgroups = 0;
+  ASSERT_TRUE(DoesNotFit(one, original));
+  EXPECT_EQ(DoesNotFit(one, original)->reason, Reason::kLimits);
+  original.workgroups = 0;  // the table is wrong about this GPU: the captured one did run
+  EXPECT_FALSE(DoesNotFit(one, original));
+}
+
+TEST(Verdict, ResourcesAreReadFromWhatWasWritten) {
+  Verdict verdict;
+  EXPECT_FALSE(ResourcesIn(VerdictJson(verdict)));
+  verdict.resources = Resources{};
+  verdict.resources->waves = 5;
+  verdict.resources->slots = 16;
+  verdict.resources->limited_by = "VGPRs";
+  const auto read = ResourcesIn(VerdictJson(verdict));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->waves, 5u);
+  EXPECT_EQ(read->slots, 16u);
+  EXPECT_EQ(read->limited_by, "VGPRs");
+}
+
+TEST(Verdict, OfLaunchesThatWereHeldOutSaysSoWhereItIsWrong) {
+  Verdict verdict;
+  verdict.reason = Reason::kDifferent;
+  verdict.message = "2.bundle: 1 element differs";
+  const Verdict wrong = OfHeldOut(verdict);
+  EXPECT_EQ(wrong.reason, Reason::kHeldOut);
+  EXPECT_EQ(wrong.message,
+            "in a launch that the search did not see, its results are different: 2.bundle: 1 "
+            "element differs");
+  for (const Reason reason : {Reason::kFaster, Reason::kNoDifference, Reason::kSlower,
+                              Reason::kSlowerSomewhere, Reason::kCannotJudge}) {
+    verdict.reason = reason;
+    EXPECT_EQ(OfHeldOut(verdict).reason, reason);
+  }
+}
+
 TEST(Reasons, StandWhereTheyAreLookedUpAndHaveNamesOfTheirOwn) {
   std::set<std::string> names;
   for (const ReasonText& text : kReasons) {

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: MIT
 """`rochound optimize` from a program to the kernel that it runs with.
 
-usage: optimize.py --rochound PATH --hipcc PATH --app PATH apply|tune|resume|choose
+usage: optimize.py --rochound PATH --hipcc PATH --app PATH apply|tune|resume|choose|launches|occupancy|reference
 
   apply   a folder of candidates: the best right one is applied, the program prints the same; rollback; a program that fails
           with the kernel does not get it
   tune    the best point of a space is found, judged on all launches and applied
   resume  killed at random moments (4; 100 with ROCHOUND_FULL) and started again: the same result, nothing judged twice
   choose  without --kernel: not the kernel with most time, but the one on the critical path (critical.hip)
+  launches  the shapes that take most time are captured, every second launch is held out: a candidate that is right for
+          the others alone is rejected; a launch that cannot be captured is told (shapes.hip)
+  occupancy  --tune does not measure what leaves most of the GPU empty
+  reference  a verdict holds for the content of --reference, not for its name
 """
 
 import argparse
@@ -74,7 +78,7 @@ def apply(options, folder):
     code, said = optimizer.run()
     check(code == 0 and "applied: candidate" in said, f"exit code {code}:\n{said}")
     check("that is a model" in said, said)
-    reasons = {entry["name"]: (entry["reason"], entry["state"]) for entry in optimizer.log()["candidates"]}
+    reasons = {entry["name"]: (entry["reason"], entry["state"]) for entry in optimizer.log()["candidates"] if entry["stage"] == "all"}
     # kernels.hip's variants that blur does not have are its original.
     check(reasons == {"faster.hsaco": ("faster", "applied"), "faster_2.hsaco": ("faster", "accepted"),
                       "wrong_last.hsaco": ("no-difference", "judged"), "slower.hsaco": ("no-difference", "judged")}, reasons)
@@ -202,11 +206,123 @@ def choose(options, folder):
     check('"chain"' in manifest.stdout, manifest.stdout)
 
 
+TRIPLE = """
+#ifndef HOARD
+#define HOARD 0
+#endif
+extern "C" __attribute__((global)) void triple(const float* in, float* out, int count) {
+  const int i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
+#if HOARD  // LDS for nothing
+  __attribute__((shared)) volatile float hoard[HOARD];
+  if (count < 0) hoard[i] = 1;
+#endif
+  if (i < count) out[i] = FORMULA;
+}
+"""
+
+
+def launches(options, folder):
+    """shapes.hip launches 256 elements first; 4096 take most time."""
+    candidates = folder / "tried"
+    candidates.mkdir()
+    (candidates / "good.hip").write_text(TRIPLE.replace("FORMULA", "in[i] * 3"))
+    shapes = ["256x2", "4096x4", "64x1"]
+    log = lambda work: json.loads(judge.run([options.rochound, "optimize", "log", "-o", work, "--json"]).stdout)
+
+    def run(work, program, *more):
+        done = judge.run([options.rochound, "optimize", "--kernel", "triple", "--candidates", candidates, "-o", work, "--softgpu", GPU, "--flags",
+                          FLAGS, "--as", "float", "--runs", "1", *more, "--", *program], cwd=folder)
+        return done.returncode, done.stdout + done.stderr
+
+    # One that is right for what the search sees alone, and cheaper than the good one: with 256 elements it writes others.
+    seen = candidates / "seen.hip"
+    seen.write_text(TRIPLE.replace("FORMULA", "count == 256 ? in[i] * 2 : in[i] * 3"))
+    good = candidates / "good.hip"
+    good.rename(folder / "good.hip")
+    work = folder / "work"
+    code, said = run(work, [options.app, *shapes])
+    chosen = [(one["grid"][0], one["nth"], one["held_out"]) for one in json.loads((work / "launches.json").read_text())["launches"]]
+    print(chosen)
+    check(chosen == [(4096, 1, False), (256, 1, True), (64, 1, False), (4096, 3, True), (256, 2, False)], chosen)
+    # Its second launch with 256 elements is one that the search sees: wrong there already, and for that reason.
+    entries = log(work)["candidates"]
+    check(code == 3 and [entry["reason"] for entry in entries] == ["different"], f"exit code {code}: {entries}\n{said}")
+
+    # Once each: 256 elements are held out altogether.
+    shutil.rmtree(work)
+    once = [options.app, "256x1", "4096x1", "64x1"]
+    code, said = run(work, once)
+    check(code == 3 and "is rejected: in a launch that the search did not see, its results are different" in said, f"exit code {code}:\n{said}")
+    entries = log(work)["candidates"]
+    check([(entry["stage"], entry["reason"], entry["state"]) for entry in entries] == [("all", "faster", "rejected"), ("held-out", "held-out", "judged")], entries)
+    check("2.bundle" in entries[1]["message"] and not (work / "cache" / "kernel.hsaco").exists(), entries)
+    # Its twin, which is right everywhere, is applied; what was rejected is not judged again.
+    (folder / "good.hip").rename(good)
+    code, said = run(work, once)
+    check(code == 0 and "applied: candidate" in said and "good.hip" in said, f"exit code {code}:\n{said}")
+    entries = log(work)["candidates"]
+    check([(entry["name"], entry["stage"]) for entry in entries] == [("seen.hip", "all"), ("seen.hip", "held-out"), ("good.hip", "all"), ("good.hip", "held-out")],
+          entries)
+
+    # From its third run on the program has one shape: what is not captured is told, the rest is judged.
+    script = folder / "fewer.sh"
+    script.write_text(f'#!/bin/sh\necho run >> {folder}/runs\n'
+                      f'if [ $(wc -l < {folder}/runs) -ge 3 ]; then exec {options.app} 4096x4; fi\nexec {options.app} {" ".join(shapes)}\n')
+    script.chmod(0o755)
+    seen.unlink()
+    work = folder / "fewer"
+    code, said = run(work, [script])
+    check(code == 0, f"exit code {code}:\n{said}")
+    lost = [event for event in log(work)["events"] if "not captured, so candidates are not judged by it: grid" in event]
+    check(len(lost) == 3 and "not captured, so candidates are not judged by it: grid 256x1x1" in said, f"{lost}\n{said}")
+    check(len([event for event in log(work)["events"] if " captured" in event and event not in lost]) == 2, log(work)["events"])
+
+
+def occupancy(options, folder):
+    """Two waves of `triple` that take most of a GPU's LDS leave it empty: not measured, once something better is known."""
+    (folder / "triple.hip").write_text(TRIPLE.replace("FORMULA", "in[i] * 3"))
+    space = folder / "space.json"
+    space.write_text(json.dumps({"source": "triple.hip", "parameters": {"HOARD": [0, 14000], "OTHER": [0, 1, 2, 3]}}))
+    work = folder / "work"
+    done = judge.run([options.rochound, "optimize", "--kernel", "triple", "--tune", space, "-o", work, "--softgpu", GPU, "--flags", FLAGS, "--as", "float",
+                      "--runs", "1", "--", options.app, "512x2"], cwd=folder)
+    check(done.returncode == 0, f"exit code {done.returncode}:\n{done.stdout}{done.stderr}")
+    entries = json.loads(judge.run([options.rochound, "optimize", "log", "-o", work, "--json"]).stdout)["candidates"]
+    points = [entry for entry in entries if entry["stage"] == "first"]
+    check(len(points) == 8, points)
+    pruned = [entry for entry in points if entry["reason"] == "low-occupancy"]
+    check(pruned and all("-DHOARD=14000" in entry["flags"] and entry["cost"] == 0 for entry in pruned), points)
+    check(all("not measured: 1 of 16 waves per SIMD, limited by LDS; the best so far has 16 of 16" in entry["message"] for entry in pruned), pruned)
+    # The clean ones are all measured.
+    check(len([entry for entry in points if "-DHOARD=0" in entry["flags"] and entry["cost"] > 0]) == 4, points)
+    print(f"{len(points)} points, {len(pruned)} left out by their occupancy")
+
+
+def reference(options, folder):
+    """A reference whose content changes in its place is another one: verdicts are not taken from the journal."""
+    candidates = folder / "tried"
+    candidates.mkdir()
+    (candidates / "good.hip").write_text(TRIPLE.replace("FORMULA", "in[i] * 3"))
+    precise = folder / "precise.hip"
+    precise.write_text(TRIPLE.replace("FORMULA", "(float)((double)in[i] * 3)"))
+    work = folder / "work"
+
+    def judged():
+        done = judge.run([options.rochound, "optimize", "--kernel", "triple", "--candidates", candidates, "-o", work, "--softgpu", GPU, "--flags", FLAGS,
+                          "--as", "float", "--runs", "1", "--verify", "tol=float:1e-3", "--reference", precise, "--", options.app, "256x1"], cwd=folder)
+        check(done.returncode == 0, f"exit code {done.returncode}:\n{done.stdout}{done.stderr}")
+        return len(json.loads(judge.run([options.rochound, "optimize", "log", "-o", work, "--json"]).stdout)["candidates"])
+    check(judged() == 1, "not judged")
+    check(judged() == 1, "judged again, although nothing has changed")
+    precise.write_text(TRIPLE.replace("FORMULA", "(float)(3 * (double)in[i])"))
+    check(judged() == 2, "the reference is another one, and the verdict was taken from the journal")
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("rochound", "hipcc", "app"):
         parser.add_argument("--" + name, required=True, type=pathlib.Path)
-    parser.add_argument("what", choices=("apply", "tune", "resume", "choose"))
+    parser.add_argument("what", choices=("apply", "tune", "resume", "choose", "launches", "occupancy", "reference"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rochound-optimize-") as name:
         try:

@@ -35,7 +35,7 @@ interface Candidate {
   id: number;
   name: string;
   flags: string;
-  stage: string;  // first: of one launch; all: of every one
+  stage: string;  // first: of one launch; all: of every one; held-out: of those that the search did not see
   state: string;
   reason: string;
   about: string;
@@ -122,7 +122,7 @@ export class OptimizePage {
     let best = Infinity, steps = '';
     candidates.forEach((one, place) => {
       // Candidates that were measured in one launch are not compared with those of all.
-      if (one.reason !== 'faster' || one.stage === 'first' || one.cost >= best) return;
+      if (one.reason !== 'faster' || one.stage !== 'all' || one.cost >= best) return;
       steps += steps === '' ? `M${x(place).toFixed(1)} ${y(one.cost).toFixed(1)}` : `H${x(place).toFixed(1)}V${y(one.cost).toFixed(1)}`;
       best = one.cost;
     });
