@@ -174,6 +174,8 @@ Result<void> CaptureCommand::Pack(const fs::path& raw) const {
 
 int CaptureCommand::Run(const std::vector<std::string>& program) {
   if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
+  const auto command = launch::OnSoftwareGpu(softgpu_, program);
+  if (!command.ok()) return Usage(command.error().message);
   const fs::path output = output_;
   launch::Environment environment = launch::CurrentEnvironment();
   launch::Recording recording;
@@ -199,8 +201,6 @@ int CaptureCommand::Run(const std::vector<std::string>& program) {
     std::error_code ignored;
     fs::remove_all(recording.log_directory, ignored);
   };
-  const auto command = launch::OnSoftwareGpu(softgpu_, program);
-  if (!command.ok()) return Usage(command.error().message);
   int error_number = 0;
   auto child =
       launch::ChildProcess::Start(command.value(), launch::Lines(environment), &error_number);

@@ -564,10 +564,15 @@ int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
     base::LogError(prepared.error().message);
     return base::kExitSetup;
   }
+  const auto remove_log = [&] {
+    std::error_code ignored;
+    fs::remove_all(recording.log_directory, ignored);
+  };
   std::error_code error;
   const fs::path folder = keep_.empty() ? recording.log_directory / "probe" : fs::absolute(keep_);
   fs::create_directories(folder, error);
   if (error) {
+    remove_log();
     base::LogError(base::ErrnoError("cannot make the folder", folder, error.value()).message);
     return base::kExitSetup;
   }
@@ -576,6 +581,7 @@ int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
     auto opened = swap::KernelCache::Open({swap::KernelCacheDirectory(cache_), kernel_, false},
                                           recording.log_directory / "kernel-cache");
     if (!opened.ok()) {
+      remove_log();
       base::LogError(opened.error().message);
       return base::kExitSetup;
     }
@@ -593,10 +599,6 @@ int ProbeCommand::RunProbed(const std::vector<std::string>& program) {
     base::LogWarning(remark);
   SetProbing(folder, &environment);
   if (print_environment_) PrintChanges(environment);
-  const auto remove_log = [&] {
-    std::error_code ignored;
-    fs::remove_all(recording.log_directory, ignored);
-  };
   int error_number = 0;
   auto child =
       launch::ChildProcess::Start(command.value(), launch::Lines(environment), &error_number);

@@ -275,12 +275,18 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   launch::Environment environment = launch::CurrentEnvironment();
   launch::Recording recording = recording_;
   const auto prepared = launch::PrepareLog(log_directory_, output.rpd, &recording);
+  const bool temporary = prepared.ok() && log_directory_.empty();
+  const auto remove_log = [&] {
+    std::error_code ignored;
+    if (temporary) fs::remove_all(recording.log_directory, ignored);
+  };
   std::optional<swap::KernelCache> cache;
   if (const swap::KernelCacheOptions options = SwapOptions();
       prepared.ok() && !options.directory.empty()) {
     auto opened = swap::KernelCache::Open(options, recording.log_directory / "kernel-cache");
     // Results would not be those of the kernels that were asked for.
     if (!opened.ok()) {
+      remove_log();
       base::LogError(opened.error().message);
       return base::kExitSetup;
     }
@@ -310,11 +316,6 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   } else {
     base::LogWarning("nothing is recorded: " + prepared.error().message);
   }
-  const bool temporary = prepared.ok() && log_directory_.empty();
-  const auto remove_log = [&] {
-    std::error_code ignored;
-    if (temporary) fs::remove_all(recording.log_directory, ignored);
-  };
   int error_number = 0;
   auto child =
       launch::ChildProcess::Start(command.value(), launch::Lines(environment), &error_number);

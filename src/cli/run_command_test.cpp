@@ -462,6 +462,18 @@ TEST_F(RunCommand, SaysWhenTheProgramCannotBeStarted) {
   EXPECT_EQ(script.code(), 9);
 }
 
+// The fake program stands in for one that is probed or captured.
+TEST_F(RunCommand, OtherCommandsLeaveNoLogBehindThatCannotBegin) {
+  const Outcome capture = Finish(
+      Start({"capture", "--kernel", ".", "--softgpu", "no-such-gpu", "--", ROCHOUND_TEST_PROGRAM}));
+  EXPECT_EQ(capture.code(), 2) << capture.err;
+  const Outcome probe =
+      Finish(Start({"probe", "--keep", "/proc/no/folder", "--", ROCHOUND_TEST_PROGRAM}));
+  EXPECT_EQ(probe.code(), 125) << probe.err;
+  EXPECT_PRED_FORMAT2(IsSubstring, "cannot make the folder", probe.err);
+  EXPECT_EQ(Files(), std::vector<std::string>{});
+}
+
 TEST_F(RunCommand, ExplainsItself) {
   const Outcome help = Finish(Start({"run", "--help"}));
   EXPECT_EQ(help.code(), 0);
