@@ -39,6 +39,7 @@ class Example:
     def __init__(self, rochound, program, folder):
         self.rochound, self.program, self.folder = rochound, program, folder
         self.code = None  # how the program ended
+        self.fault = ""  # all that is said about one
 
     def run(self, *command):
         return subprocess.run([str(word) for word in command], cwd=self.folder, capture_output=True, text=True, check=False, timeout=200)
@@ -49,6 +50,7 @@ class Example:
                              *arguments).returncode
         if (self.folder / "trace.rpd.fault").exists():
             said = self.run(self.rochound, "doctor", "--fault", "trace.rpd.fault").stdout
+            self.fault = said
             return said.split("\n")[0].removeprefix("rochound: "), True
         answer = self.run(self.rochound, "explain", "--json", "trace.rpd")
         if answer.returncode != 0:
@@ -66,6 +68,8 @@ def check(rochound, program, wanted):
         with tempfile.TemporaryDirectory(prefix="rochound-example-") as name:
             example = Example(rochound, program, pathlib.Path(name))
             said, _ = example.first_sentence()
+            if re.search(r"\b1 bytes\b", example.fault):
+                problems.append(f"one byte in the plural:\n{example.fault}")
             if without_numbers(said) != without_numbers(wanted):
                 problems.append(f"rochound says: {said}\nthe page says: {wanted}")
         with tempfile.TemporaryDirectory(prefix="rochound-example-") as name:

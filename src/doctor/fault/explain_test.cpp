@@ -58,8 +58,30 @@ TEST_F(FaultRecords, NamesSteerNoTerminal) {
 }
 
 TEST_F(FaultRecords, WhatIsNoRecordIsRefusedInWords) {
-  for (const char* text : {"", "{", "[]", "{}", "null", R"({"kind": 7})", R"({"kind": "memory"})"})
-    EXPECT_FALSE(Explain(text).ok()) << text;
+  for (const char* text :
+       {"", "{", "[]", "{}", "null", R"({"kind": 7})", R"({"kind": "memory"})"}) {
+    const auto explained = Explain(text);
+    ASSERT_FALSE(explained.ok()) << text;
+    EXPECT_EQ(explained.error().message.find("json.exception"), std::string::npos)
+        << explained.error().message;
+    EXPECT_NE(explained.error().message.find("not the record of a fault"), std::string::npos)
+        << explained.error().message;
+  }
+}
+
+TEST_F(FaultRecords, ATraceIsToldFromARecord) {
+  const auto trace = folder_.path() / "trace.rpd";
+  ASSERT_TRUE(base::WriteFile(trace, std::string("SQLite format 3\0\x10", 17)).ok());
+  const auto none = ExplainFault(trace);
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("is a trace, and no GPU failed in it"), std::string::npos)
+      << none.error().message;
+  std::filesystem::create_directory(folder_.path() / "trace.rpd.fault");
+  const auto beside = ExplainFault(trace);
+  ASSERT_FALSE(beside.ok());
+  EXPECT_NE(beside.error().message.find("rochound doctor --fault '" + trace.string() + ".fault'"),
+            std::string::npos)
+      << beside.error().message;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/count.h"
 #include "doctor/fault/judge.h"
 #include "store/convert/symbolizer.h"
 
@@ -291,8 +292,9 @@ class MemoryJudge {
     std::string words;
     for (const FaultArgument& number : dispatch.numbers)
       if (const uint64_t bytes = fits(number.value); bytes != 0 && words.empty())
-        words = fmt::format("{} is {}, and so many elements of {} bytes lead there", number.name,
-                            static_cast<int64_t>(number.value), bytes);
+        words =
+            fmt::format("{} is {}, and so many elements of {} lead there", number.name,
+                        static_cast<int64_t>(number.value), base::Count(bytes, "byte", "bytes"));
     for (size_t i = 0; i < dispatch.reach.origins.size() && words.empty(); ++i) {
       const Origin& origin = dispatch.reach.origins[i];
       if ((origins >> i & 1) == 0 || origin.kind != Origin::Kind::kMemory) continue;
@@ -303,11 +305,11 @@ class MemoryJudge {
         if (bytes == 0) return true;
         const int root = RootOf(dispatch, 1ull << i);
         words = fmt::format(
-            "the index {} at {:#x}{} leads there with elements of {} bytes",
-            static_cast<int64_t>(value), at,
+            "the index {} at {:#x}{} leads there with elements of {}", static_cast<int64_t>(value),
+            at,
             root >= 0 ? fmt::format(" (element {} of what argument {} points to)", index, root)
                       : "",
-            bytes);
+            base::Count(bytes, "byte", "bytes"));
         return false;
       });
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -269,8 +270,41 @@ bool FaultPacket::Waits() const {
                               : !std::all_of(waits.begin(), waits.end(), holds);
 }
 
+namespace {
+
+// A trace, which is what people have at hand; null bytes and all.
+bool IsDatabase(const fs::path& file) {
+  constexpr std::string_view kBegin = "SQLite format 3";
+  char begin[kBegin.size()] = {};
+  std::ifstream stream(file, std::ios::binary);
+  return stream.read(begin, sizeof(begin)) && std::string_view(begin, sizeof(begin)) == kBegin;
+}
+
+Error NoRecord(const fs::path& file, const char* what) {
+  return Error{fmt::format(
+      "'{}' {}, and not the record of a fault. rochound run keeps that in a folder beside the "
+      "trace when a GPU fails: rochound doctor --fault TRACE.fault",
+      file.string(), what)};
+}
+
+}  // namespace
+
 Result<FaultRecord> ReadFaultRecord(const fs::path& file) {
+  if (IsDatabase(file)) {
+    std::error_code error;
+    const std::string evidence = file.string() + ".fault";
+    if (fs::is_directory(evidence, error))
+      return Error{fmt::format(
+          "'{}' is a trace. What is known about the GPU that failed is beside it: rochound doctor "
+          "--fault '{}'",
+          file.string(), evidence)};
+    return Error{fmt::format(
+        "'{}' is a trace, and no GPU failed in it: '{}' would be there. Whether the program used a "
+        "GPU at all: rochound doctor --ran '{}'",
+        file.string(), evidence, file.string())};
+  }
   ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
+  if (!Json::accept(text)) return NoRecord(file, "is no JSON");
   try {
     const std::string name = file.stem().string();
     FaultRecord record = Read(Json::parse(text), file.parent_path(), name);
@@ -278,10 +312,8 @@ Result<FaultRecord> ReadFaultRecord(const fs::path& file) {
         maps.ok())
       record.maps = maps.value();
     return record;
-  } catch (const Json::exception& problem) {
-    return Error{fmt::format(
-        "'{}' is not the record of a fault ({}); it is written by rochound run as fault.json",
-        file.string(), problem.what())};
+  } catch (const Json::exception&) {
+    return NoRecord(file, "is JSON of something else");
   }
 }
 
