@@ -198,12 +198,13 @@ Result<softgpu::GpuModel> CardOf(const std::string& name, const std::string& tar
 // What limits kernels by counters of a GPU, and their roofline: the page, after analysis.json and
 // roofline.json are written.
 Result<std::string> ReportLimits(profile::CounterSet set, const profile::Architecture& architecture,
-                                 const softgpu::GpuModel& gpu, const Outputs& outputs) {
+                                 const softgpu::GpuModel& gpu, const Outputs& outputs,
+                                 const std::vector<profile::InstructionMix>& mixes) {
   const profile::Device device = profile::DeviceOf(gpu);
   profile::Peaks peaks = profile::PeaksOf(device, architecture);
   ROCHOUND_CHECK(UsePeaks(outputs, device, &peaks, &set.warnings));
   ROCHOUND_TRY(const auto rooflines,
-               profile::MakeMeasuredRooflines(set, peaks, architecture.metrics));
+               profile::MakeMeasuredRooflines(set, peaks, architecture.metrics, mixes));
   ROCHOUND_CHECK(WriteRooflines(set, device, peaks, rooflines, outputs));
   ROCHOUND_TRY(const fs::path file, base::FindBesideExecutable(
                                         "../share/rochound/bottleneck-counters.json", "the rules"));
@@ -276,7 +277,8 @@ ProfileCommand::ProfileCommand(CLI::App& app)
   subcommand_
       ->add_option("--att", att_,
                    "Read a thread trace that rocprofv3 --att has decoded: a folder with code.json, "
-                   "or one that holds several")
+                   "or one that holds several. With --read: it stands in for operations where "
+                   "the GPU has no counters of them (RDNA)")
       ->type_name("DIR...");
   subcommand_->add_flag("--thread-trace", thread_trace_,
                         "Also what each instruction and line of the source costs, by the software "
@@ -329,10 +331,19 @@ int ProfileCommand::ReadFiles(const std::vector<fs::path>& paths) const {
   }
   const auto gpu = CardOf(gpu_, target);
   if (!gpu.ok() && !gpu_.empty()) return Usage(gpu.error().message);
+  std::vector<profile::InstructionMix> mixes;
+  if (!att_.empty()) {
+    const auto traces = profile::ReadThreadTraces({att_.begin(), att_.end()});
+    if (!traces.ok()) {
+      base::LogError(traces.error().message);
+      return base::kExitFailure;
+    }
+    mixes = profile::MixesOf(traces.value());
+  }
   std::string limits;
   if (gpu.ok()) {
-    auto made =
-        ReportLimits(set.value(), architecture.value(), gpu.value(), {output_, svg_, peaks_});
+    auto made = ReportLimits(set.value(), architecture.value(), gpu.value(),
+                             {output_, svg_, peaks_}, mixes);
     if (!made.ok()) {
       base::LogError(made.error().message);
       return base::kExitFailure;
@@ -536,7 +547,7 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
   if (!code_.empty() && !thread_trace_) return Usage("--code goes with --thread-trace");
   if (thread_trace_ && !(att_.empty() && read_.empty() && trace_.empty()))
     return Usage("--thread-trace goes with a program or --replay");
-  if (!peaks_.empty() && !(att_.empty() && trace_.empty()))
+  if (!peaks_.empty() && (!trace_.empty() || (!att_.empty() && read_.empty())))
     return Usage("--peaks goes with what makes a roofline: a program, --replay or --read");
   if (measure_peaks_) {
     if (!(program.empty() && att_.empty() && read_.empty() && trace_.empty() && replay_.empty() &&
@@ -546,9 +557,9 @@ int ProfileCommand::Run(const std::vector<std::string>& program) {
     return Measure();
   }
   if (!att_.empty()) {
-    if (!program.empty() || !read_.empty() || !trace_.empty() || !replay_.empty())
-      return Usage("--att reads a thread trace: no program, --read, --trace or --replay");
-    return ReadThreadTrace();
+    if (!program.empty() || !trace_.empty() || !replay_.empty())
+      return Usage("--att reads a thread trace: no program, --trace or --replay");
+    if (read_.empty()) return ReadThreadTrace();
   }
   if (!read_.empty()) {
     if (!program.empty()) return Usage("--read runs no program");

@@ -132,6 +132,18 @@ struct MissingCounters {
   bool time = false;
 };
 
+void AddMix(const InstructionMix* mix, KernelRoofline* kernel) {
+  if (mix == nullptr) return;
+  const double waves = static_cast<double>(kernel->launches) *
+                       WavesOf(kernel->grid, kernel->workgroup, mix->wave_size);
+  for (const auto& [type, count] : mix->per_wave) kernel->operations[type] = count * waves;
+  kernel->operations_known = true;
+  kernel->reasons.push_back(fmt::format(
+      "operations are no counts: the instructions of {} traced waves, with all {} lanes, times "
+      "{:.4g} waves that were launched",
+      mix->waves, mix->wave_size, waves));
+}
+
 void JudgeMeasured(const Peaks& peaks, const MissingCounters& missing, KernelRoofline* kernel) {
   const MeasuredTraffic traffic = kernel->measured.value_or(MeasuredTraffic{});
   const auto not_known = [&](const char* what, const std::set<std::string>& names) {
@@ -282,7 +294,8 @@ std::vector<KernelRoofline> MakeRooflines(const CounterSet& set, const Peaks& pe
 }
 
 base::Result<std::vector<KernelRoofline>> MakeMeasuredRooflines(
-    const CounterSet& set, const Peaks& peaks, const std::vector<Metric>& metrics) {
+    const CounterSet& set, const Peaks& peaks, const std::vector<Metric>& metrics,
+    const std::vector<InstructionMix>& mixes) {
   std::map<Shape, KernelRoofline> by_shape;
   std::map<Shape, MissingCounters> missing;
   for (const Launch& launch : set.launches) {
@@ -326,6 +339,7 @@ base::Result<std::vector<KernelRoofline>> MakeMeasuredRooflines(
       kernel.operations_known = false;
       kernel.operations.erase(part);
     }
+    if (!counts_operations) AddMix(FindMix(mixes, kernel.kernel), &kernel);
     JudgeMeasured(peaks, lacks, &kernel);
   }
   return LongestFirst(std::move(by_shape));

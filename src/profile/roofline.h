@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "profile/architecture.h"
+#include "profile/instruction_mix.h"
 
 namespace rochound::profile {
 
@@ -73,10 +74,10 @@ struct KernelRoofline {
 // Of the software GPU's counters. The longest first.
 std::vector<KernelRoofline> MakeRooflines(const CounterSet& set, const Peaks& peaks);
 
-// Of hardware counters, by those of the metrics that say what of the roofline they are. The longest
-// first.
-base::Result<std::vector<KernelRoofline>> MakeMeasuredRooflines(const CounterSet& set,
-                                                                const Peaks& peaks,
-                                                                const std::vector<Metric>& metrics);
+// Of hardware counters, by those of the metrics that say what of the roofline they are. mixes:
+// stand in for operations where no metric counts them (instruction_mix.h). The longest first.
+base::Result<std::vector<KernelRoofline>> MakeMeasuredRooflines(
+    const CounterSet& set, const Peaks& peaks, const std::vector<Metric>& metrics,
+    const std::vector<InstructionMix>& mixes = {});
 
 }  // namespace rochound::profile

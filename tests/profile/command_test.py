@@ -415,6 +415,35 @@ sys.exit(subprocess.run(arguments[end + 1:]).returncode)
                 "".join(f'1,1,"Agent 4",1,7,7,1048576,9,"gemm(float*)",256,0,0,8,4,32,"{name}",{value:f},1000,{1000 + nanoseconds}\n'
                         for name, value in counters.items()), encoding="ascii")
 
+    def test_operations_where_a_gpu_has_no_counters_of_them(self):
+        """RDNA: the instructions of a thread trace times the launched waves are what the software GPU has counted."""
+        if GPU != "rx6800xt":
+            return  # the others count operations
+        file = pathlib.Path(self.folder.name, "rdna", "7_counter_collection.csv")
+        file.parent.mkdir()
+        counters = ("GL2C_EA_RDREQ_32B_sum", "GL2C_EA_RDREQ_64B_sum", "GL2C_EA_RDREQ_96B_sum", "GL2C_EA_RDREQ_128B_sum", "GL2C_EA_WRREQ_64B_sum",
+                    "GL2C_MC_WRREQ_sum")
+        rows = [f'{number},{number},"Agent 4",1,7,7,{math.prod(kernel["grid"])},9,"{kernel["kernel"]}",{math.prod(kernel["workgroup"])},0,0,8,4,32,"{name}",1000,'
+                f"{number}000,{number}500" for number, kernel in enumerate(self.roofline["kernels"], 1) for name in counters]
+        file.write_text('"Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size","Kernel_Id","Kernel_Name","Workgroup_Size",'
+                        '"LDS_Block_Size","Scratch_Size","VGPR_Count","Accum_VGPR_Count","SGPR_Count","Counter_Name","Counter_Value","Start_Timestamp",'
+                        '"End_Timestamp"\n' + "\n".join(rows) + "\n", encoding="ascii")
+        output = self.output + "-rdna"
+
+        def kernels(*more):
+            result = self.run_command("--read", str(file.parent), "--target", "gfx1030", "-o", output, *more)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(problems_of_file(output, SCHEMAS, "roofline"), [])
+            return {kernel["kernel"]: kernel for kernel in json.loads(pathlib.Path(output, "roofline.json").read_text(encoding="ascii"))["kernels"]}
+        for kernel in kernels().values():
+            self.assertEqual((kernel["verdict"], kernel["operations"]), ("unknown", {}), kernel["kernel"])
+        found = kernels("--att", os.path.join(self.output, "thread_trace"))
+        self.assertEqual(set(found), {kernel["kernel"] for kernel in self.roofline["kernels"]})
+        for name, kernel in found.items():
+            self.assertEqual(kernel["operations"], self.kernel(name)["operations"], name)
+            self.assertNotEqual(kernel["verdict"], "unknown", name)
+            self.assertIn("operations are no counts: the instructions of", " ".join(kernel["reasons"]))
+
     def test_the_roofline_of_counters(self):
         # By construction: 2 * 64 * 10e6 operations of vector.f32 and 512 * 100e6 of matrix.f16 take 8 us and 39 us on an MI300X,
         # (128 * 1e5 + 64 * 4e5 + 32 * 1e5) bytes that are read and 64 * 2e5 that are written take 10 us, of 100 us that it took.
