@@ -237,6 +237,9 @@ ProbeCommand::ProbeCommand(CLI::App& app)
                         "scalar. -a memory and -a heatmap do that by themselves");
   subcommand_->add_flag("--no-machine", no_machine_,
                         "Accesses as the optimised code asks for them");
+  option("--code", code_, "FILE",
+         "-a report: the program, or a code object, built without probes and with -g:\n"
+         "all instructions of its kernels are shown beside their source");
   option("--svg", svg_, "FILE", "Draw the heat map into this file (-a heatmap)");
   option("--keep", keep_, "FOLDER",
          "Keep what the kernels have sent; rochound probe read reads it");
@@ -287,6 +290,12 @@ std::string ProbeCommand::Problem() const {
     if (!lanes_.empty() && std::string_view(kind.name) == "uninit")
       return "-a uninit needs the messages of all lanes, without --lanes";
   }
+  std::error_code error;
+  if (!code_.empty() && std::none_of(analyzers_.begin(), analyzers_.end(),
+                                     [](const std::string& one) { return one == "report"; }))
+    return "--code goes with -a report";
+  if (!code_.empty() && !fs::is_regular_file(code_, error))
+    return fmt::format("--code: '{}' is no file", code_);
   if (!svg_.empty() && !draws) return "--svg draws what -a heatmap answers";
   if (machine_ && no_machine_) return "either --machine or --no-machine";
   if (!base::ParseTime(analyzer_limit_))
@@ -452,7 +461,7 @@ int ProbeCommand::ReadHere(const fs::path& folder, const std::string& name, bool
     plugin = loaded.value().get();
     analyzer = std::move(loaded).value();
   } else {
-    analyzer = Kind(name).make({out, format});
+    analyzer = Kind(name).make({out, format, code_});
   }
   probe::MachineView machine(analyzer.get());
   const auto summary = probe::ReadStreams(

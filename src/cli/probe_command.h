@@ -55,7 +55,7 @@ class ProbeCommand final : public Command {
   std::string analyzer_limit_ = "10m";
   std::string output_;
   std::string format_;
-  std::string svg_;
+  std::string svg_, code_;
   std::string keep_;
   std::string buffer_;
   std::string lanes_;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -22,6 +23,7 @@ enum class AnswerFormat { kTable, kJsonLines, kCsv };
 struct AnalyzerOutput {
   std::FILE* file = nullptr;  // stays the caller's; only who writes while messages come needs it
   AnswerFormat format = AnswerFormat::kTable;
+  std::filesystem::path code{};  // the program without probes; empty: not given
 };
 
 class Analyzer : public Receiver {

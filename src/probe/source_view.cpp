@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "codeobj/demangle.h"
+#include "probe/plain_code.h"
 
 namespace rochound::probe {
 namespace {
@@ -67,9 +68,31 @@ ordered_json Costs(const MemoryUse& use) {
           {"misaligned", use.misaligned}};
 }
 
+// Every instruction of a kernel, with the places of the accesses that it makes in `told`.
+ordered_json CodeJson(const std::vector<PlainInstruction>& code,
+                      const std::vector<ToldAccess>& told, Files* files,
+                      std::map<size_t, std::set<uint64_t>>* wanted) {
+  ordered_json rows = ordered_json::array();
+  for (const PlainInstruction& instruction : code) {
+    ordered_json at = ordered_json::array();
+    for (const auto& [name, line] : instruction.at) {
+      const size_t file = files->NumberOf(name);
+      at.push_back({file, line});
+      (*wanted)[file].insert(line);
+    }
+    rows.push_back(
+        {{"text", instruction.text}, {"at", std::move(at)}, {"makes", ordered_json::array()}});
+  }
+  const std::vector<size_t> found = FindInstructions(code, told);
+  for (size_t i = 0; i < found.size(); ++i)
+    if (found[i] < code.size()) rows[found[i]]["makes"].push_back(i);
+  return rows;
+}
+
 }  // namespace
 
 void SourceView::OnAccess(const AccessMessage& message) {
+  targets_.try_emplace(message.dispatch->kernel, message.dispatch->target);
   heatmap_.OnAccess(message);
   std::unique_ptr<Instruction>& one = instructions_[{message.dispatch->kernel, message.site}];
   if (one == nullptr)
@@ -82,13 +105,16 @@ std::string SourceView::Answer(const StreamSummary& summary) {
   Files files;
   std::map<size_t, std::set<uint64_t>> wanted;
   ordered_json kernels = ordered_json::array();
+  std::vector<std::vector<ToldAccess>> told;  // of each kernel, in the order of its instructions
   for (const auto& [key, instruction] : instructions_) {
     const std::string& kernel = key.first;
     const Site& site = instruction->site;
-    if (kernels.empty() || kernels.back()["kernel"] != kernel)
+    if (kernels.empty() || kernels.back()["kernel"] != kernel) {
       kernels.push_back({{"kernel", kernel},
                          {"name", codeobj::Demangle(kernel)},
                          {"instructions", ordered_json::array()}});
+      told.emplace_back();
+    }
     for (const MemoryUse& use : instruction->memory.Uses()) {
       ordered_json one = {
           {"instruction", site.machine.size() == 1 ? site.machine[0].instruction : ""},
@@ -105,10 +131,22 @@ std::string SourceView::Answer(const StreamSummary& summary) {
       }
       one["at"] = std::move(at);
       one.update(Costs(use));
+      ToldAccess& access = told.back().emplace_back(
+          ToldAccess{site.machine.size() == 1 ? site.machine[0].instruction : "", {}});
+      for (const Location& location : site.at)
+        if (!location.file.empty()) access.at.emplace_back(location.file, location.line);
       kernels.back()["instructions"].push_back(std::move(one));
     }
   }
   ordered_json warnings = ordered_json::array();
+  for (size_t i = 0; i < kernels.size() && !code_.empty(); ++i) {
+    const std::string kernel = kernels[i]["kernel"];
+    const auto code = ReadPlainCode(code_, kernel, targets_[kernel]);
+    if (code.ok())
+      kernels[i]["code"] = CodeJson(code.value(), told[i], &files, &wanted);
+    else
+      warnings.push_back("Only instructions that access memory are shown: " + code.error().message);
+  }
   if (summary.Incomplete()) warnings.push_back("Messages are missing, so this may be wrong.");
   if (!summary.unprobed.empty())
     warnings.push_back(

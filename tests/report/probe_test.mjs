@@ -24,7 +24,9 @@ const probe = {
   kernels: [{kernel: 'columns', name: `columns ${EVIL}`, instructions: [
     instruction('global_load_dword', [[0, 3]], {lines: 64, addresses: 'stride 256'}), instruction('s_load_dwordx4', [[1, 9], [0, 4]], {bytes: 16, addresses: 'scalar', lanes: 2}),
     instruction('ds_read_b32', [[0, 5]], {lds: true, lines: 0, needed: 0, cycles: 64, bank_conflicts: 62}), instruction('', [[0, 5]], {action: 'store'})]},
-  {kernel: 'other', name: 'other', instructions: [instruction('global_store_dwordx2', [[0, 2]], {})]}],
+  {kernel: 'other', name: 'other', instructions: [instruction('global_store_dwordx2', [[0, 2]], {}), instruction('flat_load_dword', [[0, 5]], {})],
+    code: [{text: 's_load_dwordx2 s[0:1], s[4:5], null', at: [[0, 1]], makes: []}, {text: `v_mov_b32_e32 v0, 0 ; ${EVIL}`, at: [[1, 9], [0, 4]], makes: []},
+      {text: 'global_store_dwordx2 v[0:1], v2, s[0:1]', at: [[0, 2]], makes: [0]}, {text: 's_endpgm', at: [], makes: []}]}],
   heatmap: {page_bytes: 4096, line_bytes: 128, all_pages: 7, places: [['/src/columns.hip', 3], ['/src/columns.hip', 4]],
     pages: [page('7f0000001000', {0: 64, 5: 3}, [[0, 60], [1, 7]]), page('7f0000002000', {31: 1}, [[1, 1]])]},
   texts: [[0, 1, '__global__ void columns() {'], [0, 2, ''], [0, 3, '  sum += in[column * size + row];'], [0, 4, `  // ${EVIL}`], [0, 5, '  part[i] = 1;']],
@@ -53,7 +55,19 @@ async function accesses({page}) {
   assert.match(await code.textContent(), /store \(not matched\)/);
   await shoot(page, 'accesses');
   await page.getByLabel('Kernel').selectOption('1');
-  assert.match(await page.getByRole('listbox', {name: 'Instructions'}).textContent(), /global_store_dwordx2/);
+  // The whole kernel, and what of it is not known.
+  const whole = page.getByRole('listbox', {name: 'Instructions'}).locator('.row');
+  assert.equal(await whole.count(), 5);
+  assert.match(await whole.nth(0).textContent(), /^1s_load_dwordx2 s\[0:1\], s\[4:5\], null$/);
+  assert.match(await whole.nth(2).textContent(), /^22global_store_dwordx2 v\[0:1\], v2, s\[0:1\]$/);
+  assert.match(await whole.nth(4).textContent(), /flat_load_dword +4 B/);
+  assert.match(await page.getByRole('listbox', {name: 'Instructions'}).textContent(), /Accesses that are not matched with one of these/);
+  // A line that accesses nothing has instructions, too.
+  const lines = page.getByRole('listbox', {name: 'Source'});
+  await lines.locator('[data-line="0:4"]').click();
+  assert.match((await page.getByRole('listbox', {name: 'Instructions'}).locator('[aria-selected=true] code').allTextContents()).join(), /^v_mov_b32_e32/);
+  await whole.nth(0).click();
+  assert.deepEqual(await lines.locator('[aria-selected=true] .where').allTextContents(), ['1']);
   assert.equal(await page.locator('img').count(), 0, 'a text became an image');
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What `rochound probe -a report` wrote: the heat map of memory, and source and instructions side by
-// side, with the accesses of each. Choosing a line of one shows those of the other that belong to
+// side, with the accesses of each; all instructions, where another build without probes was given. Choosing a line of one shows those of the other that belong to
 // it. Fields are those of docs/formats/probe-report.md.
 
 import {h, svg} from './dom';
@@ -26,6 +26,13 @@ export interface ProbedInstruction {
   misaligned: number;
 }
 
+// One of a kernel without probes.
+export interface PlainInstruction {
+  text: string;
+  at: [number, number][];
+  makes: number[];  // places in the list of instructions with costs
+}
+
 export interface HeatPage {
   process: number;
   address: string;
@@ -41,7 +48,7 @@ export interface ProbeReport {
   dispatches: number;
   waves: number;
   files: string[];
-  kernels: {kernel: string; name: string; instructions: ProbedInstruction[]}[];
+  kernels: {kernel: string; name: string; instructions: ProbedInstruction[]; code?: PlainInstruction[]}[];
   heatmap: {page_bytes: number; line_bytes: number; all_pages: number; places: [string, number][]; pages: HeatPage[]};
   texts: [number, number, string][];
 }
@@ -152,7 +159,7 @@ export class ProbePage {
 
   private show(number: number): void {
     const kernel = this.probe.kernels[number]!;
-    const keysOf = (one: ProbedInstruction) => one.at.map(([file, line]) => `${file}:${line}`);
+    const keysOf = (one: {at: [number, number][]}) => one.at.map(([file, line]) => `${file}:${line}`);
     const costs = new Map<string, Cost>();
     for (const one of kernel.instructions) {
       for (const key of new Set(keysOf(one))) {
@@ -171,10 +178,12 @@ export class ProbePage {
     };
     const most = Math.max(1, ...[...costs.values()].map(sizeOf));
     const sourceRows = h('div', {class: 'listing source', role: 'listbox', 'aria-label': 'Source', tabindex: '0'});
-    const files = [...new Set([...costs.keys()].map((key) => Number(key.split(':')[0])))];
+    // Lines that instructions belong to; not all of them access memory.
+    const told = [...new Set([...costs.keys(), ...(kernel.code ?? []).flatMap(keysOf)])];
+    const files = [...new Set(told.map((key) => Number(key.split(':')[0])))];
     for (const file of files) {
       sourceRows.appendChild(h('div', {class: 'file', text: this.probe.files[file] ?? ''}));
-      const hot = [...costs.keys()].filter((key) => Number(key.split(':')[0]) === file).map((key) => Number(key.split(':')[1]));
+      const hot = told.filter((key) => Number(key.split(':')[0]) === file).map((key) => Number(key.split(':')[1]));
       const near = this.probe.texts.filter(([of, line]) => of === file && hot.some((one) => Math.abs(one - line) <= 3)).map(([, line]) => line);
       let before = 0;
       for (const line of [...new Set([...hot, ...near])].sort((a, b) => a - b)) {
@@ -182,21 +191,39 @@ export class ProbePage {
         before = line;
         const key = `${file}:${line}`;
         const cost = costs.get(key);
-        const row = h('div', {class: cost ? 'row' : 'row quiet', role: 'option', 'aria-selected': 'false', 'data-line': key},
+        const has = hot.includes(line);
+        const row = h('div', {class: has ? 'row' : 'row quiet', role: 'option', 'aria-selected': 'false', 'data-line': key},
             ...(cost ? [meter(cost, most), h('span', {class: 'number', text: count(cost.accesses)})] : [h('span'), h('span')]),
             h('span', {class: 'where', text: String(line)}), h('code', {text: this.texts.get(key) ?? ''}));
-        if (cost) {
+        if (has) {
           source.set(key, row);
           row.addEventListener('click', () => choose([key], 'source', row));
-          withTip(row, `line ${line}`, costText(cost));
         }
+        if (cost) withTip(row, `line ${line}`, costText(cost));
         sourceRows.appendChild(row);
       }
     }
     const codeRows = h('div', {class: 'listing code', role: 'listbox', 'aria-label': 'Instructions', tabindex: '0'},
         h('div', {class: 'file', text: kernel.name}));
     const mostOne = Math.max(1, ...kernel.instructions.map((one) => sizeOf(costOf(one))));
-    for (const one of kernel.instructions) {
+    for (const one of kernel.code ?? []) {
+      const made = one.makes.map((place) => kernel.instructions[place]!).filter((access) => access !== undefined);
+      const cost = made.map(costOf).reduce(add, {accesses: 0, lines: 0, waste: 0, cycles: 0, conflicts: 0});
+      const keys = keysOf(one);
+      const row = h('div', {class: 'row', role: 'option', 'aria-selected': 'false'},
+          ...(made.length > 0 ? [meter(cost, mostOne), h('span', {class: 'number', text: count(cost.accesses)})] : [h('span'), h('span')]),
+          h('span', {class: 'where', text: one.at[0] ? String(one.at[0][1]) : ''}), h('code', {text: one.text}));
+      row.addEventListener('click', () => choose(keys, 'code', row));
+      withTip(row, one.text, [...(made.length > 0 ? costText(cost) : []), ...made.map((access) => `${count(access.lanes)} lanes, ${access.bytes} bytes each: ${access.addresses}`),
+        ...one.at.map(([file, line]) => `${this.probe.files[file]}:${line}`)]);
+      code.push({element: row, keys});
+      codeRows.appendChild(row);
+    }
+    // All accesses, or those whose instruction is not among the kernel's own.
+    const shown = new Set((kernel.code ?? []).flatMap((one) => one.makes));
+    const rest = kernel.instructions.filter((_, place) => !shown.has(place));
+    if (kernel.code && rest.length > 0) codeRows.appendChild(h('div', {class: 'file', text: 'Accesses that are not matched with one of these'}));
+    for (const one of rest) {
       const cost = costOf(one);
       const keys = keysOf(one);
       const text = one.instruction !== '' ? one.instruction : `${one.action} (not matched)`;
