@@ -36,7 +36,7 @@ bool BundleWriter::AddRegionBytes(Phase phase, uint32_t region, uint64_t offset,
   if (!error().empty()) return false;
   if (phase != phase_) {
     if (phase == Phase::kBefore)
-      return directory_.Fail("memory before the launch was added too late");
+      return directory_.Fail("memory before the launch was added after memory that follows it");
     CloseExtent();
     phase_ = phase;
     next_region_ = next_offset_ = 0;

@@ -13,12 +13,12 @@
 #include <set>
 
 #include "base/count.h"
+#include "base/exit_codes.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/sha256.h"
 #include "base/units.h"
-#include "base/exit_codes.h"
 #include "cli/optimize_launches.h"
 #include "cli/usage_formatter.h"
 #include "optimize/builder.h"

@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/pattern.h"
 #include "base/printable.h"
-#include "launch/run_environment.h"
 #include "codeobj/demangle.h"
+#include "launch/run_environment.h"
 #include "optimize/judge.h"
 
 namespace rochound::cli {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "launch/limited_run.h"
 #include "base/result.h"
+#include "launch/limited_run.h"
 #include "optimize/journal.h"
 #include "optimize/launches.h"
 

@@ -26,7 +26,8 @@ base::Result<std::string> PreloadList(const std::filesystem::path& shim,
                          "': the path has a space or a colon in it, and so has '" + store.string() +
                          "'; set TMPDIR to another folder and unset XDG_RUNTIME_DIR"};
     }
-    ROCHOUND_TRY(const std::filesystem::path folder, softgpu::LinkInStore(shim.parent_path(), store));
+    ROCHOUND_TRY(const std::filesystem::path folder,
+                 softgpu::LinkInStore(shim.parent_path(), store));
     name = folder / shim.filename();
   }
   std::string list = kSanitizerRuntime;

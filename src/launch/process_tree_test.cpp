@@ -65,7 +65,7 @@ TEST(ProcessFacts, AreThoseOfTheProcess) {
   EXPECT_TRUE(ProcessExists(getpid()));
   EXPECT_FALSE(ProcessExists(1 << 30));
   EXPECT_EQ(ProcessUser(getpid()), geteuid());
-  EXPECT_NE(ProcessCommand(getpid()).find("cli_test"), std::string::npos);
+  EXPECT_NE(ProcessCommand(getpid()).find("launch_test"), std::string::npos);
   EXPECT_EQ(ProcessCommand(1 << 30), "");
   ASSERT_NE(getenv("PATH"), nullptr);
   EXPECT_EQ(ProcessVariable(getpid(), "PATH"), getenv("PATH"));

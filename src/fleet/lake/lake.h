@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/duck.h"
+#include "store/open/duck.h"
 
 namespace rochound::fleet {
 

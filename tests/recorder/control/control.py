@@ -58,7 +58,7 @@ def case_starts_on_by_default(place):
 def case_tree(place):
     """A shell with two programs, and a third one beside: only the tree is started."""
     shell = place.start("sh", "-c", 'keep=$(mktemp -u) && mkfifo $keep && ("$0" --steady <$keep & "$0" --steady <$keep & '
-                        'exec 9>$keep; rm $keep; cat; exec 9>&-; wait)', control_place.arguments.program, ROCHOUND_START="off")
+                        'exec 9>$keep; cat; exec 9>&-; wait; rm $keep)', control_place.arguments.program, ROCHOUND_START="off")
     outsider = place.obedient("--steady", ROCHOUND_START="off")
     wait_until(lambda: len(place.rows("list")) == 3, "three programs with sockets")
     members = set(place.rows("list")) - {outsider.pid}
