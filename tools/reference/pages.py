@@ -80,7 +80,7 @@ def as_code(names):
 
 def commands_page(reference):
     listing = [bullet(f"[`{one['name']}`](#rochound-{one['name']}): {sentence(one['about'])}") for one in reference["commands"]]
-    head = ["# Commands", GENERATED + "\nWhat is after `--` is a program and its arguments.", "\n".join(listing)]
+    head = ["# Commands", GENERATED + "\nWhat follows `--` is a program and its arguments.", "\n".join(listing)]
     return "\n\n".join(head + [section(one, 2) for one in reference["commands"]]) + "\n"
 
 
