@@ -50,7 +50,7 @@ llvm_version() {
 }
 
 # Taking everything from experimental breaks the system, so its packages are refused except ROCm's own, by name.
-# Those are at sid's own priority: the newer one wins, wherever ROCm 7 stands today.
+# Those are at sid's own priority: the newer one wins, wherever ROCm 7 is today.
 preferences_of() {
   [[ $1 == 7 ]] || return 0
   cat <<'END'

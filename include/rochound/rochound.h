@@ -34,7 +34,7 @@ extern "C" {
 static inline void rochound_start(void);
 static inline void rochound_stop(void);
 
-/* Brings what the GPU has finished into the log; waits up to 0.2 s for work under way. */
+/* Brings what the GPU has finished into the log; waits up to 0.2 s for work in flight. */
 static inline void rochound_flush(void);
 
 /* A range on the calling thread; ranges nest. The name is copied. */

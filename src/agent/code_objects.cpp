@@ -3,9 +3,11 @@
 
 #include <hsa/hsa_ven_amd_loader.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <new>
+#include <string>
 #include <string_view>
 
 #include "agent/capture.h"
@@ -13,6 +15,8 @@
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/swap.h"
+#include "agent/symbols.h"
+#include "base/sha256.h"
 
 namespace rochound::agent {
 namespace {
@@ -52,6 +56,44 @@ uint64_t StorageSize(const Loader& loader, hsa_loaded_code_object_t loaded) {
                        HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE);
 }
 
+std::string UriOf(const Loader& loader, hsa_loaded_code_object_t loaded) {
+  const auto length =
+      Ask<uint32_t>(loader, loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH);
+  std::string uri(length + 1, '\0');
+  loader.hsa_ven_amd_loader_loaded_code_object_get_info(
+      loaded, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri.data());
+  return uri.c_str();
+}
+
+// Lines of the file `code_objects`: those of executables without a number wait for their first
+// kernel. All with `changing` held, but for `lines_changed`.
+struct Lines {
+  std::map<uint64_t, std::string> waiting;  // by executable: URI, and the hash where it is needed
+  std::string text;
+};
+Lines& AllLines() {
+  static auto* const lines = new Lines;
+  return *lines;
+}
+constinit std::atomic<bool> lines_changed{false};
+
+// What was loaded from memory may not be there any more when somebody looks. Larger ones are parts
+// of programs, which stay; a hash of them would take a noticeable time.
+constexpr uint64_t kMostHashed = uint64_t{16} << 20;
+
+void Describe(hsa_executable_t executable, hsa_loaded_code_object_t loaded) {
+  Loader loader{};
+  if (!GetLoader(&loader)) return;
+  std::string line = UriOf(loader, loaded);
+  const uint64_t base = StorageBase(loader, loaded), size = StorageSize(loader, loaded);
+  if (line.starts_with("memory://") && base != 0 && size <= kMostHashed)
+    line += "\t" + base::Sha256({reinterpret_cast<const char*>(base), size});
+  // An executable that is gone may have had this handle.
+  ForgetExecutable(executable);
+  const std::lock_guard lock(changing);
+  AllLines().waiting[executable.handle] = std::move(line);
+}
+
 bool IsWanted(std::string_view object) {
   return CaptureAsked() || (SwapAsked() && SwapMayNeed(object));
 }
@@ -80,6 +122,8 @@ hsa_status_t Load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_objec
       executable, agent, reader, options, &loaded);
   if (status != HSA_STATUS_SUCCESS) return status;
   if (wanted != nullptr) *wanted = loaded;
+  if (CurrentState() != State::kDisabled)
+    Guarded("no memory for a code object", [&] { Describe(executable, loaded); });
   if (CaptureAsked() || SwapAsked()) Guarded("no memory for a code object", [&] { Keep(loaded); });
   return status;
 }
@@ -110,12 +154,7 @@ void Look(Search* search, hsa_loaded_code_object_t object) {
   found.size = size;
   found.delta = static_cast<uint64_t>(
       Ask<int64_t>(loader, object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA));
-  const auto length =
-      Ask<uint32_t>(loader, object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH);
-  std::string uri(length + 1, '\0');
-  loader.hsa_ven_amd_loader_loaded_code_object_get_info(
-      object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri.data());
-  found.uri = uri.c_str();
+  found.uri = UriOf(loader, object);
   found.storage = StorageBase(loader, object);
   found.storage_size = StorageSize(loader, object);
   const std::lock_guard lock(changing);
@@ -192,9 +231,32 @@ bool FindLoadedCode(uint64_t address, LoadedCode* found) {
   return search.done;
 }
 
+void AddCodeObject(uint32_t number, hsa_executable_t executable) {
+  const std::lock_guard lock(changing);
+  Lines& lines = AllLines();
+  const auto line = lines.waiting.find(executable.handle);
+  if (line == lines.waiting.end()) return;
+  lines.text += std::to_string(number) + "\t" + line->second + "\n";
+  lines_changed.store(true, std::memory_order_release);
+}
+
+void NoteCodeObjects() {
+  if (!lines_changed.load(std::memory_order_relaxed)) return;
+  trace::Writer* const log = Log();
+  if (log == nullptr) return;
+  lines_changed.store(false, std::memory_order_relaxed);
+  std::string text;
+  {
+    const std::lock_guard lock(changing);
+    text = AllLines().text;
+  }
+  log->WriteText("code_objects", text);
+}
+
 void ForgetCodeObjectsAfterFork() {
   new (&changing) std::mutex;
   new (&Kept()) std::map<uint64_t, Bytes>;
+  new (&AllLines()) Lines;
 }
 
 }  // namespace rochound::agent

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The code objects that a program has loaded. Their bytes are kept while a launch is to be
-// captured or a kernel may be swapped: the program may free its copy once it is loaded. Hooks run
-// on the program's threads; any thread may ask.
+// The code objects that a program has loaded. Where they were is written into the log, for who
+// compares kernels of different builds (docs/formats/flight-log.md). Their bytes are kept while a
+// launch is to be captured or a kernel may be swapped: the program may free its copy once it is
+// loaded. Hooks run on the program's threads; any thread may ask.
 #pragma once
 
 #include <hsa/hsa_api_trace.h>
@@ -26,6 +27,12 @@ struct LoadedCode {
 };
 
 void HookCodeObjects(CoreApiTable* core);
+
+// A kernel of this executable was seen for the first time, and its records say `number`: the log's
+// file `code_objects` gets a line about it. NoteCodeObjects writes the file if there are new lines;
+// the drain thread and the end of the log call it.
+void AddCodeObject(uint32_t number, hsa_executable_t executable);
+void NoteCodeObjects();
 
 // The executable, and the code object, whose image has this address; false: none.
 bool FindExecutable(uint64_t address, hsa_executable_t* executable);

@@ -214,20 +214,6 @@ class Answer {
   char text_[kMostAnswer];
 };
 
-const char* StateName(State state) {
-  switch (state) {
-    case State::kOff:
-      return "off";
-    case State::kArmed:
-      return "armed";
-    case State::kRecording:
-      return "recording";
-    case State::kDisabled:
-      break;
-  }
-  return "disabled";
-}
-
 // What is in flight for longer than most kernels take. Names may be long; they are cut rather than
 // what comes after them.
 void DescribeLongWork(Answer* answer) {
@@ -244,7 +230,7 @@ void DescribeLongWork(Answer* answer) {
 
 void DescribeState(Answer* answer) {
   const Wishes wishes = CurrentWishes();
-  answer->Line("state=%s", StateName(CurrentState()));
+  answer->Line("state=%s", trace::kRecorderStateNames[static_cast<size_t>(CurrentState())]);
   answer->Line("reason=%s", DisabledReason());
   answer->Line("outside=%s", wishes.outside ? "on" : "off");
   answer->Line("program=%d", wishes.program);

@@ -422,7 +422,7 @@ bool HasWork(const Queue& queue, uint64_t read, uint64_t write) {
   return false;
 }
 
-// Looks how far each queue has come. Returns how long the one that stands longest has.
+// Looks how far each queue has come. Returns how long the slowest has made no progress.
 uint64_t LookAtQueues(uint64_t now_ns) {
   uint64_t longest = 0;
   ForEachQueue([&](Queue& queue) {

@@ -121,7 +121,7 @@ void TakeFinishedOn(Bucket& bucket, uint64_t signal) {
 void WaitOnProgramSignal(Pending* pending) {
   Bucket& bucket = BucketOf(pending->signal);
   Locked locked(bucket);
-  // Behind those already waiting on the same signal, each of which takes one off its value.
+  // After those already waiting on the same signal, each of which takes one off its value.
   int64_t done_at = Value(pending->signal) - 1;
   for (const Pending* other = bucket.first; other != nullptr; other = other->next_same_bucket)
     if (other->signal == pending->signal && other->done_at <= done_at) done_at = other->done_at - 1;

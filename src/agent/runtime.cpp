@@ -152,7 +152,7 @@ void TakeTable(HsaApiTable* table, TableFrom from) {
   ListenForFaults();
   HookOverrides(ours->core_);
   HookAllocations(ours->amd_ext_);
-  if (CaptureAsked() || SwapAsked()) HookCodeObjects(ours->core_);
+  HookCodeObjects(ours->core_);
   HookProbe(ours->core_);
   HookCalls(ours);
   tables->WriteBack();

@@ -157,6 +157,7 @@ uint64_t DrainTurn(Drain* drain) {
     drain->watched_ns = now_ns;
     WatchProgress(now_ns);
   }
+  NoteCodeObjects();
   ObeyTimetable(now_ns);
   if (!drain->libraries_found) drain->libraries_found = HookLoadedLibraries();
   if (now_ns - drain->anchored_ns >= drain->anchor_every_ns &&
@@ -391,6 +392,7 @@ void Flush() {
     WatchProgress(base::ClockNs(CLOCK_MONOTONIC));
     NoteAnchors();
     NoteNewFunctions();
+    NoteCodeObjects();
     NoteLastProcessFacts();
     if (const auto maps = base::ReadFile("/proc/self/maps"); maps.ok() && settings().stacks)
       Log()->WriteText("maps", maps.value());

@@ -64,7 +64,7 @@ bool Wanted() {
          !program_paused.load();
 }
 
-// Armed <-> Recording, as the wishes stand. Two threads that change their wishes at once both end
+// Armed <-> Recording, as the wishes say. Two threads that change their wishes at once both end
 // here; whichever changes the state last looks at the wishes once more.
 void UpdateState(bool note = true) {
   bool wanted = Wanted();

@@ -39,7 +39,7 @@ void PauseByProgram(bool pause);
 // `forked`: in a child that has no log yet and is not to make one for this.
 void AllowByRange(bool inside, bool forked = false);
 
-// How the wishes stand, for whoever asks.
+// The current wishes, for status.
 struct Wishes {
   bool outside;
   int32_t program;  // starts not answered by a stop

@@ -30,7 +30,8 @@ struct Kernel {
 };
 constinit ObjectTable<Kernel, 16> kernels;
 constinit std::mutex filling;
-uint32_t last_id = 0;  // with `filling` held
+uint32_t last_id = 0;          // with `filling` held
+uint32_t last_executable = 0;  // likewise
 
 void RecordKernel(uint32_t id, uint64_t object, uint32_t name, uint32_t code_object, uint16_t agent,
                   uint64_t kernarg_bytes) {
@@ -54,9 +55,12 @@ std::map<uint64_t, uint32_t>& ExecutableCounts() {  // with `filling` held
 // `filling` held.
 uint32_t CountExecutable(hsa_executable_t executable) {
   if (executable.handle == 0) return 0;
-  auto& counts = ExecutableCounts();
-  return counts.try_emplace(executable.handle, static_cast<uint32_t>(counts.size()) + 1)
-      .first->second;
+  const auto [count, fresh] = ExecutableCounts().try_emplace(executable.handle, 0);
+  if (fresh) {
+    count->second = ++last_executable;
+    AddCodeObject(count->second, executable);
+  }
+  return count->second;
 }
 
 // The object's id under this name; a new one if the object is new or was called otherwise before.
@@ -138,6 +142,11 @@ uint32_t KernelId(uint64_t kernel_object, uint16_t agent, CopyKernel* copies) {
 uint32_t AddKernel(uint64_t kernel_object, std::string_view name, hsa_executable_t executable,
                    uint16_t agent, uint64_t kernarg_bytes) {
   return Enter(kernel_object, name, executable, agent, kernarg_bytes);
+}
+
+void ForgetExecutable(hsa_executable_t executable) {
+  const std::lock_guard lock(filling);
+  ExecutableCounts().erase(executable.handle);
 }
 
 bool IsKnownKernel(uint64_t kernel_object) {

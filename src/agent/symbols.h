@@ -24,6 +24,9 @@ bool IsKnownKernel(uint64_t kernel_object);
 uint32_t AddKernel(uint64_t kernel_object, std::string_view name, hsa_executable_t executable,
                    uint16_t agent, uint64_t kernarg_bytes);
 
+// The executable's handle is another one's now: its kernels are of another code object.
+void ForgetExecutable(hsa_executable_t executable);
+
 // Writes the records that describe the kernels once more, for a log that drops old chunks.
 void NoteSymbols();
 

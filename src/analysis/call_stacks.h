@@ -28,7 +28,7 @@ struct CallStacks {
   const std::string& NameOf(uint32_t name) const;
 };
 
-// sink, if any, is told every call as it is over.
+// Calls sink, if any, once per completed call.
 base::Result<CallStacks> LoadCallStacks(store::duck::Connection& connection,
                                         CallSweep::Sink sink = {});
 

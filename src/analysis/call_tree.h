@@ -90,7 +90,7 @@ class CallSweep {
  public:
   using Sink = std::function<void(const CallCost&)>;
 
-  // sink, if any, is told every call as it is over: children before their parents.
+  // Calls sink, if any, once per completed call: children before their parents.
   explicit CallSweep(Sink sink = {}) : sink_(std::move(sink)) {}
 
   void Add(const CallSpan& call);

@@ -3,7 +3,7 @@
 // A trace as a graph of what waited for what, with the critical path through it (path_graph.h), and
 // what each kernel is worth end to end: the graph is run again with the kernel's launches shorter.
 // Made by `rochound profile` for dag.json; one thread. Holds the whole graph; of a large trace only
-// the nodes of the path are told one by one, and `left_out` counts the others.
+// the nodes of the path are listed one by one, and `left_out` counts the others.
 #pragma once
 
 #include <cstdint>
@@ -51,13 +51,13 @@ struct Dag {
   int64_t end_to_end_ns = 0;  // from the first event to the last
   int64_t path_gpu_ns = 0;    // of operations on the path
   std::vector<DagNode> nodes;
-  std::vector<DagEdge> edges;  // between nodes that are told
+  std::vector<DagEdge> edges;  // between nodes that are listed
   std::vector<uint32_t> path;  // ids of nodes, first to last
   uint64_t left_out = 0;
   std::vector<DagKernel> kernels;  // those that would give most come first
 };
 
-// most_nodes: with more, only those on the path are told.
+// most_nodes: with more, only those on the path are listed.
 base::Result<Dag> MakeDag(store::TraceDatabase& trace, uint64_t most_nodes = 100'000);
 
 }  // namespace rochound::analysis

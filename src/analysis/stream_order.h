@@ -2,7 +2,7 @@
 //
 // Which operations had to wait for which, as the program asked for it: by streams, events, the
 // default stream, values in memory and calls that wait. The steps of a process are applied in the
-// order the host took them; whom an operation or a waiting call waits for is told as it comes up.
+// order the host took them; whom an operation or a waiting call waits for is given as it comes up.
 // Memory grows with streams, events and what is in flight, not with the trace. What queues add to
 // this is in path_graph.h. Used by `idle` and `critical-path`; one thread; cannot fail.
 //

@@ -65,7 +65,7 @@ base::Result<void> ForEachQueuedOp(
     store::duck::Connection& connection, const Names& names, const HostThreads& threads,
     OpOrder order, const std::function<void(const QueuedOp&, uint32_t type)>& visit);
 
-// As StreamOrder wants them. Waiting calls are told if they are outermost ones of their thread, and
+// As StreamOrder wants them. Waiting calls are given if they are outermost ones of their thread, and
 // only if asked for.
 base::Result<void> ForEachStep(store::duck::Connection& connection, const Names& names,
                                const HostThreads& threads, bool waiting,

@@ -4,7 +4,7 @@
 // also inside of somebody's program. ECMAScript's syntax, with POSIX's classes in brackets
 // ([[:alpha:]]), on bytes. All states are followed at once, so that neither time nor stack grows
 // with what a pattern could try: time is pattern times text, a lookahead multiplies it by the text
-// once more. For that reason \1 is refused. Only whether there is a match is told, so that a
+// once more. For that reason \1 is refused. It says only whether there is a match, so that a
 // non-greedy quantifier means what the greedy one does. A Pattern is immutable; any thread.
 #pragma once
 

@@ -59,7 +59,7 @@ class Bundle {
   // Of both data files together.
   uint64_t stored_bytes() const;
 
-  // Reads all memory once; progress is told the stored bytes that have been read.
+  // Reads all memory once; progress gets the number of stored bytes read so far.
   base::Result<void> Verify(const std::function<void(uint64_t)>& progress = {}) const;
 
  private:

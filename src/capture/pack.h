@@ -27,7 +27,7 @@ struct PackSummary {
 };
 
 // Packs the bundle from, which may be packed already, into a new one, to, and removes from. They
-// may be the same; then the packed one takes the other's place at once. progress(done, all) is told
+// may be the same; then the packed one takes the other's place at once. progress(done, all) is given
 // how many bytes of work are done, on the caller's thread.
 base::Result<PackSummary> Pack(const std::filesystem::path& from, const std::filesystem::path& to,
                                const PackOptions& options = {},

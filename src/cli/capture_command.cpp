@@ -37,8 +37,8 @@ Examples:
   rochound capture --kernel . --shape grid=*,workgroup=256 --memory all -- ./app
   rochound capture --dispatch 12 --softgpu mi300x -- ./vector_add
 
-The first launch that matches is captured, or the N-th. Everything that was under
-way on its GPU finishes first; its memory is kept; it runs alone; what it changed
+The first launch that matches is captured, or the N-th. Everything that is in
+flight on its GPU completes first; its memory is kept; it runs alone; what it changed
 is kept; the program goes on. 'reachable' memory is what the kernel's arguments and
 module variables point to, followed conservatively: whatever looks like a pointer
 into an allocation is one. What was left out is listed in the bundle.

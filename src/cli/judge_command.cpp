@@ -41,7 +41,7 @@ that GPU's own time stamps.
 A candidate is untrusted: it is compiled and run in processes that have no network,
 write no files but in a folder of their own, and have limits of time and memory.
 
---validate COMMAND is run by the shell with two folders behind it, what the captured code
+--validate COMMAND is run by the shell with two folders as its last arguments, what the captured code
 left and what the candidate left: outputs.json names the files. Its exit code 0 accepts.
 
 Exit codes: 0 accepted, 1 rejected as wrong, 2 wrong usage, 3 right, but not faster,

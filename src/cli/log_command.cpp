@@ -175,7 +175,7 @@ The folder is a run's (the --log-dir of rochound run) or one process's in it. A
 log may be looked at while it is being written, and after a process was killed
 at any instant. Text shows times in seconds since the process's first record,
 JSON in nanoseconds of CLOCK_MONOTONIC. Threads are shown as the system's id
-and the log's. Dropped or doubtful data is told first. Exit codes: 0 done, 2
+and the log's. Dropped or doubtful data comes first. Exit codes: 0 done, 2
 wrong usage, 125 the log cannot be read.
 )";
 

@@ -19,9 +19,9 @@
 #include "base/printable.h"
 #include "base/sha256.h"
 #include "base/units.h"
-#include "cli/optimize_launches.h"
 #include "cli/usage_formatter.h"
 #include "optimize/builder.h"
+#include "optimize/capture_launches.h"
 
 namespace rochound::cli {
 namespace {
@@ -103,7 +103,7 @@ struct OptimizeCommand::Search {
   // Of every launch that the search may see, and of the first one.
   std::unique_ptr<optimize::Judge> all, first;
   std::unique_ptr<optimize::Judge> held_out;  // of the others, from acceptance on
-  CapturedLaunches launches;
+  optimize::CapturedLaunches launches;
   std::string salt;  // what a verdict depends on beside the candidate and the launches
   optimize::JudgeOptions options;
   optimize::JudgeTools tools;
@@ -482,7 +482,7 @@ Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& b
       command.insert(command.end(), {self.string(), "softgpu", "--gpu", settings_.softgpu(),
                                      "--counters", counters.string(), "--"});
     command.insert(command.end(), program.begin(), program.end());
-    ROCHOUND_TRY(const launch::LimitedRun run, RunToEnd(command));
+    ROCHOUND_TRY(const launch::LimitedRun run, optimize::RunToEnd(command));
     walls[after].push_back(run.seconds);
     if (counted) {
       ROCHOUND_TRY(const double cycles, CyclesIn(counters));
@@ -506,16 +506,17 @@ Result<std::string> OptimizeCommand::Apply(Search* search, const JournalEntry& b
     const fs::path before = folder() / "before.out", after = folder() / "after.out";
     ROCHOUND_CHECK(base::WriteFile(before, outputs[0]));
     ROCHOUND_CHECK(base::WriteFile(after, outputs[1]));
-    ROCHOUND_TRY(const launch::LimitedRun run,
-                 RunToEnd({"/bin/sh", "-c",
-                           fmt::format("{} '{}' '{}'", check_, before.string(), after.string())}));
+    ROCHOUND_TRY(
+        const launch::LimitedRun run,
+        optimize::RunToEnd({"/bin/sh", "-c",
+                            fmt::format("{} '{}' '{}'", check_, before.string(), after.string())}));
     if (!run.ok()) return fmt::format("'{}' {}", check_, run.End());
   } else if (outputs[0] != outputs[1]) {
     return std::string("the program prints something else with the kernel");
   }
-  ROCHOUND_TRY(
-      const launch::LimitedRun swaps,
-      RunToEnd({self.string(), "explain", "swaps", (folder() / "after.rpd").string(), "--json"}));
+  ROCHOUND_TRY(const launch::LimitedRun swaps,
+               optimize::RunToEnd({self.string(), "explain", "swaps",
+                                   (folder() / "after.rpd").string(), "--json"}));
   if (swaps.out.find("\"swapped\"") == std::string::npos)
     return std::string("the program did not use the kernel: rochound explain swaps tells why");
   const double before = MedianOf(costs[0]), after = MedianOf(costs[1]);
@@ -554,8 +555,8 @@ Result<int> OptimizeCommand::Optimize(const std::vector<std::string>& program) {
     search.end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(*budget);
   ROCHOUND_TRY(search.journal, Journal::Open(folder() / "journal.sqlite"));
   ROCHOUND_CHECK(search.journal->AddEvent(fmt::format("begun: {}", fmt::join(program, " "))));
-  ROCHOUND_TRY(search.launches, CaptureLaunches({folder(), kernel_, settings_.softgpu(), program,
-                                                 search.journal.get()}));
+  ROCHOUND_TRY(search.launches, optimize::CaptureLaunches({folder(), kernel_, settings_.softgpu(),
+                                                           program, search.journal.get()}));
   const std::vector<fs::path>& bundles = search.launches.seen;
   optimize::JudgeTools& tools = search.tools;
   ROCHOUND_TRY(tools, FindJudgeTools(bundles.front().string(), settings_.softgpu()));

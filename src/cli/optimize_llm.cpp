@@ -224,7 +224,7 @@ Result<void> LlmGenerator::Run(const LlmTask& task) {
   fs::create_directories(folder, error);
   if (error) return base::ErrnoError("cannot create", folder, error.value());
   optimize::ModelSearchOptions options = options_;
-  // Headers beside the source are found, wherever the model's version of it stands.
+  // Headers beside the source are found, wherever the model's version of it is.
   const std::string beside = fs::absolute(source_).lexically_normal().parent_path().string();
   const std::vector<std::string> flags = {"-iquote", beside};
   options.folders = {fs::absolute(task.folder).lexically_normal().string(), beside};

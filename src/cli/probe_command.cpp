@@ -661,7 +661,7 @@ int ProbeCommand::Run(const std::vector<std::string>& program) {
   if (action_ == "hsaco") return MakeObjects();
   TakeTheirVariables();
   if (const std::string problem = Problem(); !problem.empty()) return Usage(problem);
-  // A library that cannot be used is told before a program runs for it.
+  // A library that cannot be used is reported before a program runs for it.
   for (const std::string& analyzer : analyzers_) {
     if (!probe::IsPluginName(analyzer)) continue;
     const int code = Apart(

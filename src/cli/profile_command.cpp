@@ -12,8 +12,6 @@
 #include "base/log.h"
 #include "base/pattern.h"
 #include "capture/bundle.h"
-#include "cli/profile_peaks.h"
-#include "cli/profile_rocprof.h"
 #include "cli/profile_trace.h"
 #include "cli/usage_formatter.h"
 #include "codeobj/demangle.h"
@@ -22,9 +20,11 @@
 #include "launch/run_environment.h"
 #include "profile/counter_plan.h"
 #include "profile/gpu_peaks.h"
+#include "profile/measure_peaks.h"
 #include "profile/measured_peaks.h"
 #include "profile/profile_files.h"
 #include "profile/roofline_svg.h"
+#include "profile/run_rocprof.h"
 #include "profile/thread_trace.h"
 #include "softgpu/tree/gpu_model.h"
 
@@ -376,8 +376,8 @@ int ProfileCommand::RunUnderRocprof(const std::vector<std::string>& program) con
     return base::kExitSetup;
   }
   const auto counters = profile::WantedCounters(rules.value(), architecture.value());
-  const auto run = RunRocprof(profile::PlanPasses(counters, architecture.value()), kernel_,
-                              fs::path(output_) / "rocprofv3", program);
+  const auto run = profile::RunRocprof(profile::PlanPasses(counters, architecture.value()), kernel_,
+                                       fs::path(output_) / "rocprofv3", program);
   if (!run.ok()) {
     base::LogError(run.error().message);
     return base::kExitSetup;
@@ -387,7 +387,7 @@ int ProfileCommand::RunUnderRocprof(const std::vector<std::string>& program) con
 }
 
 int ProfileCommand::Measure() const {
-  const auto page = MeasurePeaks(output_);
+  const auto page = profile::MeasurePeaks(output_);
   if (!page.ok()) {
     base::LogError(page.error().message);
     return base::kExitSetup;

@@ -73,8 +73,9 @@ a software GPU, what each build did (docs/softgpu-counters.md).
 Exit codes: 0 equal, 1 different, 2 wrong usage, 3 not deterministic, 4 the kernel
 faulted, 5 it did not end, 6 the addresses cannot be had, 7 the bundle is damaged,
 8 refused (another GPU, or other arguments), 9 not verified (also with --verify none),
-125 replay itself did not work. compare: that of the captured build, then of the first
-build that is not equal; what is wrong goes before 3 and 9.
+10 not possible with this release of ROCm, 125 replay itself did not work. compare: that
+of the captured build, then of the first build that is not equal; what is wrong goes
+before 3 and 9.
 )";
 
 constexpr const char* kReplayActions[] = {"check", "run", "compare", "export"};

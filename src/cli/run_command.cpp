@@ -101,7 +101,7 @@ Examples:
 
 The trace is an SQLite file in the schema of RPD. Everything after -- is the
 program and its arguments; its output, exit code and signals are passed through,
-and the processes it starts are recorded, too. What rochound itself has to say
+and the processes it starts are recorded, too. What rochound itself reports
 goes to stderr. When program or launcher were killed, the log stays beside the
 output: rochound log recover FOLDER -o trace.rpd. The environment variables
 RPDT_FILENAME, RPDT_AUTOSTART, RPDT_STACKFRAMES, LOGDUR_LOG_LOCATION and

@@ -164,7 +164,9 @@ Result<std::vector<fs::path>> SelftestCommand::Programs() const {
   std::error_code error;
   if (names_.empty()) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-      if (entry.is_regular_file(error)) programs.push_back(entry.path());
+      // Beside them may be what they load.
+      if (entry.is_regular_file(error) && access(entry.path().c_str(), X_OK) == 0)
+        programs.push_back(entry.path());
   } else {
     for (const std::string& name : names_) {
       if (!fs::is_regular_file(folder / name, error))

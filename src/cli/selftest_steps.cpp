@@ -20,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Result;
+using capture::replay::Verdict;
 using Counts = std::map<std::string, int64_t>;
 
 constexpr int kSkipped = 77;  // the test programs' exit code for "not on this device"
@@ -166,7 +167,9 @@ class Steps {
       fs::remove_all(bundle, ignored);
       if (!replayed.ok()) return Add("replayed", Outcome::kDifferent, replayed.error().message);
       if (replayed.value().ok()) return Add("replayed", Outcome::kSame);
-      if (replayed.value().exit_code != ExitCode(capture::replay::Verdict::kNotVerified))
+      if (replayed.value().exit_code == ExitCode(Verdict::kNotPossible))
+        return Add("replayed", Outcome::kNotPossible, "this release of ROCm cannot replay");
+      if (replayed.value().exit_code != ExitCode(Verdict::kNotVerified))
         return Add("replayed", Outcome::kDifferent, Tail(replayed.value()));
     }
     return Add("replayed", Outcome::kNotPossible,

@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "cli/usage_formatter.h"
 #include "contract/variables.h"
+#include "launch/exec_arguments.h"
 #include "launch/preload.h"
 #include "softgpu/tree/device_tree.h"
 #include "softgpu/tree/device_tree_store.h"
@@ -133,11 +134,7 @@ Result<void> SetEnvironment(const std::vector<softgpu::GpuModel>& gpus, unsigned
 
 // Becomes the program; comes back only if that fails.
 int Exec(const std::vector<std::string>& program) {
-  std::vector<char*> arguments;
-  arguments.reserve(program.size() + 1);
-  for (const std::string& argument : program)
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = launch::ExecArguments(program);
   fflush(nullptr);
   execvp(arguments[0], arguments.data());
   const int error_number = errno;

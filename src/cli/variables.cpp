@@ -14,7 +14,7 @@ constexpr EnvironmentVariable kVariables[] = {
      "Where recorded programs have their control sockets. Empty: they have none and cannot be "
      "controlled. Default: XDG_RUNTIME_DIR/rochound, and /tmp/rochound-UID."},
     {contract::variables::kHang, SetBy::kPerson, "recorder", "a time such as 120s, or 0",
-     "How long a queue may stand still before it is written down as a hang. 0: never. Default: "
+     "How long a queue may make no progress before it is recorded as a hang. 0: never. Default: "
      "30s."},
     {"RPDT_FILENAME", SetBy::kPerson, "rochound run, rpdTracerControl", "a file",
      "RPD's name for the trace, where -o does not say otherwise. Default: trace.rpd."},
@@ -77,7 +77,7 @@ constexpr EnvironmentVariable kVariables[] = {
      "a name; NAME* for any rest", "Records only inside roctx ranges of that name."},
     {contract::variables::kOverride, SetBy::kOption, "rochound run --override",
      "a list of cu=N, clock=MHZ, memory=GIB, name=TEXT",
-     "Properties of the GPU that the program is told instead of the real ones."},
+     "Properties of the GPU that the program sees instead of the real ones."},
     {contract::variables::kFaultBundle, SetBy::kOption, "rochound run --fault-bundle", "1",
      "When a GPU fails, the launches that may have failed are captured, too."},
     {contract::variables::kSwapList, SetBy::kCommand, "rochound run --kernel-cache", "a file",
@@ -111,7 +111,7 @@ constexpr EnvironmentVariable kVariables[] = {
     {contract::variables::kProbeMode, SetBy::kOption, "rochound probe --drop", "throttle or drop",
      "What happens when messages come faster than they are read: waves wait, or lose them."},
     {contract::variables::kProbeLanes, SetBy::kOption, "rochound probe --lanes",
-     "a hexadecimal mask", "Lanes whose accesses are told."},
+     "a hexadecimal mask", "Lanes whose accesses are reported."},
     {contract::variables::kProbeSample, SetBy::kOption, "rochound probe -d",
      "a number up to 4294967295",
      "The share of dispatches that are probed by chance; the highest number: all."},

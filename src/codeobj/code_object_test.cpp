@@ -237,6 +237,9 @@ TEST(Argument, BytesAreInsideOfTheSegment) {
 TEST(Demangle, GivesTheSourceName) {
   EXPECT_EQ(Demangle("_Z3addPfi.kd"), "add(float*, int)");
   EXPECT_EQ(Demangle("plain.kd"), "plain");
+  EXPECT_EQ(Demangle("_Z5scaleIfEvPT_S0_"), "void scale<float>(float*, float)");
+  EXPECT_EQ(Demangle("triton_kernel_0"), "triton_kernel_0");
+  EXPECT_EQ(Demangle(""), "");
   EXPECT_EQ(Demangle("i"), "i");
   EXPECT_EQ(Demangle("_Znonsense"), "_Znonsense");
 }

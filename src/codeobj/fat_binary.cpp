@@ -175,7 +175,7 @@ Result<uint64_t> ReadCompressed(std::string_view bytes, uint64_t* largest, Found
 Result<void> ReadBundles(std::string_view bytes, uint64_t largest, Found* found) {
   while (true) {
     bytes.remove_prefix(std::min(bytes.find_first_not_of('\0'), bytes.size()));
-    // "CCOB" may stand anywhere by chance; the long one does not.
+    // "CCOB" may be anywhere by chance; the long one does not.
     if (!bytes.starts_with(kCompressedMagic))
       bytes.remove_prefix(std::min(bytes.find(kBundleMagic), bytes.size()));
     if (bytes.empty()) return {};

@@ -18,7 +18,7 @@ namespace rochound::doctor {
 // it.
 std::string ShellWord(const std::string& text);
 
-// Where a profile of this name stands unless told otherwise. config: ~/.config.
+// Where a profile of this name is, unless told otherwise. config: ~/.config.
 std::filesystem::path ProfilePlace(const std::filesystem::path& config, const std::string& name);
 
 struct Change {

@@ -34,7 +34,7 @@ class Sysroot {
   explicit Sysroot(const std::filesystem::path& folder);
 
   bool is_this_machine() const { return prefix_.empty(); }
-  // Where a path of the machine really stands.
+  // Where a path of the machine really is.
   std::string Place(const std::string& path) const { return prefix_ + path; }
 
   bool Exists(const std::string& path) const;

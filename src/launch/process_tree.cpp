@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/printable.h"
+#include "base/process_stat.h"
 
 namespace rochound::launch {
 namespace {
@@ -31,12 +32,9 @@ pid_t Number(std::string_view text) {
   return error == std::errc() ? number : 0;
 }
 
-// The fourth field of stat. The second is the program's name in brackets and may contain anything.
 pid_t Parent(pid_t process) {
-  const std::string text = Read(process, "stat");
-  const size_t bracket = text.rfind(')');
-  if (bracket == std::string::npos || bracket + 4 >= text.size()) return 0;
-  return Number(std::string_view(text).substr(bracket + 4));
+  const auto stat = base::ReadProcessStat(process);
+  return stat ? stat->parent : 0;
 }
 
 // As the kernel lists them, per thread; false: this kernel does not.

@@ -28,7 +28,7 @@ std::string ToolWord(const std::string& path) {
 void SetWayIn(const std::filesystem::path& agent, Environment* environment,
               std::vector<std::string>* remarks) {
   Environment& variables = *environment;
-  // Tools are loaded in this order, and the last one stands nearest to the program.
+  // Tools are loaded in this order, and the last one is nearest to the program.
   std::string& tools = variables["HSA_TOOLS_LIB"];
   if (!tools.empty()) tools.push_back(' ');
   tools += ToolWord(agent.string());

@@ -45,7 +45,7 @@ Result<fs::path> Folders::Existing(const std::string& path) const {
   std::error_code error;
   const fs::path resolved = fs::canonical(first() / path, error);
   if (!error) return Inside(path, resolved);
-  // Of what is outside, not even whether it is there is told.
+  // Of what is outside, not even its existence is reported.
   const fs::path as_far = fs::weakly_canonical(first() / path, error);
   return error || !Inside(path, as_far).ok() ? Outside(path) : Error{"there is no '" + path + "'"};
 }

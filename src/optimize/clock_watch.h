@@ -2,7 +2,7 @@
 //
 // Looks at the clocks of this machine's AMD GPUs while something is measured, from the driver's
 // files (hwmon's freq1_input). A thread of its own, from construction to Stop; where there are no
-// such files, nothing is told.
+// such files, nothing is reported.
 #pragma once
 
 #include <atomic>

@@ -11,7 +11,7 @@
 //   end      it is killed when the process that started it dies
 //   sizes    memory, processor time, core files (rlimits)
 //
-// What a kernel of the machine's own cannot do is told by `gaps`, and the rest is still done.
+// What a kernel of the machine's own cannot do is in `gaps`, and the rest is still done.
 #pragma once
 
 #include <cstdint>

@@ -76,7 +76,7 @@ void Judge::FindInputs(Original* original) {
   if (range.ok && range.integers > 0) {
     original->integers = "range";
   } else if (!range.ok) {
-    // Values that are there are valid ones, wherever they stand; unless their order means
+    // Values that are there are valid ones, wherever they are; unless their order means
     // something.
     const Borne values = TryInputs(*original, "values");
     if (values.ok && values.integers > 0) original->integers = "values";

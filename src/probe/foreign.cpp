@@ -36,7 +36,7 @@ const char* ActionOf(uint32_t what) {
   return kActions[what & 3];
 }
 
-// How it is addressed, and where it goes. A flat one may go anywhere; it is told as global.
+// How it is addressed, and where it goes. A flat one may go anywhere; it is reported as global.
 std::pair<const char*, const char*> SpaceOf(uint32_t what) {
   switch (what >> 2 & 0xf) {
     case 0:

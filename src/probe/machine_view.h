@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Accesses as the machine code makes them without probes: what one instruction does together is one
-// access, what the scalar unit does has one address. Stands between the reader of a stream and an
+// access, what the scalar unit does has one address. It is between the reader of a stream and an
 // analyzer. Which instructions those are the pass has found out and written into the sites; where
 // it could not, accesses are handed on as they are, and counted. The accesses of a wave are not in
 // the order of its instructions.

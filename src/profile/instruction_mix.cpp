@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view kFloatWords[] = {"f64", "f32", "f16", "bf16"};
 
 // After "v_" or "s_", "dual_" and "pk_": the first row that a name starts with is its own.
-// docs/softgpu-counters.md says what counts as how many.
+// docs/softgpu-counters.md says what counts as how many. The software GPU has a table of its own: tests compare what both
+// count, so neither is made from the other.
 struct NameRow {
   std::string_view start;
   double count;

@@ -31,7 +31,7 @@ CounterSet MergePasses(const std::vector<CounterSet>& passes) {
       }
       Launch& whole = merged.launches[place->second];
       whole.completed = whole.completed && launch.completed;
-      // The first pass's time stands; more counters do not make a launch longer.
+      // The first pass's time is kept; more counters do not make a launch longer.
       if (!whole.nanoseconds) whole.nanoseconds = launch.nanoseconds;
       for (const auto& [name, value] : launch.exact) {
         if (!whole.exact.emplace(name, value).second) twice.insert(name);

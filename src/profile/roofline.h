@@ -33,13 +33,13 @@ struct Bytes {
 // Traffic by the software GPU's model of caches, read and written.
 struct ModelledTraffic {
   double to_l2 = 0;      // between L1 or the scalar cache and L2
-  double beyond_l2 = 0;  // between L2 and what is behind it
+  double beyond_l2 = 0;  // between L2 and the memory after it
   double memory = 0;     // with what the memory's own cache has to write some day
 };
 
 // What hardware counters say of the launches.
 struct MeasuredTraffic {
-  std::optional<double> memory_bytes;  // between L2 and what is behind it
+  std::optional<double> memory_bytes;  // between L2 and the memory after it
   std::optional<double> l2_bytes;      // that L2 is asked for
   std::optional<double> seconds;       // that the launches took
 };

@@ -2,7 +2,7 @@
 //
 // The directory of kernels that `rochound run --kernel-cache` swaps in. Looks for code objects in
 // it, writes the list of their kernels for the agent (codeobj/cache_list.h), and goes on watching
-// it while the program runs. Code objects that stand inside of other files are unpacked beside the
+// it while the program runs. Code objects inside other files are unpacked beside the
 // log. What others may write to is left out unless asked otherwise: its code would run in the
 // user's name. One thread; files may be anything.
 #pragma once

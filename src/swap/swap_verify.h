@@ -3,7 +3,7 @@
 // `rochound run --swap-verify`: launches of originals that the agent captured are run again after
 // the program's end, with the original and with the candidate, and the bytes that both leave are
 // compared as `rochound replay compare` does it. Nothing of it happens in the program. One thread;
-// starts processes. Whatever goes wrong makes a launch "not verified", and the reason is told.
+// starts processes. Whatever goes wrong makes a launch "not verified", and the reason is reported.
 #pragma once
 
 #include <filesystem>

@@ -159,4 +159,24 @@ uint32_t ChunkReader::End(uint32_t bytes) {
   return at;
 }
 
+std::vector<CallInFlight> ChunkReader::CallsInFlight() const {
+  std::vector<CallInFlight> calls;
+  for (const OpenCallSlot& slot : header().open_calls)
+    if (slot.call != 0)
+      calls.push_back({header().thread, 0, static_cast<uint16_t>(slot.call >> 48), slot.begin_tsc,
+                       uint64_t{header().thread} << 40 | (slot.call & ((uint64_t{1} << 40) - 1))});
+  if (calls.empty()) return calls;
+  uint32_t tid = 0;
+  ForEach([&](const Head& head, const char* record) {
+    if (head.kind == Kind::kThreadHere) tid = reinterpret_cast<const ThreadHere*>(record)->tid;
+    // A call's record is written before its slot is cleared: it did return.
+    if (head.kind == Kind::kApiCall)
+      std::erase_if(calls, [&](const CallInFlight& call) {
+        return call.correlation == reinterpret_cast<const ApiCall*>(record)->correlation;
+      });
+  });
+  for (CallInFlight& call : calls) call.tid = tid;
+  return calls;
+}
+
 }  // namespace rochound::trace

@@ -24,12 +24,21 @@ struct SegmentFile {
   uint64_t bytes;
 };
 
-// Where a chunk stands, and how much of it counts.
+// Where a chunk is, and how much of it counts.
 struct ChunkPlace {
   uint32_t order;
   uint32_t used;     // bytes from the chunk's start to the end of its last record
   uint32_t segment;  // index of the SegmentFile
   uint32_t number;   // in that file
+};
+
+// A call that has not returned.
+struct CallInFlight {
+  uint32_t thread;  // index in the log
+  uint32_t tid;
+  uint16_t function;
+  uint64_t begin_tsc;
+  uint64_t correlation;
 };
 
 class ChunkReader {
@@ -53,6 +62,9 @@ class ChunkReader {
   const ChunkHeader& header() const { return *reinterpret_cast<const ChunkHeader*>(Data()); }
   // Why its records end before the data does; empty: they do not.
   const std::string& damage() const { return damage_; }
+
+  // Of its thread, outermost first. Only the chunk that a thread writes in knows them.
+  std::vector<CallInFlight> CallsInFlight() const;
 
   // Calls visit(const Head&, const char* record) for each record of the chunk copied last. A record
   // of a known kind has that kind's size.

@@ -51,11 +51,6 @@ const char* DropReasonName(uint64_t reason) {
   return NameIn(kNames, reason);
 }
 
-const char* StateName(uint64_t state) {
-  static constexpr const char* kNames[] = {"off", "armed", "recording", "disabled"};
-  return NameIn(kNames, state);
-}
-
 void AppendJsonString(std::string_view text, std::string* line) {
   line->push_back('"');
   while (!text.empty()) {
@@ -149,7 +144,7 @@ void RecordText::AppendValue(const Description& description, const Field& field,
       name(DropReasonName(value));
       break;
     case Show::kState:
-      name(StateName(value));
+      name(NameIn(kRecorderStateNames, value));
       break;
   }
 }

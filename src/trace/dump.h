@@ -41,7 +41,6 @@ class RecordText {
 const char* CopyKindName(uint64_t kind);
 const char* RangeKindName(uint64_t kind);
 const char* DropReasonName(uint64_t reason);
-const char* StateName(uint64_t state);
 
 // The tables of all record kinds, in Markdown.
 std::string DescribeRecords();

@@ -58,6 +58,7 @@ base::Result<Follower::Progress> Follower::Poll(const Visit& visit) {
     if (order < closed) suspects.push_back(order);
   // Read before the chunks: whatever was written before it is seen below.
   const bool finished = header_.finished_tsc != 0;
+  calls_in_flight_.clear();
   ChunkReader reader(&segments_);
   std::set<Place> there;
   struct Fresh {
@@ -116,6 +117,8 @@ base::Result<Follower::Progress> Follower::Poll(const Visit& visit) {
       visit(head, record);
       ++progress.records;
     });
+    if (!one.closed)
+      for (const CallInFlight& call : reader.CallsInFlight()) calls_in_flight_.push_back(call);
     cursor.used = std::max(cursor.used, at);
     cursor.closed = one.closed;
     if (one.place.order > seen_) {

@@ -2,7 +2,7 @@
 //
 // Reads a process's flight log while it is written: each call of Poll gives the records that were
 // committed since the last one, each exactly once. The process need not answer; it may be stopped,
-// stuck or dead. Used by the fleet's daemon, one thread per object. Where it stands is a list of
+// stuck or dead. Used by the fleet's daemon, one thread per object. Its position is a list of
 // cursors, which a later Follower can be given to go on from there.
 //
 // In flight-recorder mode chunks may be recycled before they are read: those are counted. Failure:
@@ -60,6 +60,9 @@ class Follower {
   };
   base::Result<Progress> Poll(const Visit& visit);
 
+  // That had not returned at the last Poll. By thread, outermost first.
+  const std::vector<CallInFlight>& calls_in_flight() const { return calls_in_flight_; }
+
   const std::filesystem::path& folder() const { return folder_; }
   // Of segment 0, as it was at the last Poll.
   const SegmentHeader& header() const { return header_; }
@@ -80,6 +83,7 @@ class Follower {
   // Orders below `seen_` that no chunk had yet: taken while we looked, or recycled unread. The next
   // Poll tells.
   std::set<uint32_t> missing_;
+  std::vector<CallInFlight> calls_in_flight_;
   StringsFile strings_;
 };
 

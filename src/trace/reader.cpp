@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/process_stat.h"
 
 namespace rochound::trace {
 namespace {
@@ -56,19 +57,12 @@ bool IsRunning(const fs::path& folder) {
   const std::string name = folder.filename();
   std::string_view rest = name;
   Cut(&rest, '-');
-  const std::string pid(Cut(&rest, '-'));
-  const std::string_view start = Cut(&rest, '-');
-  uint64_t number = 0;
-  if (!ParseNumber(pid, &number)) return false;
-  const auto stat = base::ReadFile("/proc/" + pid + "/stat");
-  if (!stat.ok()) return false;
-  std::string_view fields = stat.value();
-  const size_t behind_name = fields.rfind(')');
-  if (behind_name == std::string_view::npos || behind_name + 2 > fields.size()) return false;
-  fields.remove_prefix(behind_name + 2);
-  const std::string_view state = Cut(&fields, ' ');
-  for (int i = 4; i < 22; ++i) Cut(&fields, ' ');
-  return Cut(&fields, ' ') == start && state != "Z" && state != "X";
+  pid_t process = 0;
+  uint64_t start = 0;
+  if (!ParseNumber(Cut(&rest, '-'), &process) || !ParseNumber(Cut(&rest, '-'), &start))
+    return false;
+  const auto stat = base::ReadProcessStat(process);
+  return stat && stat->start_ticks == start && stat->state != 'Z' && stat->state != 'X';
 }
 
 // Whether the same process has a later log: process-PID-START, then -1, -2, ... after it.
@@ -160,13 +154,11 @@ void ProcessLog::Scan() {
       }
       if (!found) continue;
       chunks_.push_back(place);
-      uint32_t tid = 0;
-      reader.ForEach([&](const Head& head, const char* record) {
-        if (head.kind == Kind::kThreadHere) tid = As<ThreadHere>(record).tid;
-        NoteRecord(head, record);
-      });
-      if (reader.header().state == ChunkState::kWriting)
-        NoteOpenCalls(reader.header(), reader, tid);
+      reader.ForEach([&](const Head& head, const char* record) { NoteRecord(head, record); });
+      if (reader.header().state != ChunkState::kWriting) continue;
+      for (const CallInFlight& call : reader.CallsInFlight())
+        open_calls_.push_back(
+            {call.thread, call.tid, call.function, call.begin_tsc, call.correlation});
     }
   }
   std::sort(chunks_.begin(), chunks_.end(), [](const ChunkPlace& a, const ChunkPlace& b) {
@@ -222,23 +214,6 @@ void ProcessLog::NoteRecord(const Head& head, const char* record) {
       break;
     default:
       break;
-  }
-}
-
-void ProcessLog::NoteOpenCalls(const ChunkHeader& header, const ChunkReader& reader, uint32_t tid) {
-  for (const OpenCallSlot& slot : header.open_calls) {
-    if (slot.call == 0) continue;
-    const uint64_t correlation =
-        uint64_t{header.thread} << 40 | (slot.call & ((uint64_t{1} << 40) - 1));
-    // Killed between the call's record and the clearing of the slot: it did return. Its record is
-    // in the chunk that has the slot.
-    bool returned = false;
-    reader.ForEach([&](const Head& head, const char* record) {
-      returned |= head.kind == Kind::kApiCall && As<ApiCall>(record).correlation == correlation;
-    });
-    if (returned) continue;
-    open_calls_.push_back(
-        {header.thread, tid, static_cast<uint16_t>(slot.call >> 48), slot.begin_tsc, correlation});
   }
 }
 

@@ -185,7 +185,6 @@ class ProcessLog {
   base::Result<void> FindSegments();
   void Scan();
   void NoteRecord(const Head& head, const char* record);
-  void NoteOpenCalls(const ChunkHeader& header, const ChunkReader& reader, uint32_t tid);
   void LoadStrings();
   void LoadInfo();
   void LoadFunctions();
@@ -243,7 +242,7 @@ class RunLog {
   static base::Result<RunLog> Open(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
-  // By start. A process whose log cannot be read at all is told by `problems`.
+  // By start. A process whose log cannot be read at all is in `problems`.
   const std::vector<std::unique_ptr<ProcessLog>>& processes() const { return processes_; }
   const std::vector<std::string>& problems() const { return problems_; }
 

@@ -388,6 +388,8 @@ struct StateChange {
   uint64_t reserved;
 };
 enum class RecorderState : uint16_t { kOff = 0, kArmed = 1, kRecording = 2, kDisabled = 3 };
+// By the value of RecorderState.
+inline constexpr const char* kRecorderStateNames[] = {"off", "armed", "recording", "disabled"};
 ROCHOUND_RECORD(StateChange, 32, "state", "The recorder was started, stopped or disabled.",
                 ROCHOUND_SMALL("state", kState, "0 off, 1 armed, 2 recording, 3 disabled"),
                 ROCHOUND_FIELD(StateChange, now_tsc, kTsc, "when"),

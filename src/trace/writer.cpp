@@ -43,7 +43,7 @@ uint64_t ProcessStart() {
   close(fd);
   if (length <= 0) return 0;
   text[length] = 0;
-  // The program's name, in parentheses, may hold anything; after it stands field 3.
+  // The program's name, in parentheses, may hold anything; after it comes field 3.
   const char* field = strrchr(text, ')');
   for (int i = 2; field != nullptr && i < 22; ++i) field = strchr(field + 1, ' ');
   return field == nullptr ? 0 : strtoull(field + 1, nullptr, 10);

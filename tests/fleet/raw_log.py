@@ -11,6 +11,7 @@ import struct
 
 SUB_BUCKETS = 32
 TICK_NS = 10  # the software GPU's counter runs at 100 MHz
+HOST_ANCHOR = 12
 
 
 def strings(folder):
@@ -102,6 +103,19 @@ def kernels(folder):
         if number in times:
             found[names[symbols[kernel]]].add(*times[number])
     return found
+
+
+def submit_times(folder):
+    """When kernels were submitted, in seconds of CLOCK_REALTIME, sorted."""
+    anchors, ticks = [], []
+    for kind, _, _, data in records(pathlib.Path(folder)):
+        if kind == 4:
+            ticks.append(struct.unpack_from("<Q", data, 24)[0])
+        elif kind == HOST_ANCHOR:
+            anchors.append(struct.unpack_from("<QQQ", data, 8))
+    (tsc0, _, real0), (tsc1, _, real1) = min(anchors), max(anchors)
+    slope = (real1 - real0) / (tsc1 - tsc0)
+    return sorted((real0 + (tick - tsc0) * slope) * 1e-9 for tick in ticks)
 
 
 def merged(folders):

@@ -220,10 +220,12 @@ inline int Pass() {
 }  // namespace program
 
 // Checks that the call returns hipSuccess (or the error named) and counts it.
+// Files are named without their folder: these programs are in packages, which are the same bytes
+// wherever they are built.
 #define HIP_CALL(...) PROGRAM_CALL_(hipSuccess, __VA_ARGS__)
 #define HIP_CALL_GIVES(error, ...) PROGRAM_CALL_(error, __VA_ARGS__)
 #define PROGRAM_CALL_(want, ...) \
-  ::program::CheckCall(want, (__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+  ::program::CheckCall(want, (__VA_ARGS__), #__VA_ARGS__, __FILE_NAME__, __LINE__)
 
 // A HIP call that copies `bytes` bytes, respectively fills them.
 #define HIP_COPY(kind, bytes, ...)                       \
@@ -248,7 +250,7 @@ inline int Pass() {
 #define CAPTURE(kernel, grid, block, lds, stream, ...)                 \
   do {                                                                 \
     kernel<<<dim3(grid), dim3(block), (lds), (stream)>>>(__VA_ARGS__); \
-    ::program::CountLaunchCalls(__FILE__, __LINE__);                   \
+    ::program::CountLaunchCalls(__FILE_NAME__, __LINE__);              \
   } while (0)
 
 // A launch by a function of the API (hipModuleLaunchKernel, hipLaunchCooperativeKernel, ...).

@@ -14,6 +14,7 @@ import docs
 import format as format_check
 import includes
 import licence
+import needed
 import packages
 import sizes
 import symbols
@@ -240,6 +241,25 @@ class SymbolsTest(CheckTest):
 
     def test_nothing_built(self):
         self.assert_one(symbols.run(self.project({}, self.folder / "build")), "./dev build")
+
+
+class NeededTest(CheckTest):
+    def build(self, *libraries):
+        project = self.project({"a.c": "int a;"}, self.folder / "build")
+        (self.folder / "build/lib").mkdir(parents=True)
+        for name in needed.ALWAYS:
+            subprocess.run(["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", "-o", self.folder / "build" / name, self.folder / "a.c",
+                            *libraries], check=True)
+        return needed.run(project)
+
+    def test_libc_alone(self):
+        self.assertEqual(self.build(), [])
+
+    def test_another_library(self):
+        self.assertEqual(self.build("-lstdc++"), [f"{name} needs libstdc++.so.6" for name in needed.ALWAYS])
+
+    def test_nothing_built(self):
+        self.assertIn("run ./dev build first", needed.run(self.project({}, self.folder / "build"))[0])
 
 
 class DocsTest(CheckTest):

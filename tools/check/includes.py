@@ -28,12 +28,12 @@ OURS = {
     "store": ["trace", "codeobj", "base"],
     "analysis": ["store", "codeobj", "base"],
     "doctor": ["contract", "launch", "store", "capture", "codeobj", "base"],
-    "profile": ["doctor", "analysis", "store", "softgpu/tree", "codeobj", "base"],
+    "profile": ["contract", "launch", "doctor", "analysis", "store", "softgpu/tree", "codeobj", "base"],
     "optimize": ["profile", "launch", "capture", "codeobj", "store", "base"],
     "mcp": ["optimize", "launch", "base"],
     "report": ["analysis", "capture", "codeobj", "base"],
     "swap": ["report", "launch", "store", "capture", "codeobj", "base"],
-    "fleet": ["store", "codeobj", "trace", "base"],
+    "fleet": ["launch", "store", "analysis", "codeobj", "trace", "base"],
     "cli": ["base", "trace", "codeobj", "capture", "probe", "store", "analysis", "doctor", "profile", "optimize", "mcp", "report",
             "launch", "swap", "softgpu/tree", "contract"],
 }
@@ -49,13 +49,16 @@ PARTS = {
     "softgpu/tree": ["base"],
     "store/rpd": ["base"],
     "store/convert": ["store/rpd", "trace", "codeobj", "base"],
-    "store/open": ["store/convert", "store/rpd", "trace", "base"],
+    "store/open": ["store/convert", "store/rpd", "trace", "codeobj", "base"],
     "store/export": ["store/open", "store/convert", "store/rpd", "base"],
     "fleet/sketch": [],
     "fleet/bus": ["base"],
-    "fleet/daemon": ["fleet/sketch", "fleet/bus", "trace", "base"],
-    "fleet/lake": ["fleet/bus", "store", "base"],
+    "fleet/daemon": ["fleet/sketch", "fleet/bus", "launch", "trace", "base"],
+    "fleet/lake": ["fleet/sketch", "fleet/bus", "store", "base"],
+    "fleet/metrics": ["fleet/lake", "fleet/sketch", "store", "base"],
+    "fleet/history": ["fleet/lake", "fleet/sketch", "analysis", "codeobj", "base"],
     "fleet/hang": ["codeobj"],
+    "fleet/stragglers": ["fleet/sketch"],
 }
 
 # Start of a foreign header's name -> folders below src/ that may include it.
@@ -74,10 +77,11 @@ FOREIGN = {
     "simdjson": ["store"],
     "protozero/": ["store"],
     "xxhash": ["capture"],
-    "curl/": ["optimize"],
+    "curl/": ["optimize", "fleet/lake"],
     "nats/": ["fleet/bus"],
+    "opentelemetry/": ["fleet/metrics"],
     "zlib": ["store", "report"],
-    "zstd": ["codeobj", "capture"],
+    "zstd": ["codeobj", "capture", "fleet/bus"],
     "CLI/": ["cli", "fleet"],
     # base needs only the standard library and libc.
     "fmt/": [folder for folder in OURS if folder != "base"],
@@ -85,7 +89,7 @@ FOREIGN = {
     "nlohmann/": [folder for folder in OURS if folder not in ("base", "agent")],
 }
 
-# Foreign headers that only these files may include, wherever they stand.
+# Foreign headers that only these files may include, wherever they are.
 TEST_ONLY = {"gtest/": re.compile(r"_test(ing)?\.(cpp|h)$|test_\w+\.h$"),
              "gmock/": re.compile(r"_test\.cpp$"),
              "benchmark/": re.compile(r"^bench_|_bench\.cpp$")}

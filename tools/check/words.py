@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""No file names this machine: its package archive, where its checkouts stand, or its root user's home.
+"""No file names this machine: its package archive, where its checkouts are, or its root user's home.
 
 What to look for is read from the machine at run time, so that no list of it is in the project.
 """

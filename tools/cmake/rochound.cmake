@@ -168,7 +168,7 @@ function(rochound_bench name)
 endfunction()
 
 # Compiles everything with the sanitizers named, and sets ROCHOUND_SANITIZER_RUNTIME to the runtime library
-# that has to stand first in LD_PRELOAD when an instrumented library is preloaded into a plain program.
+# that has to be first in LD_PRELOAD when an instrumented library is preloaded into a plain program.
 function(rochound_sanitize sanitizers)
   if(ROCHOUND_FUZZ)
     if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What may be loaded into other people's processes: needs libc alone, of an old version, and exports what is listed.
 
-Used when a portable installation is made (portable.py), which fails with what this finds.
+Used when a portable installation is made (portable.py), which fails with what this finds, and by `./dev check`.
 """
 
 import pathlib
@@ -38,9 +38,18 @@ def newest_version(path):
     return max((older_versions.number(version) for version in versions if version not in strange), default=(0,)), strange
 
 
-def check(tree, limit):
+def too_new(path, name, limit):
+    version, strange = newest_version(path)
+    if version <= limit and not strange:
+        return []
+    wrong = ", ".join(strange) or "GLIBC_" + ".".join(map(str, version))
+    return [f"{name} needs {wrong}; GLIBC_{'.'.join(map(str, limit))} is the limit"]
+
+
+def check_files(tree):
+    """What INSIDE says about each file, but for its size."""
     findings = []
-    for name, (listed, more, size) in INSIDE.items():
+    for name, (listed, more, _) in INSIDE.items():
         path = tree / name
         if not path.exists():
             findings.append(f"{name} is missing")
@@ -53,14 +62,19 @@ def check(tree, limit):
             found = symbols.exported(path)
             findings += [f"{name} exports {symbol}, which {listed} does not list" for symbol in sorted(found - wanted)]
             findings += [f"{name} does not export {symbol}, which {listed} lists" for symbol in sorted(wanted - found)]
-        if size and path.stat().st_size > size:
+    return findings
+
+
+def check(tree, limit):
+    """A whole installation."""
+    findings = check_files(tree)
+    for name, (_, _, size) in INSIDE.items():
+        path = tree / name
+        if size and path.exists() and path.stat().st_size > size:
             findings.append(f"{name} has {path.stat().st_size} bytes, more than {size}")
     for path in sorted(tree.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF":
-            version, strange = newest_version(path)
-            if version > limit or strange:
-                wrong = ", ".join(strange) or "GLIBC_" + ".".join(map(str, version))
-                findings.append(f"{path.relative_to(tree)} needs {wrong}; GLIBC_{'.'.join(map(str, limit))} is the limit")
+            findings += too_new(path, path.relative_to(tree), limit)
     return findings
 
 
@@ -68,6 +82,6 @@ def table(tree):
     lines = []
     for name in INSIDE:
         version, _ = newest_version(tree / name)
-        lines.append(f"{name}: {(tree / name).stat().st_size / 1e6:.1f} MB, needs {', '.join(needed(tree / name))}, "
+        lines.append(f"{name}: {(tree / name).stat().st_size} bytes, needs {', '.join(needed(tree / name))}, "
                      f"newest GLIBC_{'.'.join(map(str, version))}")
     return "\n".join(lines)

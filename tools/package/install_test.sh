@@ -6,8 +6,9 @@
 #
 #   install_test.sh KIND FOLDER [SUITE...]
 #
-# KIND is deb, tarball or wheel, or all: everything that the suite can have. FOLDER has what `./dev package` made. Without a
-# SUITE: all that KIND is for. At the end it prints a row for docs/installing.md for each. Needs root, mmdebstrap and an archive.
+# KIND is deb, tarball, wheel or container, or all: everything that the suite can have. FOLDER has what `./dev package` made.
+# Without a SUITE: all that KIND is for. At the end it prints a row for docs/installing.md for each. Needs root, mmdebstrap and an
+# archive. container does the steps of containers/*.Dockerfile in such a Debian, without a container engine (recipe.py).
 #
 # A Debian is made once for each suite, with its ROCm, and kept in $ROCHOUND_CACHE/systems; each test has a copy. Remove the
 # folder to have it made anew. KIND systems makes them and tests nothing.
@@ -18,7 +19,11 @@ asked=$1
 packages=$(realpath "$2")
 shift 2
 if (($# == 0)); then
-  if [[ $asked == deb ]]; then set -- forky sid; else set -- bullseye bookworm trixie forky sid; fi
+  case $asked in
+    deb) set -- forky sid ;;
+    container) set -- trixie ;;
+    *) set -- bullseye bookworm trixie forky sid ;;
+  esac
 fi
 cache=$("$tools/root.sh" --cache)
 mkdir -p "$cache"
@@ -46,11 +51,13 @@ install_rocm() {
   name=$(within apt-cache pkgnames libamdhip64- | grep -E '^libamdhip64-[0-9]+$' | sort -V | tail -n 1) || true
   [[ -n $name ]] || return 0
   apt_install rocminfo "$name"
-  within dpkg-query -W -f '${Version}' "$name" | sed -E 's/^([0-9.]+).*/\1/' >"$root/etc/rocm-version"
+  rocm_version "$name" >"$root/etc/rocm-version"
 }
+rocm_version() { within dpkg-query -W -f '${Version}' "$1" | sed -E 's/^([0-9.]+).*/\1/'; }
 
+# make_system FOLDER [--without-rocm]
 make_system() {
-  root=$system.partial
+  root=$1.partial
   step "a new Debian"
   rm -rf --one-file-system "$root"
   # Packages that an earlier run has downloaded are taken from the cache.
@@ -70,8 +77,8 @@ make_system() {
   fi
   mkdir -p "$root/packages"
   within useradd --create-home stranger
-  install_rocm
-  mv -T "$root" "$system"
+  [[ ${2:-} == --without-rocm ]] || install_rocm
+  mv -T "$root" "$1"
   root=
 }
 
@@ -90,11 +97,18 @@ move_rocm_to_opt() {
     ldconfig' - "$rocm"
 }
 
+# Does the recipe's steps, then this command as the recipe's user.
+in_container() {
+  "$tools/package/containers/recipe.py" "$tools/package/containers/${kind#container-}.Dockerfile" "$root" "$packages" \
+    --bind "$cache/packages/$suite:/var/cache/apt/archives" -- "$@"
+}
+
 install_kind() {
   case $kind in
     deb)
       folder=/usr/lib/rochound
-      apt_install $(cd "$packages" && printf '/packages/%s ' *.deb)
+      # The self-test's programs are linked to the HIP of the Debian that they were built on.
+      apt_install $(cd "$packages" && ls *.deb | if [[ $rocm == 7.* ]]; then cat; else grep -v '^rochound-selftest_'; fi | sed 's,^,/packages/,')
       ;;
     tarball)
       # Read-only, and in a folder with a space.
@@ -105,26 +119,49 @@ install_kind() {
       folder=/home/stranger/venv
       as_user "python3 -m venv venv && venv/bin/pip install --quiet --no-index /packages/rochound-$version-*.whl"
       ;;
+    container-softgpu)
+      folder=/opt/rochound
+      in_container rochound softgpu --gpu mi300x -- rocminfo | grep 'Name: *gfx942'
+      ;;
+    container-amd)
+      folder=/opt/rochound
+      move_rocm_to_opt
+      apt_install python3  # which AMD's images have
+      in_container sh -c 'rochound doctor; python3 -c "import rochound; print(rochound.__version__)"' | grep -x "$version"
+      ;;
   esac
 }
 
-# A step that replays. ROCr 5.2 lacks what replay needs; that rochound says so is what is expected there.
-replays() {
-  local answer
-  if answer=$(as_user "$1 2>&1"); then
-    echo "$answer"
-  elif [[ $rocm == 5.* && $answer == *"replay on ROCm 6 or later"* ]]; then
+# ROCr 5.2 lacks what a replay needs; that rochound says so is what is expected there.
+replay_and_selftest() {
+  local answer code=0
+  answer=$(as_user "rochound softgpu --gpu $gpu -- rochound replay run launch 2>&1") || code=$?
+  echo "$answer"
+  if [[ $rocm == 5.2.* ]]; then
+    ((code == 10))
+    [[ $answer == *"replay on ROCm 6 or later"* ]]
     step "ROCm $rocm cannot replay, and rochound says so"
     replay=no
   else
-    echo "$answer"
-    return 1
+    ((code == 0))
+  fi
+  answer=$(as_user "rochound selftest --folder '$1' --softgpu $gpu vector_add tiled_matmul")
+  echo "$answer"
+  if [[ $replay == no ]]; then
+    [[ $answer == *"replayed: not possible here"* ]]
+  else
+    [[ $answer == *"replayed: same"* ]]
   fi
 }
 
 use() {
-  local programs=$folder/share/rochound/selftest
+  local calls programs=$folder/share/rochound/selftest
   [[ $kind != wheel ]] || programs=$(as_user "python3 -c 'from rochound import command; print(command.HOME)'")/share/rochound/selftest
+  if [[ $kind == deb && ! -d $root$programs ]]; then
+    step "with the programs of the tarball"
+    programs=/home/stranger/programs
+    as_user "mkdir -p programs && tar -xzf '/packages/rochound-$version-x86_64.tar.gz' -C programs --strip-components 4 --wildcards '*/selftest/*'"
+  fi
   as_user "rm -rf trace.rpd report.html launch"
   as_user "rochound --version | grep -F 'rochound $version'"
   as_user "rochound doctor" || (($? < 125))  # no GPU is an answer, too
@@ -137,9 +174,18 @@ use() {
     step "first report after $first_report s"
   fi
   as_user "rochound top trace.rpd"
+  # Its program is not linked to HIP; it loads whichever is there.
+  calls=$(as_user "rochound query trace.rpd \"select count(*) from api where apiName = 'hipMemcpy'\" --csv | tail -n 1")
+  step "$calls calls of hipMemcpy"
+  ((calls > 0))
   as_user "rochound capture --softgpu $gpu --kernel VectorAdd -o launch -- '$programs/vector_add' >/dev/null"
-  replays "rochound softgpu --gpu $gpu -- rochound replay run launch"
-  replays "rochound selftest --softgpu $gpu vector_add tiled_matmul"
+  replay_and_selftest "$programs"
+}
+
+# What lintian finds in the packages and their own overrides do not explain is an error.
+check_packages() {
+  apt_install lintian
+  as_user "lintian --fail-on error,warning,info --display-info --show-overrides /packages/*.deb"
 }
 
 use_module() {
@@ -147,7 +193,8 @@ use_module() {
   [[ -z $rocm ]] || as_user "python3 -c 'import rochound
 trace = rochound.open(\"trace.rpd\")
 assert trace.explain(\"idle\").tables
-assert trace.query(\"select count(*) as n from rocpd_op\")[0][\"n\"] > 0'"
+assert trace.query(\"select count(*) as n from rocpd_op\")[0][\"n\"] > 0
+assert trace.query(\"select count(*) as n from rocpd_api\")[0][\"n\"] > 0'"
 }
 
 remove_kind() {
@@ -156,6 +203,7 @@ remove_kind() {
     deb) within env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 purge -y 'rochound*' librochound-dev python3-rochound >/dev/null ;;
     tarball) as_user "chmod -R u+w 'a folder' && rm -rf 'a folder'" ;;
     wheel) as_user "pip uninstall --quiet -y rochound" ;;
+    container-*) return ;;  # the image is removed as a whole
   esac
   # What the user made is the user's.
   left=$(find "$root" -xdev -iname '*rochound*' -not -path "$root/var/log/*" -not -path "$root/tmp/*" -not -path "$root/packages/*")
@@ -168,10 +216,14 @@ remove_kind() {
 kinds_of_suite() {
   if [[ $asked == systems ]]; then
     return
+  elif [[ $asked == container ]]; then
+    echo container-softgpu container-amd
   elif [[ $asked != all ]]; then
     echo "$asked"
   elif [[ $suite == @(forky|sid) ]]; then
     echo deb wheel tarball
+  elif [[ $suite == trixie ]]; then
+    echo wheel tarball container-softgpu container-amd
   else
     echo wheel tarball
   fi
@@ -186,7 +238,7 @@ mkdir -p "$cache/systems"
 for suite; do
   kind=$asked folder=/usr system=$cache/systems/$suite
   mkdir -p "$cache/packages/$suite"
-  [[ -d $system ]] || make_system
+  [[ -d $system ]] || make_system "$system"
   rocm=
   if [[ -e $system/etc/rocm-version ]]; then
     rocm=$(cat "$system/etc/rocm-version")
@@ -198,9 +250,15 @@ for suite; do
   [[ $rocm != 5.* ]] || gpu=rx6800xt
   for kind in $(kinds_of_suite); do
     root=$(mktemp -d "$cache/systems/copy.XXXXXX")
-    cp -a --reflink=auto "$system/." "$root"
+    if [[ $kind == container-softgpu ]]; then
+      [[ -d $system-slim ]] || { rmdir "$root"; make_system "$system-slim" --without-rocm; root=$(mktemp -d "$cache/systems/copy.XXXXXX"); }
+      cp -a --reflink=auto "$system-slim/." "$root"
+    else
+      cp -a --reflink=auto "$system/." "$root"
+    fi
     first_report=- layouts="Debian's" replay=yes
     [[ -n $rocm ]] || layouts=- replay=-
+    [[ $kind != container-amd ]] || layouts="AMD's"
     [[ $kind != wheel ]] || apt_install python3-venv
     step "install"
     start=$SECONDS
@@ -213,6 +271,10 @@ for suite; do
       move_rocm_to_opt
       use
       layouts+=", AMD's"
+    fi
+    if [[ $kind == deb ]]; then
+      step "lintian"
+      check_packages
     fi
     step "remove"
     remove_kind

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of what makes portable packages, on small libraries that are compiled here."""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -9,8 +10,11 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import debian  # noqa: E402
 import inside  # noqa: E402
 import older_versions  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "containers"))
+import recipe  # noqa: E402
 
 LIBRARY = """
 #include <pthread.h>
@@ -78,6 +82,58 @@ class OlderVersionsTest(unittest.TestCase):
         self.assertIn("lib/librochound_agent.so needs GLIBC_2.38; GLIBC_2.31 is the limit", findings)
         self.compile("-shared", "-fPIC", "number.c", "-Wl,--no-as-needed", "-lz", "-o", "tree/lib/librochound_agent.so")
         self.assertIn("lib/librochound_agent.so needs libz.so.1", inside.check(tree, LIMIT))
+
+
+class PathsTest(unittest.TestCase):
+    def test_a_program_that_knows_where_it_was_built_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder).resolve()
+            tree = folder / "tree"
+            (tree / "bin").mkdir(parents=True)
+            (folder / "program.c").write_text("#include <stdio.h>\nint main(void) { puts(__FILE__); }\n")
+            for name, flags in (("knows", ()), ("does_not", (f"-ffile-prefix-map={folder}/=",))):
+                subprocess.run(["cc", *flags, folder / "program.c", "-o", tree / "bin" / name], check=True)
+            self.assertEqual(debian.files_with_path(tree, folder), ["bin/knows"])
+
+
+class TwiceTest(unittest.TestCase):
+    def twice(self, content):
+        """A project whose only package has one file."""
+        with tempfile.TemporaryDirectory() as folder:
+            checkout = pathlib.Path(folder) / "checkout"
+            checkout.mkdir()
+            (checkout / "dev").write_text(f"""#!/bin/sh
+cd "$(dirname "$0")" && mkdir -p build/packages && echo {content} > file
+tar --sort=name --mtime=@0 -cf - file | gzip -n > build/packages/a.tar.gz && rm file\n""")
+            (checkout / "dev").chmod(0o755)
+            (checkout / ".gitignore").write_text("build\n")
+            for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+                subprocess.run(["git", *words], cwd=checkout, check=True)
+            subprocess.run([checkout / "dev"], check=True)
+            script = pathlib.Path(__file__).resolve().parent / "twice.sh"
+            done = subprocess.run([script, checkout, "all"], env={**os.environ, "TMPDIR": folder}, capture_output=True, text=True,
+                                  check=False)
+            return done.returncode, done.stdout
+
+    def test_same(self):
+        self.assertEqual(self.twice("always the same"), (0, "two builds, same bytes: 1 packages\n"))
+
+    def test_a_package_that_knows_where_it_was_built(self):
+        code, said = self.twice("$PWD")
+        self.assertEqual(code, 1)
+        self.assertIn("a.tar.gz/file", said)
+        self.assertIn("1 of 1 packages are not the same", said)
+
+
+class ContainerTest(unittest.TestCase):
+    def test_continued_lines_are_one_and_comments_are_none(self):
+        text = "# why\nFROM a\nRUN one \\\n  && two\n\nCMD [\"x\"]\n"
+        self.assertEqual([(name, rest.split()) for name, rest in recipe.instructions(text)],
+                         [("FROM", ["a"]), ("RUN", ["one", "&&", "two"]), ("CMD", ['["x"]'])])
+
+    def test_what_it_does_not_know_is_an_error(self):
+        with self.assertRaisesRegex(SystemExit, "does not know HEALTHCHECK"):
+            recipe.Container(pathlib.Path("/"), pathlib.Path("."), []).step("HEALTHCHECK", "NONE")
 
 
 if __name__ == "__main__":

@@ -29,9 +29,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SYSTEM = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 BUNDLED = "lib/bundled"
 EXTENSION = "usr/lib/duckdb/extensions"
-# Debian's packages whose code is compiled or linked into our files; those of bundled libraries are found by their files.
-INSIDE = ("libfmt-dev", "nlohmann-json3-dev", "libcli11-dev", "llvm-22-dev", "libstdc++-16-dev", "libgcc-16-dev", "libzstd-dev",
-          "zlib1g-dev", "libxxhash-dev", "libprotozero-dev", "libhsa-runtime-dev", "libamdhip64-dev")
+# Their headers say how the C library and the kernel are called; nothing of them is in our files.
+INTERFACES = {"libc6-dev", "linux-libc-dev"}
 # npm packages that are part of the report's page; the others only make it.
 PAGE = ("uplot", "@fontsource-variable/inter")
 
@@ -91,12 +90,28 @@ def make_tree(build, tree, libc, number):
     return sources
 
 
+def owners(files):
+    """The Debian packages that these files are of."""
+    found = set()
+    files = sorted({str(pathlib.Path(file).resolve()) for file in files})
+    for start in range(0, len(files), 500):
+        for line in told("dpkg-query", "-S", *files[start:start + 500]).splitlines():
+            found.add(line.split(":")[0])
+    return found
+
+
+def compiled_in(build):
+    """Files of others that the compiler and the linker have read for what was built: headers, objects and archives."""
+    read = re.findall(r"^ +(/usr/\S+)$", told("ninja", "-C", build, "-t", "deps"), flags=re.MULTILINE)
+    # What hipcc links into the kernels of the self-test's programs.
+    bitcode = re.findall(r": (/\S+)$", told("dpkg-query", "-S", "*/amdgcn/bitcode/ockl.bc"), flags=re.MULTILINE)
+    # Nothing of a shared library is in our files; those that come along are looked for elsewhere.
+    return {file for file in (*read, *bitcode) if not re.search(r"\.so(\.[0-9]+)*$", file)}
+
+
 def components(sources, build):
     """(name, version, kind, licence text) of everything that is not ours."""
-    packages = {told("dpkg-query", "-S", source).split(":")[0] for source in sources} | {
-        name for name in INSIDE if pathlib.Path("/var/lib/dpkg/info", name + ".list").exists()
-        or pathlib.Path(f"/var/lib/dpkg/info/{name}:amd64.list").exists()}
-    for name in sorted(packages):
+    for name in sorted(owners([*sources, *compiled_in(build)]) - INTERFACES):
         text = pathlib.Path("/usr/share/doc", name, "copyright").read_text(encoding="utf-8", errors="replace")
         yield name, told("dpkg-query", "-W", "-f", "${Version}", name), "deb", text
     for name in PAGE:
@@ -202,6 +217,7 @@ def main():
     tree = work / f"rochound-{number}-x86_64"
     tree.mkdir(parents=True)
     sources = make_tree(build, tree, options.libc, number)
+    debian.refuse_paths(tree)
     parts = list(components(sources, build))
     write_notice(tree / "NOTICE", parts)
     write_bill(tree / "rochound.spdx.json", parts, number, moment)

@@ -4,7 +4,7 @@
 import os
 import time
 
-from pages import flat, sentence, usage_text
+from pages import flat, sentence, split_rows, usage_text
 
 
 def escape(text):
@@ -31,7 +31,8 @@ def options(command):
     for one in command["options"] + [one for one in command["positionals"] if one["about"]]:
         names = ", ".join(f"\\fB{escape(name)}\\fR" for name in one["names"])
         value = f" \\fI{escape(one['value'])}\\fR" if one["value"] else ""
-        text += f".TP\n{names}{value}\n{escape(sentence(one['about']))}\n"
+        about, rows = split_rows(one["about"])
+        text += f".TP\n{names}{value}\n" + "\n.br\n".join(escape(row) for row in [about, *rows]) + "\n"
     return text
 
 

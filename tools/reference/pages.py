@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """docs/reference/commands.md and environment.md, from what `rochound reference` says."""
 
+import re
 import textwrap
 
 GENERATED = "This page is made by `./dev docs reference`, from the same source as `--help`."
@@ -25,8 +26,8 @@ GROUPS = [
 ]
 
 
-def bullet(text):
-    return textwrap.fill(text, width=120, initial_indent="- ", subsequent_indent="  ", break_long_words=False,
+def bullet(text, indent=""):
+    return textwrap.fill(text, width=120, initial_indent=indent + "- ", subsequent_indent=indent + "  ", break_long_words=False,
                          break_on_hyphens=False)
 
 
@@ -39,14 +40,26 @@ def sentence(text):
     return text if not text or text.endswith((".", ":", "?", ")")) else text + "."
 
 
+def split_rows(text):
+    """Some options list what they take after a colon, one "NAME: what it is" per line; longer rows go on with indented
+    lines. The text before that, and the rows."""
+    first, *rows = re.sub(r"\n\s+", " ", text.strip()).split("\n")
+    if not rows or not first.endswith(":") or not all(re.match(r"[^\s:]+: ", row) for row in rows):
+        return sentence(text), []
+    return flat(first), [flat(row) for row in rows]
+
+
 def option_text(option):
     # NAME=VALUE of flags is not shown: they are typed without a value.
     names = [f"`{name}`" for name in option["names"]]
     if option["value"]:
         names[-1] = f"`{option['names'][-1]} {option['value']}`"
     text = ", ".join(names)
-    about = sentence(option["about"])
-    return bullet(f"{text}: {about}" if about else text)
+    about, rows = split_rows(option["about"])
+    lines = [bullet(f"{text}: {about}" if about else text)]
+    for name, what in (row.split(": ", 1) for row in rows):
+        lines.append(bullet(f"`{name}`: {sentence(what)}", "  "))
+    return "\n".join(lines)
 
 
 def fence(text):

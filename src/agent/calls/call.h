@@ -6,7 +6,8 @@
 // call inside a HIP call) Begin says no and the wrapper only passes the call on.
 //
 // Order in the log, all with the call's correlation: stack frames and text pieces when it begins,
-// argument words and the call itself when it has ended.
+// argument words and the call itself when it has ended. RCCL's calls may wait for other processes:
+// their argument words are written when they begin.
 #pragma once
 
 #include <atomic>

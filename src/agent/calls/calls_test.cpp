@@ -24,6 +24,7 @@
 #include "agent/calls/functions.h"
 #include "agent/calls/hip_calls.h"
 #include "agent/calls/hip_tables.h"
+#include "agent/calls/hip_tracer.h"
 #include "agent/calls/hsa_calls.h"
 #include "agent/calls/hsa_tables.h"
 #include "agent/calls/libraries.h"
@@ -406,6 +407,34 @@ TEST_F(CallsTest, HipEntriesBeyondTheTablesEndAreLeftAlone) {
   second[0] = kBytes;
   TakeHipTable(HipTable::kRuntime, HIP_VERSION_MAJOR * 10000, second.data());
   for (size_t i = 1; i < second.size(); ++i) ASSERT_EQ(second[i], nothing) << i;
+}
+
+// What a portable installation meets on Debian 12: it was built with the headers of another HIP.
+TEST_F(CallsTest, CallsOfAnOldHipAreRecordedWithoutTheirArguments) {
+  Start();
+  void* const hip = dlopen(OLD_HIP, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(hip, nullptr) << dlerror();
+  const auto good = reinterpret_cast<int (*)()>(dlsym(hip, "hipOfThen"));
+  const auto bad = reinterpret_cast<int (*)()>(dlsym(hip, "hipOfOldTimes"));
+  EXPECT_EQ(AttachHipTracer(hip, /*quietly=*/false, /*roctracer=*/true), TracerKind::kNone);
+  ASSERT_EQ(AttachHipTracer(hip, /*quietly=*/false, /*roctracer=*/false), TracerKind::kNoArguments);
+  EXPECT_EQ(good(), 0);
+  EXPECT_EQ(bad(), 3);
+  SwitchFromOutside(false);
+  EXPECT_EQ(bad(), 3);
+  const Seen seen = Read();
+  ASSERT_EQ(seen.calls.size(), 2u);
+  EXPECT_EQ(seen.calls[0].function, kFirstTracedFunction + 1);
+  EXPECT_EQ(seen.calls[0].result, 0u);
+  EXPECT_EQ(seen.calls[1].function, kFirstTracedFunction + 2);
+  EXPECT_EQ(seen.calls[1].result, 3u);
+  for (const SeenCall& call : seen.calls) {
+    EXPECT_LT(call.begin_ns, call.end_ns);
+    EXPECT_TRUE(call.words.empty());
+  }
+  const std::string row =
+      std::to_string(kFirstTracedFunction + 2) + "\thip\thipOfOldTimes\tenum\t\n";
+  EXPECT_NE(FunctionsText().find(row), std::string::npos);
 }
 
 // --- ranges

@@ -27,6 +27,8 @@ const char* Describe(bool tables, TracerKind tracer) {
   switch (tracer) {
     case TracerKind::kFull:
       return tables ? "tables,tracer" : "tracer";
+    case TracerKind::kNoArguments:
+      return tables ? "tables,tracer-no-arguments" : "tracer-no-arguments";
     case TracerKind::kBeginsOnly:
       return tables ? "tables,tracer-begins" : "tracer-begins";
     case TracerKind::kNone:

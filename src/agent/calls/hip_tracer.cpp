@@ -30,9 +30,15 @@ using NameOf = const char* (*)(uint32_t);
 constinit std::atomic<NameOf> name_of{nullptr};
 
 // HIP 5 keeps every call's result where hipPeekAtLastError finds it, and finds it only. Later ones
-// keep errors, which is something else, or reset what they tell: there the result is not known.
-constexpr bool kResultIsLastError = HIP_VERSION_MAJOR < 6;
+// keep errors, which is something else, or reset what they tell: there this is null, and the result
+// is not known.
 constinit std::atomic<hipError_t (*)()> peek_at_last_error{nullptr};
+
+void ResultsAreLastErrors(void* handle) {
+  peek_at_last_error.store(reinterpret_cast<hipError_t (*)()>(dlsym(handle, "hipPeekAtLastError")));
+}
+
+bool ResultIsKnown() { return peek_at_last_error.load(std::memory_order_relaxed) != nullptr; }
 
 hipError_t ResultOf(ThreadState* thread) {
   const auto peek = peek_at_last_error.load(std::memory_order_relaxed);
@@ -57,9 +63,13 @@ bool Wanted() {
   return thread != nullptr && !thread->inside;
 }
 
-void Entered(uint32_t id, const hip_api_data_t& data) {
+void Begin(uint32_t id) {
   traced_call.open =
       BeginCall<Domain::kHip>(&traced_call.call, static_cast<uint16_t>(kFirstTracedFunction + id));
+}
+
+void Entered(uint32_t id, const hip_api_data_t& data) {
+  Begin(id);
   const TracedFunction& function = Traced(id);
   if (!traced_call.open || function.texts == nullptr) return;
   function.texts(data, traced_call.call);
@@ -70,11 +80,11 @@ void Left(uint32_t id, const hip_api_data_t& data) {
   traced_call.open = false;
   const uint64_t end = trace::ReadTsc();
   OverrideTracedAnswer(id, data);
-  const hipError_t result = kResultIsLastError ? ResultOf(traced_call.call.thread) : hipSuccess;
+  const hipError_t result = ResultOf(traced_call.call.thread);
   const TracedFunction& function = Traced(id);
   uint64_t words[kMaxTracedWords];
   // Where the result is not known, nothing may be read through a pointer.
-  function.put(data, words, kResultIsLastError && result == hipSuccess);
+  function.put(data, words, ResultIsKnown() && result == hipSuccess);
   WriteWords(traced_call.call, words, function.words);
   EndCall(traced_call.call, end, static_cast<uint32_t>(result));
 }
@@ -176,10 +186,12 @@ int ReportBegin(uint32_t domain, uint32_t id, void*) {
 
 // --- HIP before 5.3
 
-constexpr size_t kOldSlots = 256;  // threads that are inside HIP at once
+constexpr size_t kOldSlots = 256;       // threads that are inside HIP at once
+constexpr size_t kOldDataBytes = 4096;  // more than such a release puts there for any function
+static_assert(sizeof(hip_api_data_t) <= kOldDataBytes);
 struct OldSlot {
   std::atomic<bool> used;
-  hip_api_data_t data;
+  alignas(hip_api_data_t) char data[kOldDataBytes];
 };
 constinit OldSlot old_slots[kOldSlots] = {};
 __thread OldSlot* old_slot __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -199,9 +211,10 @@ void* OldActivity(uint32_t, void*, const void*, void* argument) {
     OldSlot& slot = old_slots[(first + i) % kOldSlots];
     bool free = false;
     if (!slot.used.compare_exchange_strong(free, true, std::memory_order_acquire)) continue;
-    slot.data.phase = 0;
+    auto* const data = reinterpret_cast<hip_api_data_t*>(slot.data);
+    data->phase = 0;
     old_slot = &slot;
-    return &slot.data;
+    return data;
   }
   return nullptr;
 }
@@ -216,15 +229,30 @@ void OldCallback(uint32_t, uint32_t id, const void* data, void*) {
     Left(id, *api);
 }
 
-bool AttachOldTracer(void* handle) {
+// The same for a HIP that was made with another header. The phase has its place in all of them.
+void OldCallbackWithoutArguments(uint32_t, uint32_t id, const void* data, void*) {
+  const auto* api = static_cast<const hip_api_data_t*>(data);
+  if (api == nullptr) return;
+  if (api->phase == 0) {
+    Begin(id);
+  } else if (traced_call.open) {
+    traced_call.open = false;
+    const uint64_t end = trace::ReadTsc();
+    EndCall(traced_call.call, end, static_cast<uint32_t>(ResultOf(traced_call.call.thread)));
+  }
+}
+
+bool AttachOldTracer(void* handle, NameOf name, bool same) {
   using Register = hipError_t (*)(uint32_t id, void* function, void* argument);
   const auto api = reinterpret_cast<Register>(dlsym(handle, "hipRegisterApiCallback"));
   const auto activity = reinterpret_cast<Register>(dlsym(handle, "hipRegisterActivityCallback"));
   if (api == nullptr || activity == nullptr) return false;
+  ResultsAreLastErrors(handle);
   static char argument;
-  for (uint32_t id = 1; id <= kLastTracedId; ++id) {
-    if (Traced(id).name == nullptr) continue;
-    if (api(id, reinterpret_cast<void*>(&OldCallback), nullptr) != hipSuccess ||
+  const auto callback = same ? &OldCallback : &OldCallbackWithoutArguments;
+  for (uint32_t id = 1; id < (same ? kLastTracedId + 1 : kMostIds); ++id) {
+    if (!IsFunctionName(name(id))) continue;
+    if (api(id, reinterpret_cast<void*>(callback), nullptr) != hipSuccess ||
         activity(id, reinterpret_cast<void*>(&OldActivity), &argument) != hipSuccess)
       return false;
   }
@@ -254,15 +282,13 @@ TracerKind AttachHipTracer(void* handle, bool quietly, bool roctracer) {
   else
     NoteGraphFunctions(name);
   const bool same = !quietly && SameFunctions(name);
-  if (kResultIsLastError && same)
-    peek_at_last_error.store(
-        reinterpret_cast<hipError_t (*)()>(dlsym(handle, "hipPeekAtLastError")));
+  if (HIP_VERSION_MAJOR < 6 && same) ResultsAreLastErrors(handle);
   if (const void* store = dlsym(handle, "hipRegisterTracerCallback")) {
     if (!AttachTracer(store, reinterpret_cast<const void*>(same ? &Report : &ReportBegin)))
       return TracerKind::kNone;
     return same ? TracerKind::kFull : TracerKind::kBeginsOnly;
   }
-  if (!same || roctracer) return TracerKind::kNone;
+  if (quietly || roctracer) return TracerKind::kNone;
   // HIP 5.2 that has a tracer never calls the function of a hipStreamAddCallback, and the stream
   // waits for it for ever, whatever the tracer does.
   if (AnybodyImports("hipStreamAddCallback")) {
@@ -271,7 +297,8 @@ TracerKind AttachHipTracer(void* handle, bool quietly, bool roctracer) {
         "program may call, if anybody traces its calls. Kernels and copies are recorded.\n");
     return TracerKind::kNone;
   }
-  return AttachOldTracer(handle) ? TracerKind::kFull : TracerKind::kNone;
+  if (!AttachOldTracer(handle, name, same)) return TracerKind::kNone;
+  return same ? TracerKind::kFull : TracerKind::kNoArguments;
 }
 
 void DetachHipTracers() {
@@ -287,7 +314,7 @@ bool MetTracedFunctions() { return met_another.exchange(false); }
 
 void AppendTracedFunctions(std::string* text) {
   const NameOf name = name_of.load();
-  const char* result = kResultIsLastError ? "enum" : "-";
+  const char* result = ResultIsKnown() ? "enum" : "-";
   if (ask_when_met.load()) {
     for (uint32_t id = 1; id < kMostIds; ++id)
       if (const char* const known = met[id].load(std::memory_order_acquire))

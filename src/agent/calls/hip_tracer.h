@@ -6,13 +6,12 @@
 // tables. HIP calls us on the program's thread, around the body of each of its functions; it does
 // not tell results.
 //
-//   HIP 5.3 and later   hipRegisterTracerCallback: one callback, asked at each call whether it
-//   wants it HIP before that     hipRegisterApiCallback and hipRegisterActivityCallback, once per
-//   function
+// HIP 5.3 and later: hipRegisterTracerCallback, one callback, asked at each call whether it wants
+// it. HIP before that: hipRegisterApiCallback and hipRegisterActivityCallback, once per function.
 //
 // The data that HIP passes (hip_api_data_t) has the layout of HIP's own header. Whether that is the
 // header we were built with is seen from the names that HIP gives its functions; if not, we take
-// from it only which function begins, never touching the data.
+// from it only which function begins, and before 5.3 which one ends, and no arguments.
 //
 // A HIP that has a tracer also prepares reports about each graph it has run, and 7.2.4 reads freed
 // memory there, whatever the tracer answers. So we are no tracer any more from the first call of a
@@ -25,9 +24,10 @@
 namespace rochound::agent {
 
 enum class TracerKind : uint8_t {
-  kNone,        // HIP offers none, or another tool has it
-  kFull,        // calls with arguments and end
-  kBeginsOnly,  // another HIP than our headers': names, no arguments, no end
+  kNone,         // HIP offers none, or another tool has it
+  kFull,         // calls with arguments and end
+  kNoArguments,  // HIP before 5.3, another than our headers': calls with end and result
+  kBeginsOnly,   // a later HIP, another than our headers': names, no arguments, no end
 };
 
 // Makes this HIP report to us. `handle`: the library's, for dlsym. Once per library; set-up only.

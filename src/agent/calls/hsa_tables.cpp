@@ -51,7 +51,7 @@ bool IsKnown(std::string_view function) {
                      [&](const Known& one) { return one.function == function; });
 }
 
-// How the functions of one table stand.
+// The state of one table's functions.
 struct Order {
   bool clear = false;
   std::map<std::string_view, size_t> places;  // of those that are certain

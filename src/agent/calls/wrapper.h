@@ -45,6 +45,13 @@ struct Packer {
 
   static constexpr bool kHasText = (Text<A> || ...);
 
+  // Whether a word is known only when the call has returned.
+  template <size_t... I>
+  static constexpr bool ReadsBack(std::index_sequence<I...>) {
+    return (Argument<A, kIsOut<kOut, I>>::kReadsBack || ...);
+  }
+  static constexpr bool kReadsBack = ReadsBack(std::index_sequence_for<A...>{});
+
   static void Put(uint64_t* words, bool good, const A&... values) {
     PutEach(words, good, std::index_sequence_for<A...>{}, values...);
   }
@@ -115,19 +122,26 @@ class Wrapper<kMember, kFunction, kDomain, kOut> {
     Call call;
     if (!BeginCall<kDomain>(&call, kFunction)) return next_(arguments...);
     if constexpr (Pack::kHasText) Pack::Texts(call, arguments...);
+    // A collective may wait for other ranks inside its call, for ever. What it is must be in the log
+    // then; what is known only afterwards is written over it.
+    constexpr bool kEarly = kDomain == Domain::kRccl;
+    if constexpr (kEarly)
+      Write<Pack::kWords>(call, [&](uint64_t* words) { Pack::Put(words, false, arguments...); });
     if constexpr (std::is_void_v<R>) {
       next_(arguments...);
       const uint64_t end = trace::ReadTsc();
-      Write<Pack::kWords>(call, [&](uint64_t* words) { Pack::Put(words, false, arguments...); });
+      if constexpr (!kEarly)
+        Write<Pack::kWords>(call, [&](uint64_t* words) { Pack::Put(words, false, arguments...); });
       EndCall(call, end, 0);
     } else {
       const R result = next_(arguments...);
       const uint64_t end = trace::ReadTsc();
       constexpr size_t kMore = Result<R>::kWide ? Value<R>::kWords : 0;
-      Write<Pack::kWords + kMore>(call, [&](uint64_t* words) {
-        Pack::Put(words, Result<R>::Good(result), arguments...);
-        if constexpr (kMore != 0) Value<R>::Put(words + Pack::kWords, result);
-      });
+      if constexpr (!kEarly || Pack::kReadsBack || kMore != 0)
+        Write<Pack::kWords + kMore>(call, [&](uint64_t* words) {
+          Pack::Put(words, Result<R>::Good(result), arguments...);
+          if constexpr (kMore != 0) Value<R>::Put(words + Pack::kWords, result);
+        });
       EndCall(call, end, Result<R>::Word(result));
       return result;
     }

@@ -6,7 +6,7 @@
 namespace rochound::analysis {
 
 // Whether kernels use it is in their arguments, which a trace does not have: a note at most. Memory
-// that copies use is what pinned memory is for, so only what no copy touches is told.
+// that copies use is what pinned memory is for, so only what no copy touches is reported.
 std::optional<Match> FindHostMemory(const Picture& picture) {
   constexpr int64_t kLeast = 1 << 20;
   const Table& table = picture.Rows(R"(

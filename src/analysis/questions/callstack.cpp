@@ -32,7 +32,7 @@ std::string PathOf(const CallStacks& stacks, uint32_t node) {
 }
 
 // Ids of strings with blanks in between, outermost first. The call itself may be the innermost
-// frame, where the runtime's exported function was on the stack; it is told already.
+// frame, where the runtime's exported function was on the stack; it is known already.
 void AppendFrames(std::string_view ids, const Names& names, uint32_t call,
                   std::vector<uint32_t>& functions) {
   while (!ids.empty()) {

@@ -63,11 +63,11 @@ std::vector<std::pair<typename Map::key_type, Share>> Sorted(const Map& map) {
 
 constexpr const char* kOutside = "outside HIP";
 
-constexpr uint64_t kMostPieces = 10'000;  // that are told one by one, even if all are asked for
+constexpr uint64_t kMostPieces = 10'000;  // that are listed one by one, even if all are asked for
 
 constexpr size_t kNoCall = SIZE_MAX;
 
-// A piece of the path as it is told: time of the host is cut into calls and what is between them.
+// A piece of the path as it is listed: time of the host is cut into calls and what is between them.
 struct Part {
   int64_t begin = 0, end = 0;
   uint32_t piece = 0;        // of the path
@@ -137,7 +137,7 @@ Result<Parts> CutPath(Connection& connection, const CriticalPath& path) {
   return cut;
 }
 
-// What a part is, and the name that it is told by.
+// What a part is, and the name that it is listed by.
 std::pair<std::string, std::string> Describe(const CriticalPath& path, const Parts& cut,
                                              const Part& part) {
   const Piece& piece = path.graph.path().pieces[part.piece];

@@ -37,7 +37,7 @@ bool AddsHostFunction(const std::string& name) {
   return HasPart(name, "LaunchHostFunc") || HasPart(name, "StreamAddCallback");
 }
 
-// By operation. Calls that wait for a function of the program are told to `host`.
+// By operation. Calls that wait for a function of the program go to `host`.
 Result<std::vector<Delay>> FindDelays(Connection& connection, const Names& names,
                                       const HostThreads& threads, HostActivity& host) {
   std::vector<Delay> delays;

@@ -109,7 +109,7 @@ Result<Answer> AskOverlap(store::TraceDatabase& trace, const AskOptions& options
   Answer answer;
   answer.notes = {
       "A GPU's states add up to the time from the trace's first event to its last.",
-      "Hidden is time in which something else went on too. Communication is told by kernel names "
+      "Hidden is time in which something else went on too. Communication is recognised by kernel names "
       "(RCCL)."};
   TableBuilder gpus("gpus", "GPUs",
                     {"#gpu", "#compute_ns", "#copy_ns", "#communication_ns", "#idle_ns",

@@ -166,6 +166,8 @@ void Session::TakeAddresses() {
   const std::vector<Region>& regions = manifest().regions;
   mappings_ = PlanMappings(regions, kSmallestGranule);
   if (const auto obstacle = steering_.Occupy(mappings_, regions)) InTheWay(*obstacle);
+  if (const auto calls = VirtualMemory::Find(); !calls.ok())
+    answer_.End(Verdict::kNotPossible, calls.error().message);
   auto runtime = Runtime::Start();
   if (!runtime.ok()) answer_.End(Verdict::kFailed, runtime.error().message);
   runtime_ = std::move(runtime).value();

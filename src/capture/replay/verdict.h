@@ -20,6 +20,7 @@ enum class Verdict : uint8_t {
   kBadBundle,         // the bundle is damaged, or does not fit together
   kRefused,           // another GPU, or another kernel's arguments
   kNotVerified,       // nothing differs, but a kernel that does nothing would not differ either
+  kNotPossible,       // this release of ROCm lacks what a replay needs
   kFailed,            // we could not do our part: no GPU, no memory, ...
 };
 
@@ -39,6 +40,7 @@ inline constexpr VerdictFacts kVerdicts[] = {
     {Verdict::kBadBundle, "bad bundle", 7},
     {Verdict::kRefused, "refused", 8},
     {Verdict::kNotVerified, "not verified", 9},
+    {Verdict::kNotPossible, "not possible", 10},
     {Verdict::kFailed, "failed", 125},
 };
 

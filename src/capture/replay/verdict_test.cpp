@@ -16,6 +16,7 @@ TEST(Verdict, NamesAndExitCodesStandInTheOrderOfTheEnum) {
     EXPECT_EQ(ExitCode(facts.verdict), facts.exit_code);
   }
   EXPECT_EQ(ExitCode(V::kNotVerified), 9);
+  EXPECT_EQ(ExitCode(V::kNotPossible), 10);
 }
 
 TEST(Verdict, WhatIsWrongGoesBeforeWhatCannotBeJudged) {

@@ -43,7 +43,7 @@ struct FaultWait {
   std::string kernel;    // symbol; empty: a packet that is no kernel
   std::string readable;  // C++ name
   double seconds = 0;    // so long
-  // endless_loop, memory, signal, stream_value, copy, queue (another one that stands), nothing (it
+  // endless_loop, memory, signal, stream_value, copy, queue (another one that makes no progress), nothing (it
   // computes), unknown
   std::string waits_for;
   int argument = -1;      // that points to the memory
@@ -76,7 +76,7 @@ struct FaultExplanation {
   std::vector<std::string> cleared;    // kernels that were in flight and did not do it, and why
   FaultPlace place;
   std::vector<FaultStack> stacks;
-  std::vector<FaultWait> waiting;  // of a hang: each queue that stands
+  std::vector<FaultWait> waiting;  // of a hang: each queue that makes no progress
   std::vector<std::string> evidence;
   std::vector<std::string> advice;
 };

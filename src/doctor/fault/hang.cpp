@@ -117,7 +117,7 @@ class HangJudge {
       signals += fmt::format("{}signal {:#x} to become {} {} (it {})", signals.empty() ? "" : ", ",
                              wait.signal, wait.condition, wait.wanted, now);
       if (value) {
-        // The value stands eight bytes into the signal: that is the pointer the program has.
+        // The value is eight bytes into the signal: that is the pointer the program has.
         front->evidence.push_back(
             fmt::format("hipStreamWaitValue waits so for memory at {:#x}", wait.signal + 8));
         AddWriters(wait.signal + 8, wait.signal + 8, front);

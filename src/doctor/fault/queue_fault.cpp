@@ -60,7 +60,7 @@ CodeFacts LookAtCode(const FaultDispatch& dispatch) {
       facts.trap = true;
       facts.first_trap = i;
     }
-    // Behind the end there is padding.
+    // After the end there is padding.
     if (!facts.illegal && text.starts_with(".long") && text.find("0xbf9f0000") == text.npos) {
       facts.illegal = true;
       facts.first_illegal = i;

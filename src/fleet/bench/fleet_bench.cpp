@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // ./dev bench fleet: what the daemon costs its host, from logs that are written as an agent writes
-// them. Processor time of the daemon's part alone; writing the log is not counted.
+// them. Processor time of the daemon's part alone; writing the log is not counted. And what asking
+// the lake costs over asking DuckDB; --lake ROWS does that alone, with so many rows.
 #include <fmt/format.h>
 #include <time.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -13,6 +16,8 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "fleet/bench/lake_bench.h"
+#include "fleet/bus/packed.h"
 #include "fleet/daemon/host_watch.h"
 #include "trace/tsc.h"
 #include "trace/writer.h"
@@ -39,7 +44,16 @@ T* Room(trace::Writer* writer, trace::ThreadLog* log) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
+  bool json = false;
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--json") == 0) json = true;
+    if (strcmp(argv[i], "--lake") == 0 && i + 1 < argc) {
+      const uint64_t rows = strtoull(argv[i + 1], nullptr, 10);
+      const auto lake = fleet::BenchLake(rows, std::clamp<uint64_t>(rows / 5000, 1, 1000));
+      fmt::print("{}\n", lake.dump(1));
+      return lake.is_null() ? 1 : 0;
+    }
+  }
   auto dir = base::TempDir::Create(std::filesystem::temp_directory_path(), "rochound-bench-");
   if (!dir.ok()) return 1;
   const std::string run = (dir.value().path() / "run").string();
@@ -116,22 +130,34 @@ int main(int argc, char** argv) {
   });
   const double per_dispatch = static_cast<double>(cpu_ns) / static_cast<double>(packet);
   const double percent = per_dispatch * kRate * 1e-9 * 100;
-  // One minute's sketches of one GPU.
-  const double bytes =
-      static_cast<double>(watch.spool().bytes()) / static_cast<double>(watch.spool().size()) / 60;
+  // One minute's sketches of one GPU, as they travel.
+  uint64_t packed = 0;
+  watch.spool().ForEach([&](const fleet::Spool::Message& message) {
+    packed += fleet::Pack(message.text).size();
+    return true;
+  });
+  const double messages = static_cast<double>(watch.spool().size()) * 60;
+  const double bytes = static_cast<double>(packed) / messages;
+  const double plain_bytes = static_cast<double>(watch.spool().bytes()) / messages;
+  const auto lake = fleet::BenchLake(200000, 40);
   if (json) {
     fmt::print("{}\n", nlohmann::json{{"dispatches", packet},
                                       {"launches_in_messages", launches},
                                       {"losses", lost},
                                       {"daemon_ns_per_dispatch", per_dispatch},
                                       {"percent_of_a_core_at_50000_per_second", percent},
-                                      {"bytes_per_gpu_and_second_100_kernels", bytes}}
+                                      {"percent_of_a_core_at_1000000_per_second", percent * 20},
+                                      {"bytes_per_gpu_and_second_100_kernels", bytes},
+                                      {"bytes_on_disk_per_gpu_and_second", plain_bytes},
+                                      {"lake", lake}}
                            .dump(1));
   } else {
     fmt::print("{} dispatches, {} in messages, {} losses\n", packet, launches, lost);
     fmt::print("daemon: {:.0f} ns of processor time per dispatch, {:.2f}% of a core at {}/s\n",
                per_dispatch, percent, kRate);
-    fmt::print("messages: {:.0f} bytes per GPU and second with {} kernels\n", bytes, kKernels);
+    fmt::print("messages: {:.0f} bytes per GPU and second with {} kernels, {:.0f} in the spool\n",
+               bytes, kKernels, plain_bytes);
+    fmt::print("lake: {}\n", lake.dump(1));
   }
-  return launches == packet && lost == 0 ? 0 : 1;
+  return launches == packet && lost == 0 && !lake.is_null() ? 0 : 1;
 }

@@ -89,6 +89,11 @@ Result<std::unique_ptr<Bus>> Bus::Connect(const BusOptions& options) {
   set(natsOptions_SetServers(made, servers.data(), static_cast<int>(servers.size())));
   set(natsOptions_SetName(made, options.name.c_str()));
   set(natsOptions_SetMaxReconnect(made, -1));
+  // Credentials that have expired may be renewed: the file is read again at each attempt.
+  set(natsOptions_SetIgnoreAuthErrorAbort(made, true));
+  // A link that is cut says nothing.
+  set(natsOptions_SetPingInterval(made, 10000));
+  set(natsOptions_SetMaxPingsOut(made, 2));
   set(natsOptions_SetReconnectWait(made, 500));
   set(natsOptions_SetReconnectJitter(made, 500, 1000));
   set(natsOptions_SetRetryOnFailedConnect(made, true, Ignore, nullptr));
@@ -185,6 +190,38 @@ Result<std::optional<StoredMessage>> Bus::Next(const std::string& stream,
                                        natsMsg_GetSubject(message), TextOf(message)});
 }
 
+Result<std::vector<StoredMessage>> Bus::LastOfEach(const std::string& stream,
+                                                   const std::string& pattern,
+                                                   std::chrono::milliseconds patience) {
+  jsSubOptions options;
+  jsSubOptions_Init(&options);
+  options.Stream = stream.c_str();
+  options.Ordered = true;
+  options.Config.DeliverPolicy = js_DeliverLastPerSubject;
+  natsSubscription* made = nullptr;
+  natsStatus status =
+      js_SubscribeSync(&made, state_->stream, pattern.c_str(), nullptr, &options, nullptr);
+  const SubscriptionHandle subscription(made);
+  if (status != NATS_OK) return Failed("cannot read the stream " + stream, status);
+  std::vector<StoredMessage> messages;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  jsConsumerInfo* info = nullptr;
+  status = natsSubscription_GetConsumerInfo(&info, made, nullptr, nullptr);
+  // So many are on their way or wait to be sent.
+  uint64_t left = status == NATS_OK ? info->NumPending + info->Delivered.Consumer : UINT64_MAX;
+  jsConsumerInfo_Destroy(info);
+  for (; left > 0; --left) {
+    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    natsMsg* message = nullptr;
+    if (time.count() <= 0 || natsSubscription_NextMsg(&message, made, time.count()) != NATS_OK)
+      break;
+    const MessageHandle handle(message);
+    messages.push_back({0, natsMsg_GetTime(message), natsMsg_GetSubject(message), TextOf(message)});
+  }
+  return messages;
+}
+
 Result<void> Bus::Serve(const std::string& subject, Handler handler) {
   Service& service = state_->services.emplace_back();
   service.connection = state_->connection;
@@ -198,7 +235,8 @@ Result<void> Bus::Serve(const std::string& subject, Handler handler) {
 }
 
 Result<std::vector<std::string>> Bus::Gather(const std::string& subject, std::string_view request,
-                                             std::chrono::milliseconds patience, size_t enough) {
+                                             std::chrono::milliseconds patience,
+                                             const IsLast& is_last) {
   natsInbox* inbox = nullptr;
   natsStatus status = natsInbox_Create(&inbox);
   if (status != NATS_OK) return Failed("cannot ask", status);
@@ -212,7 +250,7 @@ Result<std::vector<std::string>> Bus::Gather(const std::string& subject, std::st
   if (status != NATS_OK) return Failed("cannot ask", status);
   std::vector<std::string> answers;
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (answers.size() < enough) {
+  for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) break;
@@ -222,7 +260,9 @@ Result<std::vector<std::string>> Bus::Gather(const std::string& subject, std::st
     // Nobody listens: the server says so at once.
     if (status == NATS_TIMEOUT || status == NATS_NO_RESPONDERS) break;
     if (status != NATS_OK) return Failed("cannot collect answers", status);
-    if (natsMsg_GetDataLength(message) > 0) answers.push_back(TextOf(message));
+    if (natsMsg_GetDataLength(message) == 0) continue;
+    answers.push_back(TextOf(message));
+    if (is_last(answers.back())) break;
   }
   return answers;
 }

@@ -75,13 +75,20 @@ class Bus {
   base::Result<std::optional<StoredMessage>> Next(const std::string& stream,
                                                   const std::string& subject, uint64_t from);
 
+  // The last message of each subject that the pattern stands for.
+  base::Result<std::vector<StoredMessage>> LastOfEach(const std::string& stream,
+                                                      const std::string& pattern,
+                                                      std::chrono::milliseconds patience);
+
   // Answers requests until the bus goes; nothing returned: no answer.
   using Handler = std::function<std::optional<std::string>(std::string_view request)>;
   base::Result<void> Serve(const std::string& subject, Handler handler);
-  // Asks everybody and collects answers until `enough` of them came, or time is up.
+  // Asks everybody and collects answers until one is the last that was waited for, or time is up.
+  using IsLast = std::function<bool(std::string_view answer)>;
   base::Result<std::vector<std::string>> Gather(const std::string& subject,
                                                 std::string_view request,
-                                                std::chrono::milliseconds patience, size_t enough);
+                                                std::chrono::milliseconds patience,
+                                                const IsLast& is_last);
 
  private:
   struct State;

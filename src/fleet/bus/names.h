@@ -5,6 +5,7 @@
 //   rh.sk.TENANT.SHARD.JOB.HOST     sketches; stream RH_SK_TENANT_SHARD, on disk, 2 hours
 //   rh.beat.TENANT.JOB.HOST         beats; stream RH_BEAT_TENANT, in memory, 15 minutes
 //   rh.ctl.TENANT.all, .host.HOST   requests to daemons
+//   rh.code.TENANT.HOST             requests for code objects that ran there
 #pragma once
 
 #include <string>
@@ -47,11 +48,20 @@ inline std::string BeatSubject(const std::string& tenant, const std::string& job
   return "rh.beat." + SubjectToken(tenant) + "." + SubjectToken(job) + "." + SubjectToken(host);
 }
 
+// Of all hosts.
+inline std::string BeatPattern(const std::string& tenant, const std::string& job) {
+  return "rh.beat." + SubjectToken(tenant) + "." + SubjectToken(job) + ".*";
+}
+
 inline std::string ControlSubject(const std::string& tenant) {
   return "rh.ctl." + SubjectToken(tenant) + ".all";
 }
 inline std::string HostControlSubject(const std::string& tenant, const std::string& host) {
   return "rh.ctl." + SubjectToken(tenant) + ".host." + SubjectToken(host);
+}
+
+inline std::string CodeSubject(const std::string& tenant, const std::string& host) {
+  return "rh.code." + SubjectToken(tenant) + "." + SubjectToken(host);
 }
 
 }  // namespace rochound::fleet

@@ -23,9 +23,17 @@ struct FleetCommand {
 FleetCommand AggregateCommand(CLI::App& app);
 FleetCommand UpCommand(CLI::App& app);
 FleetCommand WindowCommand(CLI::App& app);
+FleetCommand StartCommand(CLI::App& app);
+FleetCommand StopCommand(CLI::App& app);
+FleetCommand CaptureCommand(CLI::App& app);
 FleetCommand HangCommand(CLI::App& app);
+FleetCommand StragglersCommand(CLI::App& app);
 FleetCommand KernelsCommand(CLI::App& app);
 FleetCommand AskCommand(CLI::App& app);
+FleetCommand RegressionsCommand(CLI::App& app);
+FleetCommand JobsCommand(CLI::App& app);
+FleetCommand DiffCommand(CLI::App& app);
+FleetCommand CompactCommand(CLI::App& app);
 
 // Options with which all of them reach the bus.
 void AddBusOptions(CLI::App& app, BusOptions* options);

@@ -14,8 +14,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "rochound-fleet " ROCHOUND_VERSION);
   app.require_subcommand(1);
   const fleet::FleetCommand commands[] = {
-      fleet::UpCommand(app),     fleet::KernelsCommand(app), fleet::AskCommand(app),
-      fleet::WindowCommand(app), fleet::HangCommand(app),    fleet::AggregateCommand(app),
+      fleet::UpCommand(app),          fleet::KernelsCommand(app), fleet::AskCommand(app),
+      fleet::WindowCommand(app),      fleet::HangCommand(app),    fleet::StragglersCommand(app),
+      fleet::StartCommand(app),       fleet::StopCommand(app),    fleet::CaptureCommand(app),
+      fleet::RegressionsCommand(app), fleet::JobsCommand(app),    fleet::DiffCommand(app),
+      fleet::AggregateCommand(app),   fleet::CompactCommand(app),
   };
   CLI11_PARSE(app, argc, argv);
   for (const fleet::FleetCommand& command : commands) {

@@ -75,13 +75,13 @@ authorization {{
   users: [
     {{ user: daemon, password: "{daemon}", permissions: {{
         publish: {{ allow: ["rh.sk.>", "rh.beat.>", "_INBOX.>", "$JS.API.STREAM.INFO.>", "$JS.API.STREAM.CREATE.>", "$JS.API.INFO"] }}
-        subscribe: {{ allow: ["_INBOX.>", "rh.ctl.>"] }} }} }}
+        subscribe: {{ allow: ["_INBOX.>", "rh.ctl.>", "rh.code.>"] }} }} }}
     {{ user: aggregator, password: "{aggregator}", permissions: {{
-        publish: {{ allow: ["$JS.API.STREAM.INFO.>", "$JS.API.STREAM.CREATE.>", "$JS.API.INFO", "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.MSG.GET.>"] }}
+        publish: {{ allow: ["$JS.API.STREAM.INFO.>", "$JS.API.STREAM.CREATE.>", "$JS.API.INFO", "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.MSG.GET.>", "rh.code.>"] }}
         subscribe: {{ allow: ["_INBOX.>"] }} }} }}
     {{ user: control, password: "{control}", permissions: {{
-        publish: {{ allow: ["rh.ctl.>"] }}
-        subscribe: {{ allow: ["_INBOX.>", "rh.beat.>"] }} }} }}
+        publish: {{ allow: ["rh.ctl.>", "$JS.API.INFO", "$JS.API.CONSUMER.CREATE.RH_BEAT_default.>", "$JS.API.CONSUMER.INFO.RH_BEAT_default.>", "$JS.API.CONSUMER.DELETE.RH_BEAT_default.>"] }}
+        subscribe: {{ allow: ["_INBOX.>"] }} }} }}
   ]
 }}
 )",

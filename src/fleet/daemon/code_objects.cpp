@@ -2,6 +2,7 @@
 #include "fleet/daemon/code_objects.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +15,9 @@
 namespace rochound::fleet {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+// Meanwhile the daemon follows no log: SHA-256 takes a second for 200 MB, for each process.
+constexpr uint64_t kMostBytes = uint64_t{16} << 20;
+constexpr size_t kDigits = 32;
 
 bool ParseNumber(std::string_view text, auto* value) {
   int base = 10;
@@ -43,7 +46,10 @@ std::string Unescape(std::string_view text) {
   return plain;
 }
 
-std::string ReadBytes(const CodeOrigin& origin) {
+int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+// `at_ns`: a file that was changed after that is another one.
+std::string ReadBytes(const CodeOrigin& origin, int64_t at_ns) {
   const std::string path =
       origin.path.empty() ? "/proc/" + std::to_string(origin.process) + "/mem" : origin.path;
   uint64_t bytes = origin.size;
@@ -55,6 +61,11 @@ std::string ReadBytes(const CodeOrigin& origin) {
     const auto opened = base::OpenRegularFile(path, &there);
     if (!opened.ok()) return {};
     file = opened.value();
+    struct stat status{};
+    if (fstat(file, &status) != 0 || Nanoseconds(status.st_ctim) > at_ns) {
+      close(file);
+      return {};
+    }
     if (bytes == 0) bytes = there - std::min(there, origin.offset);
   }
   if (file < 0) return {};
@@ -101,7 +112,10 @@ std::optional<CodeOrigin> ParseCodeUri(std::string_view uri) {
 }
 
 void CodeObjects::Load() {
-  const auto content = base::ReadFile(log_ / "code_objects", base::kMostText);
+  const std::filesystem::path path = log_ / "code_objects";
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return;
+  const auto content = base::ReadFile(path, base::kMostText);
   if (!content.ok()) return;
   std::string_view text = content.value();
   while (!text.empty()) {
@@ -110,8 +124,12 @@ void CodeObjects::Load() {
     text.remove_prefix(std::min(end + 1, text.size()));
     uint32_t number = 0;
     const size_t tab = line.find('\t');
-    if (tab != std::string_view::npos && ParseNumber(line.substr(0, tab), &number))
-      uris_[number] = line.substr(tab + 1);
+    if (tab == std::string_view::npos || !ParseNumber(line.substr(0, tab), &number)) continue;
+    const std::string_view rest = line.substr(tab + 1);
+    const size_t hash = std::min(rest.find('\t'), rest.size());
+    lines_.try_emplace(number, Line{std::string(rest.substr(0, hash)),
+                                    std::string(rest.substr(std::min(hash + 1, rest.size()))),
+                                    Nanoseconds(status.st_mtim)});
   }
 }
 
@@ -119,13 +137,18 @@ std::string CodeObjects::Hash(uint32_t number) {
   if (number == 0) return {};
   const auto known = hashes_.find(number);
   if (known != hashes_.end()) return known->second;
-  if (!uris_.contains(number)) Load();
-  const auto uri = uris_.find(number);
-  if (uri == uris_.end()) return {};  // the log does not say yet
-  std::string hash;
-  if (const auto origin = ParseCodeUri(uri->second))
-    if (const std::string bytes = ReadBytes(*origin); !bytes.empty())
-      hash = base::Sha256(bytes).substr(0, 32);
+  if (!lines_.contains(number)) Load();
+  const auto line = lines_.find(number);
+  if (line == lines_.end()) return {};  // the log does not say yet
+  std::string hash = line->second.hash.substr(0, kDigits);
+  // The bytes are needed for the hash, or to keep them; not for a hash that the recorder made.
+  const auto origin = ParseCodeUri(line->second.uri);
+  if (origin && (hash.empty() || keeper_)) {
+    const std::string bytes = ReadBytes(*origin, line->second.at_ns);
+    const std::string read = bytes.empty() ? "" : base::Sha256(bytes).substr(0, kDigits);
+    if (hash.empty()) hash = read;
+    if (keeper_ && !read.empty() && read == hash) keeper_(hash, bytes, line->second.uri);
+  }
   return hashes_[number] = hash;
 }
 

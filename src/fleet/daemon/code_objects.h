@@ -2,13 +2,15 @@
 //
 // What the code of a process's kernels is: the hash of each code object's bytes, so that a kernel
 // has one name wherever it runs and another once it is built anew. The log says where the loader
-// found the bytes; they are read there, from the file or from the process's memory, never with its
-// help. The daemon owns one per process, on its one thread. Failure: bytes that cannot be read any
-// more give an empty hash.
+// found the bytes, and the hash of what may be gone from memory soon. The others are read where they
+// were, from the file or from the process's memory, never with its help. The daemon owns one per
+// process, on its one thread. Failure: bytes that cannot be read any more, or are in a file that was
+// changed since, give an empty hash.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +31,10 @@ class CodeObjects {
  public:
   explicit CodeObjects(std::filesystem::path log) : log_(std::move(log)) {}
 
+  // Is given the bytes of each code object when they are read: hash, bytes, where they were.
+  using Keeper = std::function<void(const std::string&, std::string_view, std::string_view)>;
+  void set_keeper(Keeper keeper) { keeper_ = std::move(keeper); }
+
   // 32 hexadecimal digits of the SHA-256 of the bytes of the code object with this number; empty:
   // not known.
   std::string Hash(uint32_t number);
@@ -36,8 +42,16 @@ class CodeObjects {
  private:
   void Load();
 
+  // Line of the log's file about a code object.
+  struct Line {
+    std::string uri;
+    std::string hash;   // by the recorder; empty: it left that to us
+    int64_t at_ns = 0;  // when the line was there at the latest, CLOCK_REALTIME
+  };
+
   std::filesystem::path log_;
-  std::map<uint32_t, std::string> uris_;
+  Keeper keeper_;
+  std::map<uint32_t, Line> lines_;
   std::map<uint32_t, std::string> hashes_;
 };
 

@@ -45,5 +45,27 @@ TEST(CodeObjectsTest, HashesWhatWasLoaded) {
   EXPECT_EQ(objects.Hash(0), "");
 }
 
+TEST(CodeObjectsTest, TakesTheRecordersHashOfWhatWasInMemory) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-code-");
+  const std::string hash = base::Sha256("it is gone by now");
+  ASSERT_TRUE(base::WriteFile(dir.value().path() / "code_objects",
+                              "7\tmemory://1#offset=0x1000&size=17\t" + hash + "\n")
+                  .ok());
+  CodeObjects objects(dir.value().path());
+  EXPECT_EQ(objects.Hash(7), hash.substr(0, 32));
+}
+
+TEST(CodeObjectsTest, AFileThatWasBuiltAnewIsNotWhatWasLoaded) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-code-");
+  const auto program = dir.value().path() / "program";
+  ASSERT_TRUE(base::WriteFile(program, "old code").ok());
+  ASSERT_TRUE(base::WriteFile(dir.value().path() / "code_objects",
+                              "1\tfile://" + program.string() + "#offset=0&size=8\n")
+                  .ok());
+  usleep(20000);  // file systems count time coarsely
+  ASSERT_TRUE(base::WriteFile(program, "new code").ok());
+  EXPECT_EQ(CodeObjects(dir.value().path()).Hash(1), "");
+}
+
 }  // namespace
 }  // namespace rochound::fleet

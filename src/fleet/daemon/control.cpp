@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/bus/names.h"
+#include "fleet/daemon/recorders.h"
 #include "fleet/daemon/window.h"
-#include "trace/reader.h"
 
 namespace rochound::fleet {
 namespace {
@@ -35,20 +35,18 @@ json BeatAsJson(const ProcessBeat& beat) {
           {"recorder_silent_ns", beat.recorder_silent_ns}};
 }
 
-// Calls of the runtime that have not returned, from the log alone.
-json OpenCalls(const fs::path& folder) {
-  json calls = json::array();
-  const auto log = trace::ProcessLog::Open(folder);
-  if (!log.ok()) return calls;
-  const uint64_t now = base::ClockNs(CLOCK_MONOTONIC);
-  for (const trace::OpenCall& call : log.value()->open_calls()) {
-    const trace::Function* const function = log.value()->FindFunction(call.function);
-    calls.push_back({{"function", function == nullptr ? fmt::format("function {}", call.function)
-                                                      : function->name},
-                     {"thread", call.tid},
-                     {"since_ns", now > call.begin_ns ? now - call.begin_ns : 0}});
-  }
-  return calls;
+// A beat, and what is known beside the log.
+json CardOf(const ProcessBeat& beat) {
+  json card = BeatAsJson(beat);
+  card["exact"] = beat.exact;
+  card["open_calls"] = beat.open_calls;
+  card["communicators"] = beat.communicators;
+  if (beat.log.empty()) return card;  // it has ended
+  const HostState host = FindHostState(beat.process);
+  card["program"] = host.program;
+  card["processor_ns"] = host.processor_ns;
+  card["waits_in"] = host.waits_in;
+  return card;
 }
 
 json Windows(const std::vector<ProcessBeat>& beats, const json& request, const std::string& host) {
@@ -58,7 +56,8 @@ json Windows(const std::vector<ProcessBeat>& beats, const json& request, const s
   for (const ProcessBeat& beat : beats) {
     if (beat.log.empty()) continue;
     const fs::path place =
-        folder / fmt::format("{}-{}", SubjectToken(host), beat.process) / beat.log.filename();
+        folder / fmt::format("rank{:04}-{}-{}", beat.place.rank, SubjectToken(host), beat.process) /
+        beat.log.filename();
     const auto size = CopyWindow(beat.log, from, to, place);
     json window = {{"rank", beat.place.rank}, {"pid", beat.process}};
     if (size.ok()) {
@@ -72,6 +71,25 @@ json Windows(const std::vector<ProcessBeat>& beats, const json& request, const s
     windows.push_back(window);
   }
   return windows;
+}
+
+std::vector<JobActions::Process> LivingOf(const std::vector<ProcessBeat>& beats) {
+  std::vector<JobActions::Process> living;
+  for (const ProcessBeat& beat : beats)
+    if (!beat.log.empty()) living.push_back({beat.place.rank, beat.process});
+  return living;
+}
+
+json OutcomeAsJson(const std::vector<JobActions::Done>& done) {
+  json processes = json::array();
+  for (const JobActions::Done& one : done)
+    processes.push_back({{"rank", one.process.rank},
+                         {"pid", one.process.process},
+                         {"at_ns", one.at_ns},
+                         {"stopped_ns", one.stopped_ns},
+                         {"was_recording", one.was_recording},
+                         {"error", one.error}});
+  return processes;
 }
 
 }  // namespace
@@ -106,29 +124,41 @@ void Control::Update(HostWatch& watch) {
   auto beats = watch.Beats();
   const std::lock_guard lock(mutex_);
   beats_ = std::move(beats);
+  beats_ns_ = base::ClockNs(CLOCK_REALTIME);
 }
 
 std::optional<std::string> Control::Answer(std::string_view text) try {
   const json request = json::parse(text);
   const std::string job = request.at("job");
   std::vector<ProcessBeat> beats;
+  uint64_t beats_ns = 0;
   {
     const std::lock_guard lock(mutex_);
+    beats_ns = beats_ns_;
     for (const ProcessBeat& beat : beats_)
       if (beat.place.job == job) beats.push_back(beat);
   }
-  json answer = {{"version", 1}, {"host", host_}, {"now_ns", base::ClockNs(CLOCK_REALTIME)}};
+  if (beats.empty()) return std::nullopt;
+  json answer = {{"version", 1},
+                 {"host", host_},
+                 {"now_ns", base::ClockNs(CLOCK_REALTIME)},
+                 {"looked_ns", beats_ns},
+                 {"clock_error_ns", ClockErrorNs()}};
   const std::string what = request.at("what");
   if (what == "cards") {
     json cards = json::array();
-    for (const ProcessBeat& beat : beats) {
-      json card = BeatAsJson(beat);
-      if (!beat.log.empty()) card["open_calls"] = OpenCalls(beat.log);
-      cards.push_back(card);
-    }
+    for (const ProcessBeat& beat : beats) cards.push_back(CardOf(beat));
     answer["cards"] = cards;
   } else if (what == "window") {
     answer["windows"] = Windows(beats, request, host_);
+  } else if (what == "start" || what == "stop") {
+    const std::string refused =
+        actions_.Add({request.at("id"), what, request.at("at_ns"),
+                      request.value("until_ns", uint64_t{0}), LivingOf(beats)});
+    if (!refused.empty()) answer["refused"] = refused;
+  } else if (what == "outcome") {
+    const auto done = actions_.Outcome(request.at("id"));
+    if (done) answer["processes"] = OutcomeAsJson(*done);
   } else {
     return std::nullopt;
   }

@@ -3,7 +3,7 @@
 // What a daemon answers to requests of the fleet's commands: cards of its ranks, which say what
 // they do or wait for, and windows of their logs. Requests come on the bus's threads while the
 // daemon's own goes on; they see what Update left last. Answers are JSON (docs/formats/fleet.md).
-// Nothing here asks a program: it may be stuck.
+// Programs are not asked, since they may be stuck; but for recorders that are to start or stop.
 #pragma once
 
 #include <map>
@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "fleet/bus/bus.h"
 #include "fleet/daemon/host_watch.h"
+#include "fleet/daemon/job_actions.h"
 
 namespace rochound::fleet {
 
@@ -30,13 +31,15 @@ class Control {
   base::Result<void> Serve(Bus& bus, const std::string& tenant);
   void Update(HostWatch& watch);
 
-  // The answer; nothing: the request is not for us.
+  // The answer; nothing: the request is not for us, or about a job of which nothing is here.
   std::optional<std::string> Answer(std::string_view request);
 
  private:
   const std::string host_;
   std::mutex mutex_;
   std::vector<ProcessBeat> beats_;
+  uint64_t beats_ns_ = 0;  // when they were, CLOCK_REALTIME
+  JobActions actions_;
 };
 
 }  // namespace rochound::fleet

@@ -21,9 +21,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kStateVersion = 1;
+constexpr int kStateVersion = 2;
 constexpr int kMessageVersion = 1;
 constexpr uint64_t kRememberNs = 3600'000'000'000;
+constexpr uint64_t kFirstPauseNs = 100'000'000, kLongestPauseNs = 10'000'000'000;
+// A clock that was set back leaves intervals in the future: they are not waited for.
+constexpr uint64_t kFutureNs = 60'000'000'000;
 constexpr size_t kMostEnded = 4096;
 constexpr size_t kMostInFlight = 4;
 
@@ -70,6 +73,17 @@ std::string StateInWords(char state) {
   }
 }
 
+const char* LineKindInWords(RcclLine::Kind kind) {
+  switch (kind) {
+    case RcclLine::Kind::kSend:
+      return "send";
+    case RcclLine::Kind::kReceive:
+      return "receive";
+    default:
+      return "collective";
+  }
+}
+
 }  // namespace
 
 HostWatch::~HostWatch() {
@@ -106,6 +120,7 @@ void HostWatch::Follow(const fs::path& folder) {
   // The environment is there only while the process is.
   process->place = FindJobPlace(process->name.process);
   if (ProcessState(process->name) == 0) process->place = {"none", -1, -1};
+  process->code.set_keeper(options_.keep_code);
   processes_.emplace(folder, std::move(process));
   changed_ = true;
 }
@@ -128,9 +143,11 @@ void HostWatch::Poll(Process& process) {
   // Looked at before the log: what a process wrote before it ended is in it now.
   process.state = ProcessState(process.name);
   process.ended = StateInWords(process.state) == "ended";
+  if (process.rocm.empty() && !process.ended) process.rocm = FindRocmRelease(process.name.process);
   const auto read = [&] {
     return process.follower.Poll([&](const trace::Head& head, const char* record) {
       process.counter.OnRecord(head, record);
+      process.rccl.OnRecord(head, record);
     });
   };
   auto progress = read();
@@ -152,8 +169,12 @@ void HostWatch::Poll(Process& process) {
   } else {
     records_ += progress.value().records;
     Lose(process, "chunks recycled before they were read", progress.value().lost_chunks);
+    process.lost_chunks += progress.value().lost_chunks;
   }
-  if (process.ended) process.counter.Finish();
+  if (process.ended) {
+    process.last = BeatOf(process);
+    process.counter.Finish();
+  }
   const LaunchCounter::Totals& now = process.counter.totals();
   LaunchCounter::Totals& told = process.reported;
   Lose(process, "records dropped by the recorder", now.dropped - told.dropped);
@@ -163,6 +184,37 @@ void HostWatch::Poll(Process& process) {
 }
 
 base::Result<void> HostWatch::Step(bool seal) {
+  const uint64_t now = base::ClockNs(CLOCK_MONOTONIC);
+  if (now < retry_ns_ && !seal) return {};
+  auto done = TryStep(seal);
+  if (done.ok()) {
+    pause_ns_ = 0;
+    return done;
+  }
+  pause_ns_ = std::clamp(2 * pause_ns_, kFirstPauseNs, kLongestPauseNs);
+  retry_ns_ = now + pause_ns_;
+  // What was taken out of the counters for messages that are not on disk is in the logs still.
+  ROCHOUND_CHECK(GoBack());
+  return done;
+}
+
+base::Result<void> HostWatch::GoBack() {
+  processes_.clear();
+  done_.clear();
+  losses_.clear();
+  shard_counts_.clear();
+  last_number_ = 0;
+  changed_ = true;
+  std::error_code error;
+  if (fs::exists(options_.state / "state", error)) {
+    ROCHOUND_TRY(const std::string content, base::ReadFile(options_.state / "state"));
+    const json saved = json::from_cbor(content, true, false);
+    if (saved.is_discarded() || !Restore(saved)) return base::Error{"the state became unreadable"};
+  }
+  return spool_.Open(options_.state / "spool", last_number_);
+}
+
+base::Result<void> HostWatch::TryStep(bool seal) {
   Discover();
   for (auto& [folder, process] : processes_) Poll(*process);
   const uint64_t now = base::ClockNs(CLOCK_REALTIME);
@@ -174,7 +226,7 @@ base::Result<void> HostWatch::Step(bool seal) {
     changed_ = true;
     done_.insert(entry.first);
     if (ended_.size() < kMostEnded) {
-      ended_.push_back({BeatOf(*entry.second), now});
+      ended_.push_back({*entry.second->last, now});
       ended_.back().beat.log.clear();
     }
     return true;
@@ -225,6 +277,7 @@ json HostWatch::Rows(Process& process, const LaunchCounter::Sketches& sketches) 
                     {"gpu", key.agent},
                     {"kernel", key.kernel},
                     {"code_object", key.code_object},
+                    {"rocm", process.rocm},
                     {"launches", sketch.launches()},
                     {"untimed", sketch.untimed},
                     {"work_items", sketch.work_items},
@@ -241,10 +294,11 @@ json HostWatch::Rows(Process& process, const LaunchCounter::Sketches& sketches) 
 }
 
 base::Result<void> HostWatch::Seal(uint64_t before) {
+  const uint64_t future = (base::ClockNs(CLOCK_REALTIME) + kFutureNs) / options_.interval_ns + 2;
   std::map<Batch, json> batches;
   for (auto& [folder, process] : processes_)
     for (const auto& [interval, sketches] :
-         process->counter.TakeBefore(process->ended ? UINT64_MAX : before)) {
+         process->counter.TakeOutside(process->ended ? UINT64_MAX : before, future)) {
       json rows = Rows(*process, sketches);
       auto& batch =
           batches.try_emplace({process->place.job, interval}, json::array()).first->second;
@@ -344,7 +398,89 @@ ProcessBeat HostWatch::BeatOf(Process& process) {
   for (const auto& [id, kernel] : counter.kernels())
     if (kernel.dispatches != 0 && IsCollective(NameOf(process, id)))
       beat.collectives += kernel.dispatches;
+  beat.exact = process.lost_chunks == 0 && counter.totals().dropped == 0;
+  AddRccl(process, &beat);
   return beat;
+}
+
+// What the process has asked of RCCL, and how far it is with it.
+void HostWatch::AddRccl(Process& process, ProcessBeat* beat) {
+  const LaunchCounter& counter = process.counter;
+  const uint64_t now = base::ClockNs(CLOCK_REALTIME);
+  const auto since = [&](uint64_t tsc) {
+    const uint64_t at = counter.RealtimeOf(tsc);
+    return at == 0 || at > now ? 0 : now - at;
+  };
+  // The first launch of each queue that has not ended.
+  std::map<uint32_t, std::pair<uint64_t, const OpenLaunch*>> first;
+  for (const auto& [number, launch] : counter.open()) {
+    auto& oldest = first.try_emplace(launch.queue, number, &launch).first->second;
+    if (number < oldest.first) oldest = {number, &launch};
+  }
+  const auto describe = [&](const RcclOperation& operation, const char* state) {
+    json described = {{"number", operation.number},
+                      {"function", operation.function},
+                      {"count", operation.count},
+                      {"datatype", operation.datatype},
+                      {"operation", operation.operation},
+                      {"root", operation.root},
+                      {"state", state}};
+    return described;
+  };
+  beat->communicators = json::array();
+  std::map<uint64_t, size_t> places;  // of communicators, by handle
+  for (const auto& [handle, communicator] : process.rccl.communicators()) {
+    json lines = json::array();
+    for (const auto& [line, state] : communicator.lines) {
+      json recent = json::array();
+      for (const RcclOperation& operation : state.recent) {
+        json described = describe(operation, operation.kernels.empty() ? "called" : "complete");
+        described["since_ns"] = since(operation.begin_tsc);
+        for (const uint64_t kernel : operation.kernels) {
+          const auto open = counter.open().find(kernel);
+          if (open == counter.open().end()) continue;
+          described["state"] = "in flight";
+          const auto& before = first.at(open->second.queue);
+          if (open->second.in_order && before.first < kernel)
+            described["behind"] = NameOf(process, before.second->kernel);
+        }
+        recent.push_back(std::move(described));
+      }
+      lines.push_back({{"kind", LineKindInWords(line.kind)},
+                       {"peer", line.peer},
+                       {"calls", state.calls},
+                       {"recent", recent}});
+    }
+    places[handle] = beat->communicators.size();
+    beat->communicators.push_back({{"id", communicator.id},
+                                   {"ranks", communicator.ranks},
+                                   {"rank", communicator.rank},
+                                   {"parent", communicator.parent},
+                                   {"key", communicator.key},
+                                   {"lines", lines}});
+  }
+  beat->open_calls = json::array();
+  for (const trace::CallInFlight& call : process.follower.calls_in_flight()) {
+    json described = {{"function", process.rccl.FunctionName(call.function)},
+                      {"thread", call.tid},
+                      {"since_ns", since(call.begin_tsc)}};
+    if (const auto waiting = process.rccl.Open(call.function, call.correlation)) {
+      json rccl = {{"id", waiting->id}, {"ranks", waiting->ranks}, {"rank", waiting->rank}};
+      if (const auto place = places.find(waiting->communicator); place != places.end()) {
+        const json& communicator = beat->communicators[place->second];
+        rccl["id"] = communicator.at("id");
+        rccl["ranks"] = communicator.at("ranks");
+        rccl["rank"] = communicator.at("rank");
+      }
+      if (waiting->line) {
+        rccl["kind"] = LineKindInWords(waiting->line->kind);
+        rccl["peer"] = waiting->line->peer;
+        rccl["operation"] = describe(waiting->operation, "calling");
+      }
+      described["rccl"] = rccl;
+    }
+    beat->open_calls.push_back(std::move(described));
+  }
 }
 
 std::vector<ProcessBeat> HostWatch::Beats() {
@@ -362,8 +498,11 @@ base::Result<void> HostWatch::Save() const {
                          {"job", process->place.job},
                          {"rank", process->place.rank},
                          {"ranks", process->place.ranks},
+                         {"rocm", process->rocm},
                          {"position", SavePosition(process->follower.Position())},
                          {"counter", process->counter.Save()},
+                         {"rccl", process->rccl.Save()},
+                         {"lost_chunks", process->lost_chunks},
                          {"told", {told.dropped, told.evicted_times, told.unfinished}}});
   }
   for (const fs::path& folder : done_) done.push_back(folder.string());
@@ -390,8 +529,12 @@ bool HostWatch::Restore(const json& saved) try {
     const fs::path folder = one.at("folder").get<std::string>();
     auto process = std::make_unique<Process>(folder, options_.interval_ns);
     process->place = {one.at("job"), one.at("rank"), one.at("ranks")};
+    process->rocm = one.at("rocm");
+    process->code.set_keeper(options_.keep_code);
     process->follower.Resume(RestorePosition(one.at("position")));
     if (!process->counter.Restore(one.at("counter"))) return false;
+    if (!process->rccl.Restore(one.at("rccl"))) return false;
+    process->lost_chunks = one.at("lost_chunks");
     process->reported.dropped = one.at("told").at(0);
     process->reported.evicted_times = one.at("told").at(1);
     process->reported.unfinished = one.at("told").at(2);

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -21,6 +22,7 @@
 #include "base/result.h"
 #include "fleet/daemon/code_objects.h"
 #include "fleet/daemon/launch_counter.h"
+#include "fleet/daemon/rccl_calls.h"
 #include "fleet/daemon/recorders.h"
 #include "fleet/daemon/spool.h"
 #include "trace/follower.h"
@@ -38,6 +40,7 @@ struct WatchOptions {
   // How long the state on disk may be behind. What was read since is read again after a kill.
   uint64_t save_ns = 0;
   std::vector<std::filesystem::path> logs;  // folders with logs beside those of running recorders
+  CodeObjects::Keeper keep_code;            // nothing: code objects are hashed and not kept
   bool find_recorders = true;
 };
 
@@ -62,6 +65,9 @@ struct ProcessBeat {
   uint64_t collectives = 0;
   uint64_t last_end_ns = 0;         // CLOCK_REALTIME; 0: none yet
   uint64_t recorder_silent_ns = 0;  // since its recorder last looked after the log
+  bool exact = true;                // every record was seen: operations of RCCL are all counted
+  // As in a card (docs/formats/fleet.md).
+  nlohmann::json open_calls, communicators;
 };
 
 class HostWatch {
@@ -75,7 +81,9 @@ class HostWatch {
   base::Result<void> Open();
 
   // Reads what is new in all logs, makes messages of intervals that are over, and saves if there
-  // are any, or if it is time. `seal`: messages of intervals that are not over, too.
+  // are any, or if it is time. `seal`: messages of intervals that are not over, too. Failure, on a
+  // full disk for instance: goes back to what is on disk, as after a kill, and tries again after a
+  // pause that grows; the logs keep what was not read meanwhile.
   base::Result<void> Step(bool seal = false);
 
   Spool& spool() { return spool_; }
@@ -88,13 +96,21 @@ class HostWatch {
  private:
   struct Process {
     Process(const std::filesystem::path& folder, uint64_t interval_ns)
-        : name(ParseLogName(folder)), follower(folder), code(folder), counter(interval_ns) {}
+        : name(ParseLogName(folder)),
+          follower(folder),
+          code(folder),
+          rccl(folder),
+          counter(interval_ns) {}
     LogName name;
     JobPlace place;
+    std::string rocm;  // release of the runtime that it uses; empty: not known yet
     trace::Follower follower;
     CodeObjects code;
+    RcclCalls rccl;
     LaunchCounter counter;
-    LaunchCounter::Totals reported;  // losses that were put into messages
+    uint64_t lost_chunks = 0;
+    std::optional<ProcessBeat> last;  // of a process that has ended: what it was in then
+    LaunchCounter::Totals reported;   // losses that were put into messages
     char state = 0;
     bool ended = false;
   };
@@ -107,12 +123,16 @@ class HostWatch {
   // Rows of one message.
   using Batch = std::pair<std::string, uint64_t>;  // job, interval
 
+  base::Result<void> TryStep(bool seal);
+  base::Result<void> GoBack();
   void Discover();
   void Follow(const std::filesystem::path& folder);
   void Poll(Process& process);
   void Lose(const Process& process, const std::string& what, uint64_t count);
+  // Intervals before this one, and those that are in the future.
   base::Result<void> Seal(uint64_t before);
   ProcessBeat BeatOf(Process& process);
+  void AddRccl(Process& process, ProcessBeat* beat);
   std::string NameOf(Process& process, uint32_t kernel);
   nlohmann::json Rows(Process& process, const LaunchCounter::Sketches& sketches);
   base::Result<void> AddMessage(const std::string& job, uint64_t interval, nlohmann::json rows);
@@ -135,7 +155,8 @@ class HostWatch {
   std::vector<Ended> ended_;
   Spool spool_;
   uint64_t records_ = 0;
-  bool changed_ = true;  // in a way that must be on disk at once
+  bool changed_ = true;                   // in a way that must be on disk at once
+  uint64_t retry_ns_ = 0, pause_ns_ = 0;  // after a failure, CLOCK_MONOTONIC
   uint64_t saved_ns_ = 0;
 };
 

@@ -98,6 +98,55 @@ TEST_F(HostWatchTest, KilledAtAnyTimeCountsEachLaunchOnce) {
   EXPECT_EQ(losses, 0u);
 }
 
+// A disk that takes nothing for a while: there is a folder where the next message should be.
+TEST_F(HostWatchTest, AFullDiskLosesNothing) {
+  TestLog log(dir_.path() / "run");
+  log.Queue(1);
+  log.Kernel(1, "kernel");
+  log.Anchors(0);
+  std::map<std::string, Histogram> want;
+  HostWatch watch(Options());
+  ASSERT_TRUE(watch.Open().ok());
+  uint64_t packet = 0;
+  int failures = 0;
+  for (int round = 0; round < 30; ++round) {
+    const uint64_t at = static_cast<uint64_t>(round) * 100;
+    log.Anchors(at);
+    for (uint64_t i = 0; i < 10; ++i, ++packet) {
+      log.Dispatch(packet, 1, at);
+      log.Time(packet, 100 + i, at);
+      want["kernel"].Add(1000 + 10 * i);
+    }
+    const bool full = round % 10 >= 3 && round % 10 < 7;
+    char name[32];
+    snprintf(name, sizeof name, "%012zu.json", watch.spool().size() + 1);
+    const fs::path next = dir_.path() / "state/spool" / name;
+    if (full) fs::create_directories(next / "in the way");
+    failures += !watch.Step(true).ok();
+    if (full) fs::remove_all(next);
+  }
+  EXPECT_GE(failures, 10);
+  ASSERT_TRUE(watch.Step(true).ok());
+  uint64_t losses = 0;
+  EXPECT_EQ(Spooled(&losses), want);
+  EXPECT_EQ(losses, 0u);
+}
+
+TEST_F(HostWatchTest, IntervalsInTheFutureAreNotWaitedFor) {
+  TestLog log(dir_.path() / "run");
+  log.Queue(1);
+  log.Kernel(1, "kernel");
+  log.Anchors(0);
+  // The clock was ahead by two hours when this was recorded.
+  log.Anchors(7200'000);
+  log.Dispatch(1, 1, 7200'000);
+  log.Time(1, 100, 7200'000);
+  HostWatch watch(Options());
+  ASSERT_TRUE(watch.Open().ok());
+  ASSERT_TRUE(watch.Step().ok());
+  EXPECT_EQ(watch.spool().size(), 1u);
+}
+
 TEST_F(HostWatchTest, AStateThatIsDamagedIsRefused) {
   TestLog log(dir_.path() / "run");
   {

@@ -9,17 +9,20 @@ namespace {
 using nlohmann::json;
 using trace::Kind;
 
+constexpr int kBarrierBit = 8;  // of an AQL packet's header
+
 template <typename T>
 const T& As(const char* record) {
   return *reinterpret_cast<const T*>(record);
 }
 
 json SaveLaunch(const OpenLaunch& launch) {
-  return {launch.kernel, launch.queue, launch.group_bytes, launch.work_items, launch.submit_tsc};
+  return {launch.kernel,     launch.queue,      launch.group_bytes,
+          launch.work_items, launch.submit_tsc, launch.in_order};
 }
 
 OpenLaunch RestoreLaunch(const json& saved) {
-  return {saved.at(0), saved.at(1), saved.at(2), saved.at(3), saved.at(4)};
+  return {saved.at(0), saved.at(1), saved.at(2), saved.at(3), saved.at(4), saved.at(5)};
 }
 
 }  // namespace
@@ -76,9 +79,12 @@ void LaunchCounter::OnDispatch(const trace::KernelDispatch& dispatch) {
   ++totals_.dispatches;
   ++kernels_[dispatch.kernel].dispatches;
   const OpenLaunch launch{
-      dispatch.kernel, dispatch.head.wide, dispatch.group_bytes,
+      dispatch.kernel,
+      dispatch.head.wide,
+      dispatch.group_bytes,
       uint64_t{dispatch.grid[0]} * std::max(dispatch.grid[1], 1u) * std::max(dispatch.grid[2], 1u),
-      dispatch.submit_tsc};
+      dispatch.submit_tsc,
+      (dispatch.head.small >> kBarrierBit & 1) != 0};
   if (const auto early = early_.find(dispatch.dispatch); early != early_.end()) {
     const Time time = early->second;
     early_.erase(early);
@@ -184,10 +190,14 @@ void LaunchCounter::Finish() {
   early_order_.clear();
 }
 
-std::map<uint64_t, LaunchCounter::Sketches> LaunchCounter::TakeBefore(uint64_t interval) {
+std::map<uint64_t, LaunchCounter::Sketches> LaunchCounter::TakeOutside(uint64_t before,
+                                                                       uint64_t from) {
   std::map<uint64_t, Sketches> taken;
-  while (!intervals_.empty() && intervals_.begin()->first < interval)
-    taken.insert(intervals_.extract(intervals_.begin()));
+  for (auto it = intervals_.begin(); it != intervals_.end();) {
+    const auto next = std::next(it);
+    if (it->first < before || it->first >= from) taken.insert(intervals_.extract(it));
+    it = next;
+  }
   return taken;
 }
 

@@ -45,6 +45,7 @@ struct OpenLaunch {
   uint32_t group_bytes = 0;
   uint64_t work_items = 0;
   uint64_t submit_tsc = 0;
+  bool in_order = false;  // begins when all before it in its queue have ended
 };
 
 struct LaunchLimits {
@@ -55,7 +56,7 @@ struct LaunchLimits {
 class LaunchCounter {
  public:
   using Sketches = std::map<KernelOnGpu, LaunchSketch>;
-  // In the place of a kernel's id: launches of all kernels that came after the most that are told
+  // In the place of a kernel's id: launches of all kernels that came after the most that are reported
   // apart in an interval.
   static constexpr uint32_t kOthers = UINT32_MAX;
 
@@ -67,9 +68,12 @@ class LaunchCounter {
   // The process has ended: what waits for clocks is counted, what waits for its time never gets it.
   void Finish();
 
-  // Takes out the intervals that ended before this number; the key is the interval's beginning
-  // divided by its length, in CLOCK_REALTIME.
-  std::map<uint64_t, Sketches> TakeBefore(uint64_t interval);
+  // Takes out the intervals before the first number and from the second on; the key is the
+  // interval's beginning divided by its length, in CLOCK_REALTIME.
+  std::map<uint64_t, Sketches> TakeOutside(uint64_t before, uint64_t from);
+  std::map<uint64_t, Sketches> TakeBefore(uint64_t interval) {
+    return TakeOutside(interval, UINT64_MAX);
+  }
 
   struct Totals {
     uint64_t dispatches = 0;        // records seen

@@ -3,7 +3,6 @@
 // rochoundd: one per host. Follows the logs of all recorded programs, makes sketches of them, and
 // brings these to the bus. The programs do not know it; when it dies, they notice nothing.
 #include <fmt/format.h>
-#include <sys/timex.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +16,7 @@
 #include "base/log.h"
 #include "fleet/bus/bus.h"
 #include "fleet/bus/names.h"
+#include "fleet/daemon/code_store.h"
 #include "fleet/daemon/control.h"
 #include "fleet/daemon/host_watch.h"
 #include "fleet/daemon/publisher.h"
@@ -46,6 +46,7 @@ struct Settings {
   double interval_seconds = 60;
   double grace_seconds = 5;
   uint64_t spool_mb = 256;
+  uint64_t code_mb = 256;
   bool once = false;
 };
 
@@ -93,19 +94,16 @@ void AddOptions(CLI::App& app, Settings* settings) {
   app.add_option("--spool", settings->spool_mb, "Most that messages may take that wait")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("MB");
+  app.add_option("--code", settings->code_mb,
+                 "Most that code objects may take that nobody has asked for yet")
+      ->check(CLI::Range(0, 1 << 20))
+      ->type_name("MB");
   app.add_flag("--once", settings->once, "Read what there is, send it, and end");
-}
-
-// How wrong this host's clock may be, in nanoseconds, as the kernel knows it.
-int64_t ClockErrorNs() {
-  timex now{};
-  const int state = adjtimex(&now);
-  return state < 0 || state == TIME_ERROR ? -1 : now.maxerror * 1000;
 }
 
 void SendBeats(fleet::Bus& bus, const Settings& settings, fleet::HostWatch& watch) {
   for (const auto& [job, text] :
-       fleet::BeatMessages(settings.watch.host, ClockErrorNs(), watch.Beats()))
+       fleet::BeatMessages(settings.watch.host, fleet::ClockErrorNs(), watch.Beats()))
     (void)bus.Send(fleet::BeatSubject(settings.watch.tenant, job, settings.watch.host), text).ok();
 }
 
@@ -115,6 +113,9 @@ base::Result<void> Run(Settings settings) {
   settings.watch.grace_ns = static_cast<uint64_t>(settings.grace_seconds * 1e9);
   settings.watch.save_ns = 2'000'000'000;
   settings.watch.spool_bytes = settings.spool_mb << 20;
+  fleet::CodeStore code(settings.watch.state / "code", settings.code_mb << 20);
+  settings.watch.keep_code = [&](const std::string& hash, std::string_view bytes,
+                                 std::string_view origin) { code.Keep(hash, bytes, origin); };
   fleet::HostWatch watch(settings.watch);
   ROCHOUND_CHECK(watch.Open());
   std::unique_ptr<fleet::Control> control;  // outlives the bus, whose threads call it
@@ -126,6 +127,7 @@ base::Result<void> Run(Settings settings) {
     ROCHOUND_TRY(bus, fleet::Bus::Connect(settings.bus));
     control = std::make_unique<fleet::Control>(settings.watch.host);
     ROCHOUND_CHECK(control->Serve(*bus, settings.watch.tenant));
+    ROCHOUND_CHECK(code.Serve(*bus, settings.watch.tenant, settings.watch.host));
     settings.publisher.tenant = settings.watch.tenant;
     settings.publisher.host = settings.watch.host;
     settings.publisher.epoch = watch.epoch();

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "fleet/bus/names.h"
+#include "fleet/bus/packed.h"
 
 namespace rochound::fleet {
 namespace {
@@ -78,12 +79,12 @@ bool Publisher::SendOne(const Spool::Message& message) {
   const uint32_t shard = content.is_object() ? content.value("shard", 0u) : 0u;
   const std::string subject = SketchSubject(options_.tenant, shard, job, options_.host);
   const std::string id = fmt::format("{}.{}.{}", options_.host, options_.epoch, message.number);
-  auto acknowledged = bus_->Publish(subject, id, message.text, kPatience);
+  const std::string packed = Pack(message.text);
+  auto acknowledged = bus_->Publish(subject, id, packed, kPatience);
   if (!acknowledged.ok() && bus_->connected()) {
     // Perhaps nobody has made the stream yet.
     const auto stream = SketchStream(options_.tenant, shard, options_.replicas);
-    if (bus_->MakeStream(stream).ok())
-      acknowledged = bus_->Publish(subject, id, message.text, kPatience);
+    if (bus_->MakeStream(stream).ok()) acknowledged = bus_->Publish(subject, id, packed, kPatience);
   }
   if (!acknowledged.ok()) {
     if (failures_++ == 0) base::LogWarning("message " + id + ": " + acknowledged.error().message);

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "base/control_directory.h"
+#include "base/process_stat.h"
 
 namespace rochound::fleet {
 namespace {
@@ -124,22 +125,25 @@ LogName ParseLogName(const fs::path& folder) {
 }
 
 char ProcessState(const LogName& name) {
-  std::ifstream file(fmt::format("/proc/{}/stat", name.process));
-  std::string line;
-  if (!std::getline(file, line)) return 0;
-  // PID (NAME) STATE ...; the name may have anything in it.
-  const size_t behind = line.rfind(')');
-  if (behind == std::string::npos || behind + 2 >= line.size()) return 0;
-  const char state = line[behind + 2];
-  size_t at = behind + 2;
-  for (int field = 3; field < 22 && at != std::string::npos; ++field) {
-    at = line.find(' ', at);
-    if (at != std::string::npos) ++at;
-  }
-  uint64_t start = 0;
-  if (at == std::string::npos) return 0;
-  const std::string_view value(line.data() + at, std::min(line.find(' ', at), line.size()) - at);
-  return ParseNumber(value, &start) && start == name.start ? state : 0;
+  const auto stat = base::ReadProcessStat(name.process);
+  return stat && stat->start_ticks == name.start ? stat->state : 0;
+}
+
+HostState FindHostState(pid_t process) {
+  const auto line = [&](const char* name) {
+    std::ifstream file(fmt::format("/proc/{}/{}", process, name));
+    std::string text;
+    std::getline(file, text);
+    return text;
+  };
+  HostState host;
+  host.program = line("comm");
+  host.waits_in = line("wchan");
+  if (host.waits_in == "0") host.waits_in.clear();
+  if (const auto stat = base::ReadProcessStat(process))
+    host.processor_ns =
+        stat->processor_ticks * (1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK)));
+  return host;
 }
 
 JobPlace FindJobPlace(pid_t process) {
@@ -161,6 +165,28 @@ JobPlace FindJobPlace(pid_t process) {
     if (const auto ranks = Variable(environment, name); ranks && ParseNumber(*ranks, &place.ranks))
       break;
   return place;
+}
+
+std::string RocmReleaseOf(std::string_view maps) {
+  // Files are mapped by their full name: libamdhip64.so.7.2.4, and AMD's .so.7.1.70101.
+  const auto version = [&](std::string_view library) -> std::string {
+    for (size_t at = maps.find(library); at != std::string_view::npos;
+         at = maps.find(library, at + 1)) {
+      std::string_view rest = maps.substr(at + library.size());
+      rest = rest.substr(0, std::min(rest.find_first_not_of("0123456789."), rest.size()));
+      if (!rest.empty()) return std::string(rest);
+    }
+    return {};
+  };
+  if (std::string hip = version("/libamdhip64.so."); !hip.empty()) return hip;
+  const std::string hsa = version("/libhsa-runtime64.so.");
+  return hsa.empty() ? "" : "HSA " + hsa;
+}
+
+std::string FindRocmRelease(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/maps", process));
+  const std::string maps((std::istreambuf_iterator<char>(file)), {});
+  return RocmReleaseOf(maps);
 }
 
 }  // namespace rochound::fleet

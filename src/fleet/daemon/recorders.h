@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rochound::fleet {
@@ -38,5 +39,20 @@ struct JobPlace {
   int64_t ranks = -1;  // how many the job has; not known
 };
 JobPlace FindJobPlace(pid_t process);
+
+// The release of ROCm that a process uses, as the name of its HIP library says it ("7.2.4"), or of
+// its HSA library ("HSA 1.18.0") where there is no HIP. Empty: neither is loaded, or nothing is
+// told.
+std::string FindRocmRelease(pid_t process);
+// The same from the text of /proc/PID/maps.
+std::string RocmReleaseOf(std::string_view maps);
+
+// What a process does on the host, as the kernel knows it.
+struct HostState {
+  std::string program;        // its name: python3
+  uint64_t processor_ns = 0;  // that all its threads have used
+  std::string waits_in;       // where its first thread sleeps in the kernel; empty: it does not
+};
+HostState FindHostState(pid_t process);
 
 }  // namespace rochound::fleet

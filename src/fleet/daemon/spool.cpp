@@ -20,6 +20,8 @@ base::Result<void> Spool::Open(const fs::path& folder, uint64_t committed) {
   const std::lock_guard lock(mutex_);
   folder_ = folder;
   committed_ = committed;
+  sizes_.clear();
+  bytes_ = 0;
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return base::ErrnoError("cannot make", folder, error.value());

@@ -21,7 +21,7 @@ namespace rochound::fleet {
 
 class Spool {
  public:
-  // Forgets files above `committed`. The folder is made if it is not there.
+  // Forgets files above `committed`. The folder is made if it is not there. May be called again.
   base::Result<void> Open(const std::filesystem::path& folder, uint64_t committed);
 
   base::Result<void> Add(uint64_t number, std::string_view message);

@@ -20,7 +20,9 @@ Card Waiting(int64_t rank, uint64_t collectives) {
   card.collectives = collectives;
   card.in_flight = 1;
   card.oldest = {{kReduce, 20 * kSecond}};
-  card.calls = {{"hipStreamSynchronize", 20 * kSecond}};
+  card.calls.emplace_back();
+  card.calls[0].function = "hipStreamSynchronize";
+  card.calls[0].since_ns = 20 * kSecond;
   return card;
 }
 
@@ -35,6 +37,154 @@ std::string DoingOf(const HangReport& report, int64_t rank) {
   for (const auto& one : report.ranks)
     if (one.rank == rank) return one.doing;
   return "";
+}
+
+// A rank with calls of RCCL that were recorded: it has called `calls` collectives of one
+// communicator, and the last one is in flight.
+Card InCollective(int64_t rank, uint64_t calls, const char* function = "ncclAllReduce") {
+  Card card = Waiting(rank, calls);
+  Line line{"collective", -1, calls, {}};
+  for (uint64_t number = calls > 3 ? calls - 3 : 1; number <= calls; ++number)
+    line.recent.push_back({number, number == calls ? function : "ncclAllReduce", 4096, 7, 0, -1,
+                           number == calls ? "in flight" : "complete", 20 * kSecond, ""});
+  card.communicators = {{"c0ffee", 4, rank, "", 0, {line}}};
+  return card;
+}
+
+// One that has done its collectives and is elsewhere.
+Card Elsewhere(int64_t rank, uint64_t calls) {
+  Card card = InCollective(rank, calls);
+  card.communicators[0].lines[0].recent.back().state = "complete";
+  card.oldest.clear();
+  card.calls.clear();
+  card.in_flight = 0;
+  return card;
+}
+
+std::vector<Card> AllIn(uint64_t calls) {
+  return {InCollective(0, calls), InCollective(1, calls), InCollective(2, calls),
+          InCollective(3, calls)};
+}
+
+TEST(HangByCallsTest, ARankThatDidNotCome) {
+  auto cards = AllIn(7);
+  cards[2] = Elsewhere(2, 6);
+  const auto report = ExplainHang(cards, cards);
+  EXPECT_EQ(report.verdict, Verdict::kWaitedFor);
+  EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{2});
+  EXPECT_NE(report.conclusion.find("3 of 4 ranks wait in ncclAllReduce, number 7"),
+            std::string::npos)
+      << report.conclusion;
+  EXPECT_NE(DoingOf(report, 2).find("code of its own"), std::string::npos);
+}
+
+TEST(HangByCallsTest, WhoComesLateButWorksIsLate) {
+  auto cards = AllIn(7), before = AllIn(7);
+  cards[2] = Elsewhere(2, 6);
+  before[2] = cards[2];
+  cards[2].launches = before[2].launches + 100;
+  const auto report = ExplainHang(cards, before);
+  EXPECT_EQ(report.verdict, Verdict::kLate);
+  EXPECT_FALSE(report.stuck());
+}
+
+TEST(HangByCallsTest, WhatMovesIsNoHang) {
+  auto cards = AllIn(8);
+  cards[2] = Elsewhere(2, 7);
+  EXPECT_EQ(ExplainHang(cards, AllIn(7)).verdict, Verdict::kNoHang);
+}
+
+TEST(HangByCallsTest, AStoppedRankInsideIsWaitedFor) {
+  auto cards = AllIn(7);
+  cards[1].state = "stopped";
+  const auto report = ExplainHang(cards, cards);
+  EXPECT_EQ(report.verdict, Verdict::kWaitedFor);
+  EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{1});
+}
+
+TEST(HangByCallsTest, AKernelBeforeTheCollective) {
+  auto cards = AllIn(7);
+  cards[3].communicators[0].lines[0].recent.back().behind = "spin";
+  cards[3].oldest = {{"spin", 25 * kSecond}, {kReduce, 20 * kSecond}};
+  const auto report = ExplainHang(cards, cards);
+  EXPECT_EQ(report.verdict, Verdict::kWaitedFor);
+  EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{3});
+  EXPECT_NE(DoingOf(report, 3).find("kernel spin in flight"), std::string::npos);
+}
+
+TEST(HangByCallsTest, ARankInAnotherCollective) {
+  auto cards = AllIn(7);
+  cards[1] = InCollective(1, 7, "ncclReduceScatter");
+  const auto report = ExplainHang(cards, cards);
+  EXPECT_EQ(report.verdict, Verdict::kDifferent);
+  EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{1});
+  EXPECT_NE(report.conclusion.find("rank 1 ncclReduceScatter"), std::string::npos);
+}
+
+TEST(HangByCallsTest, CrossedCommunicators) {
+  auto cards = AllIn(7);
+  for (Card& card : cards) {
+    Communicator other = card.communicators[0];
+    other.id = "beef";
+    other.lines[0].calls = 2;
+    other.lines[0].recent = {{2, "ncclAllReduce", 4096, 7, 0, -1, "complete", kSecond, ""}};
+    card.communicators.push_back(other);
+  }
+  // Rank 3 is in the other's third, and has not come to the first one's seventh.
+  auto& lines = cards[3].communicators;
+  lines[0].lines[0].calls = 6;
+  lines[0].lines[0].recent.pop_back();
+  lines[1].lines[0].calls = 3;
+  lines[1].lines[0].recent.push_back(
+      {3, "ncclAllReduce", 4096, 7, 0, -1, "in flight", 20 * kSecond, ""});
+  const auto report = ExplainHang(cards, cards);
+  EXPECT_EQ(report.verdict, Verdict::kCrossed) << report.conclusion;
+  EXPECT_NE(report.conclusion.find("wait for each other"), std::string::npos);
+}
+
+TEST(HangByCallsTest, AReceiverWithoutASender) {
+  std::vector<Card> cards = {Elsewhere(0, 6), Elsewhere(1, 6), Elsewhere(2, 6), Elsewhere(3, 6)};
+  cards[0].communicators[0].lines.push_back(
+      {"receive", 3, 1, {{1, "ncclRecv", 64, 7, -1, -1, "in flight", 20 * kSecond, ""}}});
+  const auto report = ExplainHang(cards, cards);
+  EXPECT_EQ(report.verdict, Verdict::kWaitedFor);
+  EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{3});
+  EXPECT_NE(report.conclusion.find("1 of 4 ranks wait in ncclRecv"), std::string::npos);
+}
+
+TEST(HangByCallsTest, ARankThatNeverConnected) {
+  std::vector<Card> cards;
+  for (int64_t rank = 0; rank < 3; ++rank) {
+    Card card = Waiting(rank, 0);
+    card.oldest.clear();
+    Card::Call call{"ncclCommInitRank", 20 * kSecond, true, "c0ffee", 4, rank, "", -1, {}};
+    card.calls = {call};
+    cards.push_back(card);
+  }
+  auto report = ExplainHang(cards, cards);
+  EXPECT_EQ(report.verdict, Verdict::kWaitedFor);
+  EXPECT_EQ(report.not_answering, std::vector<int64_t>{3});
+  EXPECT_NE(report.conclusion.find("waited for: rank 3"), std::string::npos) << report.conclusion;
+  // It is there, and does something else.
+  Card away = Waiting(3, 0);
+  away.oldest.clear();
+  away.calls.clear();
+  cards.push_back(away);
+  report = ExplainHang(cards, cards);
+  EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{3});
+}
+
+TEST(HangByCallsTest, AllInsideBlamesNobody) {
+  const auto report = ExplainHang(AllIn(7), AllIn(7));
+  EXPECT_EQ(report.verdict, Verdict::kAllInside);
+  EXPECT_TRUE(WaitedFor(report).empty());
+}
+
+TEST(HangByCallsTest, LostRecordsAreSaid) {
+  auto cards = AllIn(7);
+  cards[2] = Elsewhere(2, 6);
+  cards[2].exact = false;
+  EXPECT_EQ(ExplainHang(cards, cards).doubts.size(), 1u);
 }
 
 TEST(HangTest, ARankInAnEndlessKernel) {

@@ -5,16 +5,18 @@
 
 #include <algorithm>
 #include <ctime>
-#include <stdexcept>
 
 #include "base/log.h"
 #include "fleet/bus/names.h"
+#include "fleet/bus/packed.h"
 
 namespace rochound::fleet {
 namespace {
 
 using base::Result;
 using nlohmann::json;
+
+constexpr const char* kRefused = "messages refused: not understood, or not from the host they name";
 
 std::string DayOf(int64_t time_ns) {
   const time_t seconds = time_ns / 1000000000;
@@ -73,38 +75,73 @@ Result<bool> Aggregator::Step(bool flush) {
   return more;
 }
 
+// Whoever may write to the stream may write anything. What is not understood, or is not from the
+// host that it names, becomes a row that says so, and nothing else.
 void Aggregator::Take(const StoredMessage& message) {
-  const json content = json::parse(message.text, nullptr, false);
-  try {
-    const std::string host = content.at("host"), epoch = content.at("epoch");
-    const uint64_t number = content.at("nth");
-    // Whoever may write to this tenant's subjects may write anything: the tenant is the stream's.
-    if (content.at("tenant") != options_.tenant) throw std::runtime_error("another tenant's name");
-    auto& last = numbers_[{host, epoch}];
-    if (number <= last) {
-      ++duplicates_;
-      return;
-    }
-    auto rows = LakeRows(content, message.sequence);
-    if (number > last + 1) {
-      json gap = content;
-      gap["rows"] = json::array();
-      gap["losses"] = json::array();
-      gap["losses"].push_back({{"rank", -1},
-                               {"pid", 0},
-                               {"what", "messages that never came"},
-                               {"count", number - last - 1}});
-      const auto more = LakeRows(gap, message.sequence);
-      rows.insert(rows.end(), more.begin(), more.end());
-    }
-    last = number;
-    // Written in one file or not at all.
-    rows_.insert(rows_.end(), rows.begin(), rows.end());
-    ++stored_;
-  } catch (const std::exception& error) {
-    base::LogWarning(fmt::format("message {} of {} is none of ours: {}", message.sequence,
-                                 stream_.name, error.what()));
+  const auto text = Unpack(message.text);
+  const json content = json::parse(text.ok() ? text.value() : "", nullptr, false);
+  auto rows = LakeRows(content, message.sequence);
+  std::string problem = rows.ok() ? "" : rows.error().message;
+  if (problem.empty()) {
+    const std::string host = content.at("host"), job = content.at("job");
+    if (content.at("tenant") != options_.tenant)
+      problem = "it names another tenant";
+    else if (content.at("shard") != options_.shard ||
+             SketchSubject(options_.tenant, options_.shard, job, host) != message.subject)
+      problem = "its subject is another host's or job's";
   }
+  if (!problem.empty()) {
+    base::LogWarning(
+        fmt::format("message {} of {} is refused: {}", message.sequence, stream_.name, problem));
+    ++refused_;
+    AddLoss(message, kRefused, 1);
+    return;
+  }
+  const std::string host = content.at("host");
+  const uint64_t number = content.at("nth");
+  auto& last = numbers_[{host, content.at("epoch")}];
+  if (number <= last) {
+    ++duplicates_;
+    return;
+  }
+  if (number > last + 1) {
+    json gap = content;
+    gap["rows"] = json::array();
+    gap["losses"] = json::array();
+    gap["losses"].push_back({{"rank", -1},
+                             {"pid", 0},
+                             {"what", "messages that never came"},
+                             {"count", number - last - 1}});
+    const auto more = LakeRows(gap, message.sequence);
+    if (more.ok()) rows_.insert(rows_.end(), more.value().begin(), more.value().end());
+  }
+  last = number;
+  // Written in one file or not at all.
+  rows_.insert(rows_.end(), rows.value().begin(), rows.value().end());
+  ++stored_;
+  if (code_seen_)
+    for (const json& row : rows.value())
+      if (row.contains("code_object")) code_seen_(host, row["code_object"]);
+}
+
+// A loss of which nothing is known but the message that it is about. The subject is the server's
+// word: whoever sent the message may send to it.
+void Aggregator::AddLoss(const StoredMessage& message, const char* what, uint64_t count) {
+  const size_t dot = message.subject.rfind('.');
+  rows_.push_back({{"sequence", message.sequence},
+                   {"tenant", options_.tenant},
+                   {"host", message.subject.substr(dot == std::string::npos ? 0 : dot + 1)},
+                   {"epoch", ""},
+                   {"number", 0},
+                   {"shard", options_.shard},
+                   {"nth", 0},
+                   {"job", "none"},
+                   {"from_ns", message.time_ns},
+                   {"interval_ns", 0},
+                   {"rank", -1},
+                   {"pid", 0},
+                   {"loss", what},
+                   {"lost", count}});
 }
 
 Result<void> Aggregator::Write() {
@@ -114,6 +151,7 @@ Result<void> Aggregator::Write() {
       return written;
     }
   }
+  if (on_stored_) on_stored_(rows_);
   rows_.clear();
   messages_ = 0;
   return {};

@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+
 #include "base/files.h"
+#include "fleet/lake/compact.h"
+#include "fleet/lake/sketch_rows.h"
 
 namespace rochound::fleet {
 namespace {
@@ -12,23 +17,15 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 json Message(uint64_t nth, uint64_t launches) {
-  json row = {{"rank", 0},
-              {"pid", 1},
-              {"start", 2},
-              {"gpu", 1},
-              {"kernel", "k"},
-              {"code_object", ""},
-              {"launches", launches},
-              {"untimed", 0},
-              {"work_items", 64},
-              {"lds", 0},
-              {"sum", 100 * launches},
-              {"min", 100},
-              {"max", 100},
-              {"scale", 5},
-              {"zeros", 0},
-              {"first", 212},
-              {"buckets", json::array({launches})}};
+  json row = {{"rank", 0},       {"pid", 1},
+              {"start", 2},      {"gpu", 1},
+              {"kernel", "k"},   {"code_object", ""},
+              {"rocm", "7.2.4"}, {"launches", launches},
+              {"untimed", 0},    {"work_items", 64},
+              {"lds", 0},        {"sum", 100 * launches},
+              {"min", 100},      {"max", 100},
+              {"scale", 5},      {"zeros", 0},
+              {"first", 212},    {"buckets", json::array({launches})}};
   return {{"tenant", "default"},
           {"host", "h"},
           {"epoch", "e"},
@@ -63,6 +60,54 @@ TEST(LakeTest, AFileThatWasMergedIntoAnotherDoesNotCount) {
   ASSERT_EQ(live.size(), 2u);
   EXPECT_EQ(live[0].stretch.last, 9u);
   EXPECT_EQ(live[1].stretch.first, 10u);
+  EXPECT_EQ(live[1].from, 10u);
+  // One that overlaps the one before counts from there on.
+  const auto beside = Live({file(1, 6), file(4, 9)});
+  ASSERT_EQ(beside.size(), 2u);
+  EXPECT_EQ(beside[1].from, 7u);
+}
+
+TEST(LakeTest, MessagesThatAreNoneAreRefused) {
+  EXPECT_TRUE(LakeRows(Message(1, 10), 1).ok());
+  EXPECT_FALSE(LakeRows(json::parse("[1]"), 1).ok());
+  for (const char* name : {"tenant", "host", "epoch", "number", "shard", "nth", "job", "from_ns",
+                           "interval_ns", "rows", "losses"}) {
+    json message = Message(1, 10);
+    message[name] = json{{"another", "type"}};
+    EXPECT_FALSE(LakeRows(message, 1).ok()) << name;
+    message.erase(name);
+    EXPECT_FALSE(LakeRows(message, 1).ok()) << name;
+  }
+  const json good = Message(1, 10);
+  for (const auto& [name, value] : good["rows"][0].items()) {
+    json message = good;
+    message["rows"][0][name] = nullptr;
+    EXPECT_FALSE(LakeRows(message, 1).ok()) << name;
+    message["rows"][0].erase(name);
+    EXPECT_FALSE(LakeRows(message, 1).ok()) << name;
+  }
+  // Numbers that do not go together, or that no column holds.
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<const char*, json>>{{"launches", 11},
+                                                           {"launches", -1},
+                                                           {"scale", 6},
+                                                           {"gpu", 1ll << 40},
+                                                           {"buckets", json::array({-1})},
+                                                           {"buckets", json::array({"1"})},
+                                                           {"buckets", 1},
+                                                           {"sum", 1.5}}) {
+    json message = good;
+    message["rows"][0][name] = value;
+    EXPECT_FALSE(LakeRows(message, 1).ok()) << name << value;
+  }
+  // What is no part of a row does not get into one.
+  json message = good;
+  message["rows"][0]["tenant"] = "other";
+  message["rows"][0]["loss"] = "none";
+  const auto rows = LakeRows(message, 1);
+  ASSERT_TRUE(rows.ok());
+  EXPECT_EQ(rows.value()[0]["tenant"], "default");
+  EXPECT_FALSE(rows.value()[0].contains("loss"));
 }
 
 TEST(LakeTest, StoresRowsAndKnowsWhatItHas) {
@@ -73,7 +118,7 @@ TEST(LakeTest, StoresRowsAndKnowsWhatItHas) {
   EXPECT_FALSE(lake.value().MakeView("default").value());
   for (uint64_t nth = 1; nth <= 3; ++nth) {
     const auto written = lake.value().Write({"default", "2026-11-17", 0, 77, nth, nth},
-                                            LakeRows(Message(nth, nth * 10), nth));
+                                            LakeRows(Message(nth, nth * 10), nth).value());
     ASSERT_TRUE(written.ok()) << written.error().message;
   }
   // What a killed aggregator leaves is not read.
@@ -93,6 +138,145 @@ TEST(LakeTest, StoresRowsAndKnowsWhatItHas) {
   EXPECT_EQ(database.Number("SELECT sum(list_sum(buckets))::BIGINT FROM sketches").value(), 60);
   EXPECT_EQ(database.Number("SELECT sum(lost)::BIGINT FROM sketches WHERE loss = 'chunks'").value(),
             6);
+}
+
+TEST(LakeTest, StretchesThatOverlapCountOnce) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-lake-");
+  auto lake = Lake::Open(dir.value().path() / "lake");
+  ASSERT_TRUE(lake.ok()) << lake.error().message;
+  const auto write = [&](uint64_t first, uint64_t last) {
+    std::vector<json> rows;
+    for (uint64_t nth = first; nth <= last; ++nth) {
+      const auto more = LakeRows(Message(nth, nth), nth).value();
+      rows.insert(rows.end(), more.begin(), more.end());
+    }
+    EXPECT_TRUE(lake.value().Write({"default", "2026-11-17", 0, 77, first, last}, rows).ok());
+  };
+  write(1, 5);
+  write(3, 8);
+  ASSERT_TRUE(lake.value().MakeView("default").value());
+  EXPECT_EQ(lake.value().database().Number("SELECT sum(launches)::BIGINT FROM sketches").value(),
+            1 + 2 + 3 + 4 + 5 + 6 + 7 + 8);
+}
+
+// DuckDB adds up buckets; one after the other gives the same.
+TEST(LakeTest, MergedSketchesAreThoseOfAllRows) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-lake-");
+  auto lake = Lake::Open(dir.value().path() / "lake");
+  ASSERT_TRUE(lake.ok()) << lake.error().message;
+  std::mt19937_64 random(5);
+  std::map<std::string, Histogram> want;
+  std::vector<json> rows;
+  for (uint64_t nth = 1; nth <= 60; ++nth) {
+    json message = Message(nth, 0);
+    const std::string kernel = "k" + std::to_string(nth % 4);
+    Histogram one;
+    // Some have few values, far apart; some none, or nothing but zeros.
+    for (uint64_t i = random() % 50; i > 0; --i)
+      one.Add(kernel == "k0" ? 0 : random() >> (kernel == "k1" ? random() % 60 : 40));
+    want[kernel].Merge(one);
+    json& row = message["rows"][0];
+    row["kernel"] = kernel;
+    row["launches"] = one.count() + 2;
+    row["untimed"] = 2;
+    row["sum"] = one.sum() % (uint64_t{1} << 50);
+    row["min"] = one.min() % (uint64_t{1} << 50);
+    row["max"] = one.max() % (uint64_t{1} << 50);
+    row["scale"] = one.scale();
+    row["zeros"] = one.zeros();
+    row["first"] = one.offset();
+    row["buckets"] = one.buckets();
+    const auto more = LakeRows(message, nth);
+    ASSERT_TRUE(more.ok()) << more.error().message;
+    rows.insert(rows.end(), more.value().begin(), more.value().end());
+  }
+  ASSERT_TRUE(lake.value().Write({"default", "2026-11-17", 0, 77, 1, 60}, rows).ok());
+  ASSERT_TRUE(lake.value().MakeView("default").value());
+  const auto merged = MergeSketches(lake.value().database(), {"kernel"}, "loss IS NULL");
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  ASSERT_EQ(merged.value().size(), 4u);
+  for (const auto& [key, sketch] : merged.value()) {
+    const Histogram& wanted = want[key[0]];
+    EXPECT_EQ(sketch.launches, wanted.count() + 30) << key[0];
+    EXPECT_EQ(sketch.untimed, 30u);
+    EXPECT_EQ(sketch.ns.count(), wanted.count());
+    EXPECT_EQ(sketch.ns.zeros(), wanted.zeros());
+    EXPECT_EQ(sketch.ns.scale(), wanted.scale());
+    EXPECT_EQ(sketch.ns.offset(), wanted.offset());
+    EXPECT_EQ(sketch.ns.buckets(), wanted.buckets());
+    EXPECT_EQ(sketch.first_ns, 60000000000 * (key[0] == "k0" ? 4 : key[0].back() - '0'));
+  }
+}
+
+TEST(LakeTest, CodeObjectsAreKeptByHash) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-lake-");
+  auto opened = Lake::Open(dir.value().path() / "lake");
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Lake& lake = opened.value();
+  EXPECT_TRUE(lake.CodeHashes("default").value().empty());
+  std::string bytes;
+  for (int i = 0; i < 100000; ++i) bytes += static_cast<char>(i * 31 >> 2);
+  ASSERT_TRUE(lake.WriteCode("default", {"ab12", bytes, "file:///it's", "h", 5}).ok());
+  ASSERT_TRUE(lake.WriteCode("default", {"ab34", "x", "", "h", 6}).ok());
+  EXPECT_EQ(lake.CodeHashes("default").value().size(), 2u);
+  EXPECT_TRUE(lake.CodeHashes("other").value().empty());
+  const auto code = lake.ReadCode("default", "ab1");
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  EXPECT_EQ(code.value().hash, "ab12");
+  EXPECT_EQ(code.value().bytes, bytes);
+  EXPECT_EQ(code.value().origin, "file:///it's");
+  EXPECT_EQ(code.value().stored_ns, 5u);
+  EXPECT_FALSE(lake.ReadCode("default", "ab").ok());
+  EXPECT_FALSE(lake.ReadCode("default", "c").ok());
+}
+
+TEST(LakeTest, CompactingChangesNothingButFiles) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-lake-");
+  auto opened = Lake::Open(dir.value().path() / "lake");
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Lake& lake = opened.value();
+  // Two shards, two days, a day that comes again after the next one (clocks differ), two streams.
+  const auto write = [&](const std::string& day, uint32_t shard, uint64_t created, uint64_t nth) {
+    json message = Message(nth, nth + created);
+    message["shard"] = shard;
+    EXPECT_TRUE(
+        lake.Write({"default", day, shard, created, nth, nth}, LakeRows(message, nth).value())
+            .ok());
+  };
+  for (uint64_t nth = 1; nth <= 10; ++nth) write("2026-11-16", 0, 77, nth);
+  for (uint64_t nth = 11; nth <= 20; ++nth) write("2026-11-17", 0, 77, nth);
+  for (uint64_t nth = 21; nth <= 25; ++nth) write("2026-11-16", 0, 77, nth);
+  for (uint64_t nth = 1; nth <= 5; ++nth) write("2026-11-16", 1, 77, nth);
+  for (uint64_t nth = 1; nth <= 5; ++nth) write("2026-11-16", 0, 99, nth);
+  const auto all = [&] {
+    EXPECT_TRUE(lake.MakeView("default").value());
+    return lake.database()
+        .Text(
+            "SELECT string_agg(concat_ws(',', sequence, shard, nth, launches, loss, lost, "
+            "buckets::VARCHAR), ';' ORDER BY shard, nth, launches, loss) FROM sketches")
+        .value();
+  };
+  const std::string before = all();
+  CompactOptions options;
+  options.today = "2026-11-17";
+  options.rows = 16;  // a message has two
+  auto done = Compact(lake, options);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(done.value().files, 35u);
+  EXPECT_EQ(done.value().removed, 0u);
+  EXPECT_GT(done.value().written, 4u);
+  EXPECT_EQ(all(), before);
+  const size_t files = lake.Files("default").value().size();
+  EXPECT_LT(files, 20u);
+  // The second run removes what the first one merged, and finds little to do.
+  done = Compact(lake, options);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_GT(done.value().removed, 20u);
+  EXPECT_EQ(all(), before);
+  done = Compact(lake, options);
+  EXPECT_EQ(done.value().written, 0u);
+  EXPECT_EQ(lake.AllFiles("default").value().size(), lake.Files("default").value().size());
+  EXPECT_EQ(all(), before);
 }
 
 }  // namespace

@@ -131,6 +131,20 @@ double Histogram::Quantile(double quantile) const {
   return static_cast<double>(max_);
 }
 
+double Histogram::UsualMean() const {
+  const double limit = 2 * Quantile(0.5);
+  double sum = static_cast<double>(sum_);
+  uint64_t count = count_;
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    const double middle = std::exp2((static_cast<double>(offset_) + static_cast<double>(i) + 0.5) *
+                                    std::exp2(-scale_));
+    if (middle < limit) continue;
+    sum -= middle * static_cast<double>(buckets_[i]);
+    count -= buckets_[i];
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
 double Histogram::RelativeError() const { return std::exp2(0.5 * std::exp2(-scale_)) - 1; }
 
 bool Histogram::Restore(int scale, uint64_t zeros, uint64_t sum, uint64_t min, uint64_t max,

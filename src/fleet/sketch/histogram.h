@@ -36,6 +36,9 @@ class Histogram {
 
   // The value that a part of `quantile` (0 to 1) of all values does not exceed; 0: none.
   double Quantile(double quantile) const;
+  // The mean of the values that are below twice the median; 0: none. What is left out counts with
+  // the error of its bucket, the rest exactly.
+  double UsualMean() const;
   // How far Quantile may be off, as a part of the value.
   double RelativeError() const;
 

@@ -125,5 +125,14 @@ TEST(HistogramTest, RestoresWhatItWas) {
   EXPECT_FALSE(again.Restore(5, 0, 0, 0, 0, 0, std::vector<uint64_t>(1000, 1)));
 }
 
+TEST(HistogramTest, UsualMeanLeavesOutWhatTookMuchLonger) {
+  Histogram histogram;
+  EXPECT_EQ(histogram.UsualMean(), 0);
+  for (uint64_t value = 95000; value <= 105000; value += 100) histogram.Add(value);
+  EXPECT_NEAR(histogram.UsualMean(), 100000, 1);
+  histogram.Add(1000000, 5);
+  EXPECT_NEAR(histogram.UsualMean(), 100000, 1000);
+}
+
 }  // namespace
 }  // namespace rochound::fleet

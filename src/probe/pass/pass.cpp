@@ -94,7 +94,7 @@ bool IsOwn(const Value* pointer) {
   return false;
 }
 
-// Where the descriptor stands among the arguments of an instruction on a raw buffer; what follows
+// Where the descriptor is among the arguments of an instruction on a raw buffer; what follows
 // are the lane's offset and the wave's. Nothing: it is none, or one whose addresses are made in
 // another way (structured, swizzled, formatted, to LDS).
 std::optional<std::pair<const char*, unsigned>> RawBufferOf(const IntrinsicInst& call) {

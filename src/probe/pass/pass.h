@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The instrumentation pass as the compiler's plugins register it: one plugin per kind of probes, so
-// that what was asked for stands on the compiler's command line.
+// that what was asked for is on the compiler's command line.
 #pragma once
 
 #include <llvm/Passes/PassBuilder.h>

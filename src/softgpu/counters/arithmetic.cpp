@@ -33,7 +33,7 @@ constexpr TypeWord kTypeWords[] = {
     {"i4", NumberType::kI4},   {"u4", NumberType::kI4},     {"iu4", NumberType::kI4},
 };
 
-// Behind "v_", "v_pk_", "v_dual_" or "s_": the first row that a name starts with is its own.
+// After "v_", "v_pk_", "v_dual_" or "s_": the first row that a name starts with is its own.
 struct NameRow {
   std::string_view start;
   OperationKind kind = kOther;

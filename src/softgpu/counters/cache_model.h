@@ -88,7 +88,7 @@ class CacheModel {
   using Caches = std::vector<std::unique_ptr<SetAssociativeCache>>;
   static SetAssociativeCache& At(Caches* caches, uint64_t place, const CacheShape& shape);
   void Read(uint64_t group, uint64_t address, uint64_t bytes, bool is_scalar);
-  // L2 and what is behind it, for bytes within one line of L2; dirty: a bit for each 32 of them.
+  // L2 and what comes after it, for bytes within one line of L2; dirty: a bit for each 32 of them.
   void UseL2(uint64_t die, uint64_t line, uint64_t dirty, bool reads);
   void ReadBehindL2(uint64_t address, uint64_t bytes);
   void WriteBehindL2(const SetAssociativeCache::Line& line);

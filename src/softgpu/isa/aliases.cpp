@@ -15,7 +15,7 @@ struct Rename {
   uint32_t targets = kSinceGfx11;
 };
 
-// Behind flat_, global_, scratch_ and buffer_.
+// After flat_, global_, scratch_ and buffer_.
 constexpr Rename kMemory[] = {
     {"load_u8", "load_ubyte"},
     {"load_i8", "load_sbyte"},
@@ -41,7 +41,7 @@ constexpr Rename kMemory[] = {
     {"store_d16_hi_b16", "store_short_d16_hi"},
 };
 
-// Behind flat_, global_ and buffer_.
+// After flat_, global_ and buffer_.
 constexpr Rename kAtomics[] = {
     {"atomic_swap_b32", "atomic_swap"},
     {"atomic_cmpswap_b32", "atomic_cmpswap"},
@@ -78,13 +78,13 @@ constexpr Rename kAtomics[] = {
     {"atomic_dec_u64", "atomic_dec_x2"},
 };
 
-// Behind s_ and s_buffer_.
+// After s_ and s_buffer_.
 constexpr Rename kScalarLoads[] = {
     {"load_b32", "load_dword"},    {"load_b64", "load_dwordx2"},   {"load_b128", "load_dwordx4"},
     {"load_b256", "load_dwordx8"}, {"load_b512", "load_dwordx16"},
 };
 
-// Behind ds_load_ and ds_read_, ds_store_ and ds_write_.
+// After ds_load_ and ds_read_, ds_store_ and ds_write_.
 constexpr std::string_view kLdsLoads[] = {
     "b32", "b64",    "b96",       "b128",   "i8",        "u8",      "i16",
     "u16", "i8_d16", "i8_d16_hi", "u8_d16", "u8_d16_hi", "u16_d16", "u16_d16_hi",

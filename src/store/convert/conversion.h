@@ -4,7 +4,7 @@
 // pass. Called by `rochound run`, by `rochound log recover` and by whatever asks about a flight
 // log, on one thread; the run may have ended in any way.
 // Errors are of the output (a full disk) or of a folder that is no log; what is wrong inside the
-// log is told by the summary, and the rest is converted.
+// log is in the summary, and the rest is converted.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "codeobj/demangle.h"
 #include "store/convert/names.h"
 
 namespace rochound::store {
@@ -65,7 +66,7 @@ struct Joiner::Thread {
   size_t calls_used = 0;           // of those; the rest is kept for its memory
   trace::Copy by_kernel{};         // what the dispatch that follows copies, if it is that one
 
-  // The calls completed last, for work that is told after its call.
+  // The calls completed last, for work that is recorded after its call.
   struct Completed {
     uint64_t correlation = 0;
     int64_t row = 0;
@@ -128,7 +129,7 @@ void Joiner::AddKernel(uint32_t id, const trace::KernelSymbol& record, std::stri
   if (kernel != nullptr) return;
   kernel = std::make_unique<KernelFacts>();
   kernel->number = kernels_.size() - 1;
-  kernel->name = Demangle(name);
+  kernel->name = codeobj::Demangle(name);
   kernel->mangled_name = name;
   kernel->operation = OperationOfKernel(name);
   kernel->symbol = record;

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/convert/names.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <initializer_list>
-#include <memory>
 
 namespace rochound::store {
 namespace {
@@ -22,15 +18,6 @@ int FindOf(const Function& function, std::initializer_list<std::string_view> nam
 }
 
 }  // namespace
-
-std::string Demangle(std::string_view name) {
-  std::string text(name);
-  if (!StartsWith(name, "_Z")) return text;  // "i" is a name, not an int
-  int status = 0;
-  const std::unique_ptr<char, decltype(&free)> demangled(
-      abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), &free);
-  return status == 0 && demangled ? std::string(demangled.get()) : text;
-}
 
 std::string_view OperationOfKernel(std::string_view name) {
   if (!StartsWith(name, "__amd_rocclr_")) return kKernelExecution;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What names tell: a kernel's as people write it, which kernels are the runtime's own, what kind of
+// What names tell: which kernels are the runtime's own, what kind of
 // work a call does, and where a copy call keeps its parts. Pure functions, any thread.
 #pragma once
 
@@ -15,9 +15,6 @@ namespace rochound::store {
 inline bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
-
-// The C++ name, or the name itself if it is none.
-std::string Demangle(std::string_view name);
 
 // What RPD calls the operation: KernelExecution, or what a kernel of the runtime itself does for
 // it.

@@ -6,15 +6,6 @@
 namespace rochound::store {
 namespace {
 
-TEST(Names, ShowKernelsAsPeopleWriteThem) {
-  EXPECT_EQ(Demangle("_Z3addPii"), "add(int*, int)");
-  EXPECT_EQ(Demangle("_Z5scaleIfEvPT_S0_"), "void scale<float>(float*, float)");
-  EXPECT_EQ(Demangle("triton_kernel_0"), "triton_kernel_0");
-  EXPECT_EQ(Demangle("i"), "i");
-  EXPECT_EQ(Demangle("_Zwrong"), "_Zwrong");
-  EXPECT_EQ(Demangle(""), "");
-}
-
 TEST(Names, TellTheRuntimesKernelsFromThePrograms) {
   EXPECT_EQ(OperationOfKernel("_Z3addPii"), "KernelExecution");
   EXPECT_EQ(OperationOfKernel("my__amd_rocclr_copy"), "KernelExecution");

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/files.h"
+#include "codeobj/demangle.h"
 #include "codeobj/elf_view.h"
 #include "store/convert/functions.h"
-#include "store/convert/names.h"
 #include "store/convert/source_lines.h"
 
 namespace rochound::store {
@@ -79,12 +79,12 @@ class Symbolizer::ElfFile {
     }
     auto next = std::upper_bound(functions_.begin(), functions_.end(), address,
                                  [](uint64_t a, const Named& f) { return a < f.address; });
-    // Aliases stand together; one of them may have the size that another lacks.
+    // Aliases are neighbours; one of them may have the size that another lacks.
     for (int looked = 0; next != functions_.begin() && looked < 8; ++looked) {
       --next;
       if (address - next->address >= next->size) continue;
       const std::string line = lines_.Find(address);
-      return Demangle(next->name) + (line.empty() ? "" : " (" + line + ")");
+      return codeobj::Demangle(next->name) + (line.empty() ? "" : " (" + line + ")");
     }
     return {};
   }

@@ -4,7 +4,7 @@
 // /proc/PID/maps), the symbol tables of those files, as they are on disk now, and their source
 // lines where there is debug information. Used by the conversion for stack frames, one thread.
 // Files are read when the first address in them is asked for: regular ones only and not without
-// end, since a log may name any. Never fails: an address without a name is told as file+offset, one
+// end, since a log may name any. Never fails: an address without a name becomes file+offset, one
 // without a file as a number.
 #pragma once
 

@@ -16,7 +16,7 @@
 namespace rochound::store {
 namespace {
 
-// GPUs stand among the processes, where no process is; viewers keep 32 bits.
+// GPUs are among the processes, where no process is; viewers keep 32 bits.
 constexpr int64_t kGpuPid = 2'000'000'000;
 // Lanes are beside their thread or queue; no thread of one machine has a number so large.
 constexpr int64_t kLaneStep = 5'000'000;

@@ -59,7 +59,7 @@ class TimelineVisitor {
 
 base::Result<void> WalkTimeline(TraceDatabase& trace, TimelineVisitor& visitor);
 
-// The first lane on which a thing may stand, given what was there before. Only times that cannot be
+// The first lane on which an event has room, given what was there before. Only times that cannot be
 // fill all lanes; what is left then overlaps on the last.
 class Lanes {
  public:

@@ -26,7 +26,7 @@ class InflatingFile {
   // The next piece, which lives until the next call; empty at the end.
   base::Result<std::string_view> Next();
 
-  // How far this is: bytes of the file, as it stands on disk.
+  // How far this is: bytes of the file, as it is on disk.
   uint64_t bytes_read() const;
   uint64_t file_bytes() const;
 

@@ -33,7 +33,7 @@ class JsonSplitter {
   void End();
 
   bool found_events() const { return found_events_; }
-  // Pieces where an event should stand that were none.
+  // Pieces in the place of events that were none.
   uint64_t malformed() const { return malformed_; }
   // The text ended inside the events.
   bool cut_off() const { return cut_off_; }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "codeobj/demangle.h"
 #include "store/convert/names.h"
 #include "store/open/foreign_names.h"
 #include "store/open/inflating_file.h"
@@ -345,7 +346,7 @@ void Loader::Operation(OpKind kind, int64_t start, int64_t end) {
       direction = DirectionOf(*text);
     type = OperationOfCopy(direction);
   }
-  const int64_t name_id = String(Cut(Demangle(event_.name), kMaxText));
+  const int64_t name_id = String(Cut(codeobj::Demangle(event_.name), kMaxText));
   const int64_t type_id = String(type);
   op_->Int(++ops_).Int(static_cast<int64_t>(kind));
   op_->Int(event_.Number("device").value_or(event_.pid.value_or(0)));

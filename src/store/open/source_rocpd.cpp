@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "codeobj/demangle.h"
 #include "store/convert/names.h"
 #include "store/open/foreign_names.h"
 #include "store/open/foreign_sqlite.h"
@@ -522,7 +523,7 @@ base::Result<void> Reader::AddNames() {
   {
     ROCHOUND_TRY(duck::Appender appender, connection_.Append(raw_name_, "kernel_string"));
     for (const Kernel& kernel : kernels) {
-      const std::string name = Demangle(kernel.name);
+      const std::string name = codeobj::Demangle(kernel.name);
       appender.Int(kernel.number).Int(String(name)).Int(String(kernel.mangled));
       appender.Int(String(std::string(OperationOfKernel(name))));
       appender.EndRow();

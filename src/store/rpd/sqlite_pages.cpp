@@ -262,7 +262,7 @@ void TreeBuilder::CloseLeaf() {
     const uint32_t number = file_->Append(leaf.image.data());
     AddChild(1, number, {key, static_cast<size_t>(end - key)});
   } else {
-    // An index holds each entry once: the one that separates two leaves stands only above them.
+    // An index holds each entry once: the one that separates two leaves is only above them.
     const std::string entry(LastCell(leaf));
     RemoveLast(leaf);
     Seal(leaf, 0);

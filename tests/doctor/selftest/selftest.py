@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Runs `rochound selftest` on a software GPU.
 
-usage: selftest.py --rochound PATH --gpu GPU --failing PROGRAM -- NAME...
+usage: selftest.py --rochound PATH --gpu GPU [--failing PROGRAM] [--old-runtime LIBRARY] -- NAME...
 
 The named programs behave as they should: same in all three steps, or not possible on this GPU. A program that fails is
-called different, with what it said.
+called different, with what it said. With a LIBRARY that makes the runtime one that cannot replay, that step is not possible.
 """
 
 import argparse
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -18,18 +19,31 @@ import tempfile
 
 
 def selftest(options, *words):
+    preloaded = {"LD_PRELOAD": options.old_runtime} if options.old_runtime else {}
     done = subprocess.run([options.rochound, "selftest", "--json", "--softgpu", options.gpu, *words], text=True, timeout=600,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+                          env={**os.environ, **preloaded}, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     try:
         return done.returncode, json.loads(done.stdout), done.stderr
     except json.JSONDecodeError:
         sys.exit(f"exit code {done.returncode}: {done.stdout}{done.stderr}")
 
 
+def failing_is_different(options):
+    with tempfile.TemporaryDirectory(prefix="rochound-selftest-") as folder:
+        shutil.copy(options.failing, pathlib.Path(folder) / "failing")
+        (pathlib.Path(folder) / "kernels.co").write_text("what a program loads is no program")
+        code, answer, _ = selftest(options, "--folder", folder)
+        if code != 1 or len(answer) != 1 or answer[0]["steps"][0]["outcome"] != "different" or not answer[0]["steps"][0]["why"]:
+            return [f"a failing program, exit code {code}: {answer}"]
+    return []
+
+
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("rochound", "gpu", "failing"):
+    for name in ("rochound", "gpu"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--failing")
+    parser.add_argument("--old-runtime")
     parser.add_argument("names", nargs="+")
     options = parser.parse_args()
     problems = []
@@ -38,13 +52,11 @@ def main():
         problems.append(f"exit code {code}: {json.dumps(answer, indent=1)}")
     for one in answer:
         outcomes = [step["outcome"] for step in one["steps"]]
-        if outcomes != ["same"] * 3 and outcomes != ["not possible here"]:
+        replayed = "not possible here" if options.old_runtime else "same"
+        if outcomes != ["same", "same", replayed] and outcomes != ["not possible here"]:
             problems.append(f"{one['program']}: {one['steps']}")
-    with tempfile.TemporaryDirectory(prefix="rochound-selftest-") as folder:
-        shutil.copy(options.failing, pathlib.Path(folder) / "failing")
-        code, answer, _ = selftest(options, "--folder", folder)
-        if code != 1 or answer[0]["steps"][0]["outcome"] != "different" or not answer[0]["steps"][0]["why"]:
-            problems.append(f"a failing program, exit code {code}: {answer}")
+    if options.failing:
+        problems += failing_is_different(options)
     print("\n".join(problems) or f"{len(options.names)} programs as they should be")
     return 1 if problems else 0
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The events of the timeline in typed arrays. Events stand row by row; those of a row do not overlap
+// The events of the timeline in typed arrays. Events are in order of rows; those of a row do not overlap
 // and are sorted, so that starts and ends both rise and a place in time is found by bisection.
 
 import type {TimelineHeader, Track} from './data';

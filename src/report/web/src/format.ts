@@ -73,7 +73,7 @@ export function middle(text: string, limit: number): string {
 }
 
 // What tells one kernel from another: its name and template arguments, without `void` and without the
-// parameters. The whole name stands wherever there is room for it, and in every title.
+// parameters. The whole name is shown wherever there is room for it, and in every title.
 const briefs = new Map<string, string>();
 export function brief(name: string): string {
   if (name.length <= 28) return name;

@@ -2,7 +2,7 @@
 //
 // The timeline's canvas: draws what is in sight and turns wheel, pointer and keys into a new view.
 // Work for a frame depends on the pixels, not on the events: pixels are walked, and bisection finds
-// the events below each. Pixels stand on a grid fixed in time, so that nothing shimmers while the
+// the events below each. Pixels are on a grid fixed in time, so that nothing shimmers while the
 // view moves.
 
 import {callColor, currentTheme, inkOn, kernelColor} from './colors';

@@ -171,7 +171,7 @@ export class TimelinePage {
   private hover(event: number, x: number, y: number): void {
     if (event < 0) return hideTip();
     const lines = [`${ns(this.events.duration[event]!)}, ${this.events.trackOf(event).title}`];
-    if (this.events.unfinished.has(event)) lines.push('never finished: under way when the recording ended');
+    if (this.events.unfinished.has(event)) lines.push('never finished: in flight when the recording ended');
     if (this.events.merged[event]! > 1) lines.unshift(`${count(this.events.merged[event]!)} events, the longest:`);
     const operations = this.events.link[event]! < 0 ? this.events.operationsOf(event).length : 0;
     if (operations > 0) lines.push(`launched ${count(operations)} ${operations === 1 ? 'operation' : 'operations'}`);
@@ -204,7 +204,7 @@ export class TimelinePage {
     const call = events.link[event]!;
     const list = h('dl', {}, this.item('Duration', ns(events.duration[event]!)), this.item('Start', exact(events.start[event]!)),
         this.item('End', exact(events.end(event))), this.item(track.kind === 'gpu' ? 'On' : 'Thread', `${track.title} (${track.group}${track.note === '' ? '' : `, ${track.note}`})`));
-    if (events.unfinished.has(event)) list.appendChild(this.item('Never finished', 'under way when the recording ended'));
+    if (events.unfinished.has(event)) list.appendChild(this.item('Never finished', 'in flight when the recording ended'));
     if (events.merged[event]! > 1) list.appendChild(this.item('Stands for', `${count(events.merged[event]!)} events`));
     else list.appendChild(this.item(track.kind === 'gpu' ? 'rocpd_op id' : 'rocpd_api id', String(events.id[event]!)));
     const links = h('div', {class: 'links'});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/profile_peaks.h"
+#include "profile/measure_peaks.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include "profile/gpu_peaks.h"
 #include "profile/measured_peaks.h"
 
-namespace rochound::cli {
+namespace rochound::profile {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,18 +69,16 @@ Result<std::string> MeasurePeaks(const fs::path& folder) {
                Run({program, std::to_string(gpu.l2_bytes.value_or(0)),
                     std::to_string(gpu.l3_bytes.value_or(0)), software ? "small" : "full"},
                    kMostMeasuring, "the measuring program"));
-  ROCHOUND_TRY(const profile::MeasuredPeaks measured,
-               profile::ParseMeasurements(said, target, software));
+  ROCHOUND_TRY(const MeasuredPeaks measured, ParseMeasurements(said, target, software));
   fs::create_directories(folder, error);
   if (error) return base::ErrnoError("cannot create", folder, error.value());
-  ROCHOUND_CHECK(
-      base::WriteFileAtomically(folder / "peaks.json", profile::MeasuredPeaksJson(measured)));
-  profile::Peaks table;
-  if (const auto architecture = profile::FindArchitecture(target); architecture.ok())
-    table = profile::PeaksOf(profile::DeviceOf(gpu), architecture.value());
-  return profile::MeasuredPeaksPage(measured, table) +
+  ROCHOUND_CHECK(base::WriteFileAtomically(folder / "peaks.json", MeasuredPeaksJson(measured)));
+  Peaks table;
+  if (const auto architecture = FindArchitecture(target); architecture.ok())
+    table = PeaksOf(DeviceOf(gpu), architecture.value());
+  return MeasuredPeaksPage(measured, table) +
          fmt::format("Written to {}; rochound profile --peaks uses it.\n",
                      (folder / "peaks.json").string());
 }
 
-}  // namespace rochound::cli
+}  // namespace rochound::profile

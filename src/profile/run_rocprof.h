@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace rochound::cli {
+namespace rochound::profile {
 
 struct RocprofRun {
   std::vector<std::filesystem::path> folders;  // one for each pass
@@ -22,4 +22,4 @@ base::Result<RocprofRun> RunRocprof(const std::vector<std::vector<std::string>>&
                                     const std::string& kernel, const std::filesystem::path& folder,
                                     const std::vector<std::string>& program);
 
-}  // namespace rochound::cli
+}  // namespace rochound::profile

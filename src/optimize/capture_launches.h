@@ -15,14 +15,14 @@
 #include "optimize/journal.h"
 #include "optimize/launches.h"
 
-namespace rochound::cli {
+namespace rochound::optimize {
 
 struct LaunchTask {
   std::filesystem::path folder;  // of the search
   std::string kernel;            // a pattern; empty: the kernel with most of the critical path
   std::string softgpu;
   std::vector<std::string> program;
-  optimize::Journal* journal = nullptr;
+  Journal* journal = nullptr;
 };
 
 struct CapturedLaunches {
@@ -36,4 +36,4 @@ base::Result<CapturedLaunches> CaptureLaunches(const LaunchTask& task);
 // A command of ours, or the program, with all variables and a generous limit.
 base::Result<launch::LimitedRun> RunToEnd(const std::vector<std::string>& command);
 
-}  // namespace rochound::cli
+}  // namespace rochound::optimize

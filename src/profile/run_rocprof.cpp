@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/profile_rocprof.h"
+#include "profile/run_rocprof.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 #include "launch/limited_run.h"
 #include "launch/run_environment.h"
 
-namespace rochound::cli {
+namespace rochound::profile {
 namespace {
 
 namespace fs = std::filesystem;
@@ -101,4 +101,4 @@ Result<RocprofRun> RunRocprof(const std::vector<std::vector<std::string>>& passe
   return run;
 }
 
-}  // namespace rochound::cli
+}  // namespace rochound::profile

@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 
-namespace rochound::cli {
+namespace rochound::profile {
 
 // Writes peaks.json into the folder, and returns the page for a terminal.
 base::Result<std::string> MeasurePeaks(const std::filesystem::path& folder);
 
-}  // namespace rochound::cli
+}  // namespace rochound::profile

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/optimize_launches.h"
+#include "optimize/capture_launches.h"
 
 #include <fmt/format.h>
 
@@ -14,14 +14,12 @@
 #include "launch/run_environment.h"
 #include "optimize/judge.h"
 
-namespace rochound::cli {
+namespace rochound::optimize {
 namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
 using base::Result;
-using optimize::ChosenLaunch;
-using optimize::LaunchChoice;
 
 constexpr size_t kMostLaunches = 5;  // of which two are held out
 constexpr std::chrono::minutes kProgramLimit(30);
@@ -56,7 +54,7 @@ Result<std::string> DominantKernel(const LaunchTask& task, const fs::path& self,
   if (name.ends_with(".kd")) name.resize(name.size() - 3);
   base::LogInfo(
       fmt::format("the kernel with most of the critical path is {}", base::Printable(name)));
-  return optimize::ExactPattern(name);
+  return ExactPattern(name);
 }
 
 Result<LaunchChoice> Choose(const LaunchTask& task, const fs::path& self) {
@@ -65,7 +63,7 @@ Result<LaunchChoice> Choose(const LaunchTask& task, const fs::path& self) {
   // A run that goes on has chosen already; times may say something else today.
   if (fs::exists(file, error)) {
     ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
-    auto choice = optimize::ParseLaunchChoice(text);
+    auto choice = ParseLaunchChoice(text);
     if (!choice.ok()) return choice.error().In(file.string());
     if (task.kernel.empty()) return choice;
     const std::string& kernel = choice.value().kernel;
@@ -86,9 +84,9 @@ Result<LaunchChoice> Choose(const LaunchTask& task, const fs::path& self) {
   if (pattern.empty()) {
     ROCHOUND_TRY(pattern, DominantKernel(task, self, trace));
   }
-  ROCHOUND_TRY(const optimize::KernelLaunches launches, optimize::ReadLaunches(trace, pattern));
-  LaunchChoice choice = optimize::ChooseLaunches(launches, kMostLaunches);
-  ROCHOUND_CHECK(base::WriteFileAtomically(file, optimize::LaunchChoiceJson(choice)));
+  ROCHOUND_TRY(const KernelLaunches launches, ReadLaunches(trace, pattern));
+  LaunchChoice choice = ChooseLaunches(launches, kMostLaunches);
+  ROCHOUND_CHECK(base::WriteFileAtomically(file, LaunchChoiceJson(choice)));
   return choice;
 }
 
@@ -107,15 +105,15 @@ Result<CapturedLaunches> CaptureLaunches(const LaunchTask& task) {
   for (size_t i = 0; i < choice.launches.size(); ++i) {
     const ChosenLaunch& launch = choice.launches[i];
     const fs::path bundle = task.folder / "bundles" / fmt::format("{}.bundle", i + 1);
-    const std::string what = optimize::DescribeLaunch(launch);
+    const std::string what = DescribeLaunch(launch);
     std::error_code error;
     if (!fs::exists(bundle, error)) {
-      ROCHOUND_TRY(const launch::LimitedRun run,
-                   RunToEnd(UnderRochound(
-                       task, self,
-                       {"capture", "--quiet", "--kernel", optimize::ExactPattern(choice.kernel),
-                        "--shape", optimize::ShapeOption(launch.shape), "--nth",
-                        std::to_string(launch.nth), "-o", bundle.string()})));
+      ROCHOUND_TRY(
+          const launch::LimitedRun run,
+          RunToEnd(UnderRochound(task, self,
+                                 {"capture", "--quiet", "--kernel", ExactPattern(choice.kernel),
+                                  "--shape", ShapeOption(launch.shape), "--nth",
+                                  std::to_string(launch.nth), "-o", bundle.string()})));
       const bool there = fs::exists(bundle, error);
       std::string event =
           fmt::format("captured{}: {}", launch.held_out ? " and held out" : "", what);
@@ -132,11 +130,11 @@ Result<CapturedLaunches> CaptureLaunches(const LaunchTask& task) {
     const bool held_out = launch.held_out && !captured.seen.empty();
     (held_out ? captured.held_out : captured.seen).push_back(bundle);
     (held_out ? captured.held_out_key : captured.seen_key) +=
-        fmt::format("{} {}\n", optimize::ShapeOption(launch.shape), launch.nth);
+        fmt::format("{} {}\n", ShapeOption(launch.shape), launch.nth);
     if (captured.first_key.empty()) captured.first_key = captured.seen_key;
   }
   if (captured.seen.empty()) return Error{"no launch was captured: " + problem};
   return captured;
 }
 
-}  // namespace rochound::cli
+}  // namespace rochound::optimize

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/command/job_request.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "fleet/bus/names.h"
+#include "fleet/command/commands.h"
+
+namespace rochound::fleet {
+namespace {
+
+using base::Result;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kConnect{5000};
+constexpr milliseconds kBeats{2000};
+
+}  // namespace
+
+void AddJobOptions(CLI::App& command, JobSettings* settings) {
+  AddBusOptions(command, &settings->bus);
+  command.add_option("--tenant", settings->tenant, "Whose")->type_name("NAME");
+  command.add_option("--job", settings->job, "Which job; none: processes without one")
+      ->required()
+      ->type_name("JOB");
+  command
+      .add_option("--hosts", settings->hosts,
+                  "How many daemons to wait for; unless told, all that have sent beats of the job")
+      ->type_name("N");
+  command.add_option("--patience", settings->patience, "How long to wait for answers")
+      ->check(CLI::Range(0.1, 600.0))
+      ->type_name("SECONDS");
+}
+
+Result<JobRequests> JobRequests::Connect(JobSettings settings) {
+  ROCHOUND_CHECK(ReadServers(&settings.bus));
+  if (settings.bus.servers.empty()) return base::Error{"--bus is missing: where are the daemons?"};
+  settings.bus.name = "rochound-fleet";
+  ROCHOUND_TRY(auto bus, Bus::Connect(settings.bus));
+  const auto deadline = std::chrono::steady_clock::now() + kConnect;
+  while (!bus->connected() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(milliseconds(20));
+  if (!bus->connected()) return base::Error{"no server of the bus answers; is --bus right?"};
+  JobRequests requests(std::move(settings), std::move(bus));
+  requests.FindHosts();
+  return requests;
+}
+
+void JobRequests::FindHosts() {
+  const auto beats = bus_->LastOfEach(BeatStream(settings_.tenant).name,
+                                      BeatPattern(settings_.tenant, settings_.job), kBeats);
+  knows_hosts_ = beats.ok();
+  if (!beats.ok()) return;
+  for (const StoredMessage& beat : beats.value()) {
+    const json content = json::parse(beat.text, nullptr, false);
+    if (!content.is_object() || content.value("job", "") != settings_.job) continue;
+    std::set<int64_t> ranks;
+    for (const json& process : content.value("processes", json::array()))
+      if (process.value("state", "") != "ended") ranks.insert(process.value("rank", int64_t{-1}));
+    if (!ranks.empty()) hosts_[content.value("host", "")] = std::move(ranks);
+  }
+}
+
+Result<JobRequests::Answers> JobRequests::Ask(const json& request) {
+  Answers found;
+  found.knows_silent = knows_hosts_;
+  found.silent = hosts_;
+  const auto take = [&](std::string_view text) {
+    json answer = json::parse(text, nullptr, false);
+    if (!answer.is_object()) return false;
+    found.silent.erase(answer.value("host", ""));
+    found.answers.push_back(std::move(answer));
+    if (settings_.hosts != 0) return found.answers.size() >= settings_.hosts;
+    return !hosts_.empty() && found.silent.empty();
+  };
+  ROCHOUND_CHECK(bus_->Gather(ControlSubject(settings_.tenant), request.dump(),
+                              milliseconds(static_cast<int64_t>(settings_.patience * 1000)), take));
+  if (found.answers.empty())
+    return base::Error{
+        fmt::format("no daemon of tenant '{}' that follows job '{}' answered within {} s{}",
+                    settings_.tenant, settings_.job, settings_.patience, DescribeSilent(found))};
+  std::sort(found.answers.begin(), found.answers.end(),
+            [](const json& a, const json& b) { return a.value("host", "") < b.value("host", ""); });
+  return found;
+}
+
+std::string DescribeSilent(const JobRequests::Answers& answers) {
+  std::string text;
+  for (const auto& [host, ranks] : answers.silent)
+    text += fmt::format("\nno answer from {}, which has {} {}", host,
+                        ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+  if (!answers.knows_silent)
+    text += "\nwhether somebody did not answer is not known: beats could not be read";
+  return text;
+}
+
+json SilentAsJson(const JobRequests::Answers& answers) {
+  if (!answers.knows_silent) return nullptr;
+  json silent = json::array();
+  for (const auto& [host, ranks] : answers.silent)
+    silent.push_back({{"host", host}, {"ranks", ranks}});
+  return silent;
+}
+
+std::string DescribeClock(int64_t error_ns) {
+  if (error_ns < 0) return "its clock is not kept in step (no NTP or PTP)";
+  return fmt::format("its clock is right to {:.3f} ms", static_cast<double>(error_ns) * 1e-6);
+}
+
+int64_t WorstClock(const std::vector<json>& answers) {
+  int64_t worst = 0;
+  for (const json& answer : answers) {
+    const int64_t error = answer.value("clock_error_ns", int64_t{-1});
+    if (error < 0) return -1;
+    worst = std::max(worst, error);
+  }
+  return worst;
+}
+
+}  // namespace rochound::fleet

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+//
+// rochound-fleet window, start, stop and capture: what all ranks of a job do in a span of time, of
+// the past or of the future. How far their clocks may be apart is part of the result, and so is who
+// did not answer.
+#include <fmt/format.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "fleet/command/commands.h"
+#include "fleet/command/job_request.h"
+
+namespace rochound::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Result;
+using nlohmann::json;
+
+struct Settings {
+  JobSettings job;
+  double from_seconds = -30;
+  double to_seconds = 0;
+  double at_seconds = 2;
+  double for_seconds = 5;
+  std::string output;
+  std::string trace;
+  bool json = false;
+};
+
+uint64_t FromNow(double seconds) {
+  return static_cast<uint64_t>(static_cast<int64_t>(base::ClockNs(CLOCK_REALTIME)) +
+                               static_cast<int64_t>(seconds * 1e9));
+}
+
+void SleepUntil(uint64_t realtime_ns) {
+  const uint64_t now = base::ClockNs(CLOCK_REALTIME);
+  if (realtime_ns > now) std::this_thread::sleep_for(std::chrono::nanoseconds(realtime_ns - now));
+}
+
+std::string Who(const json& answer, const json& process) {
+  return fmt::format("rank {} ({}, process {})", process.value("rank", int64_t{-1}),
+                     answer.value("host", ""), process.value("pid", 0));
+}
+
+// What the clocks of all hosts that answered allow to say.
+std::string DescribeClocks(const std::vector<json>& answers) {
+  std::string text;
+  for (const json& answer : answers)
+    text += fmt::format("{}: {}\n", answer.value("host", ""),
+                        DescribeClock(answer.value("clock_error_ns", int64_t{-1})));
+  if (answers.size() < 2) return text + "one host: times of its ranks are of one clock\n";
+  const int64_t worst = WorstClock(answers);
+  return text + (worst < 0 ? "times of different hosts cannot be compared\n"
+                           : fmt::format("times of different hosts are right to {:.3f} ms of each "
+                                         "other\n",
+                                         static_cast<double>(2 * worst) * 1e-6));
+}
+
+// One trace of all windows, each a node.
+Result<void> Merge(const std::vector<std::string>& folders, const std::string& trace) {
+  std::error_code error;
+  const fs::path own = fs::read_symlink("/proc/self/exe", error);
+  std::vector<std::string> words = {own.parent_path() / "rochound", "merge"};
+  words.insert(words.end(), folders.begin(), folders.end());
+  words.insert(words.end(), {"-o", trace});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  int status = posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);
+  if (status != 0) return base::ErrnoError("cannot start", words[0], status);
+  if (waitpid(child, &status, 0) != child || status != 0)
+    return base::Error{"rochound merge did not make " + trace + "; the windows are there"};
+  return {};
+}
+
+// Windows of all ranks; false: some are missing.
+Result<bool> FetchWindows(JobRequests& requests, const Settings& settings, uint64_t from_ns,
+                          uint64_t to_ns) {
+  const fs::path folder = fs::absolute(settings.output);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return base::ErrnoError("cannot make", folder, error.value());
+  ROCHOUND_TRY(const auto answers, requests.Ask({{"what", "window"},
+                                                 {"job", settings.job.job},
+                                                 {"from_ns", from_ns},
+                                                 {"to_ns", to_ns},
+                                                 {"folder", folder.string()}}));
+  std::vector<std::string> folders;
+  size_t failed = 0;
+  std::string text;
+  json all = json::array();
+  for (const json& answer : answers.answers)
+    for (json window : answer.value("windows", json::array())) {
+      const std::string who = Who(answer, window);
+      window["host"] = answer.value("host", "");
+      window["clock_error_ns"] = answer.value("clock_error_ns", int64_t{-1});
+      all.push_back(window);
+      if (window.contains("error")) {
+        ++failed;
+        text += fmt::format("{}: {}\n", who, window.value("error", ""));
+        continue;
+      }
+      folders.push_back(fs::path(window.value("folder", "")).parent_path());
+      text +=
+          fmt::format("{}: {} chunks, {} bytes in {}\n", who, window.value("chunks", uint64_t{0}),
+                      window.value("bytes", uint64_t{0}), window.value("folder", ""));
+      if (const uint64_t complete = window.value("complete_from_ns", uint64_t{0});
+          complete > from_ns)
+        text += fmt::format("  not complete: records of its first {:.1f} s were recycled\n",
+                            static_cast<double>(complete - from_ns) * 1e-9);
+    }
+  const json result = {{"job", settings.job.job},
+                       {"from_ns", from_ns},
+                       {"to_ns", to_ns},
+                       {"windows", all},
+                       {"clock_error_ns", WorstClock(answers.answers)},
+                       {"no_answer", SilentAsJson(answers)}};
+  ROCHOUND_CHECK(base::WriteFileAtomically(folder / "window.json", result.dump(1) + "\n"));
+  std::sort(folders.begin(), folders.end());
+  if (!settings.trace.empty() && !folders.empty()) ROCHOUND_CHECK(Merge(folders, settings.trace));
+  if (settings.json) {
+    fmt::print("{}\n", result.dump(1));
+  } else {
+    const std::string silent = DescribeSilent(answers);
+    fmt::print("{}{}{}", text, DescribeClocks(answers.answers),
+               silent.empty() ? "" : silent.substr(1) + "\n");
+    if (folders.empty())
+      fmt::print("no daemon follows a process of job '{}'\n", settings.job.job);
+    else
+      fmt::print("look at it:  rochound explain stragglers {}\n",
+                 settings.trace.empty() ? settings.output + "/rank*" : settings.trace);
+  }
+  return !folders.empty() && failed == 0 && answers.silent.empty();
+}
+
+Result<int> Window(Settings& settings) {
+  const uint64_t from = FromNow(settings.from_seconds), to = FromNow(settings.to_seconds);
+  if (to <= from) return base::Error{"--to must be later than --from: --from -30 --to 0"};
+  ROCHOUND_TRY(auto requests, JobRequests::Connect(settings.job));
+  ROCHOUND_TRY(const bool whole, FetchWindows(requests, settings, from, to));
+  return whole ? 0 : 1;
+}
+
+struct Switched {
+  json processes = json::array();
+  bool all = true;
+};
+
+// Has recorders started or stopped at T0, and tells what became of it.
+Result<Switched> SwitchAt(JobRequests& requests, const Settings& settings, const char* what,
+                          uint64_t at_ns, uint64_t until_ns, bool quiet) {
+  std::random_device random;
+  const std::string id = base::Hex64(uint64_t{random()} << 32 | random());
+  ROCHOUND_TRY(const auto accepted, requests.Ask({{"what", what},
+                                                  {"job", settings.job.job},
+                                                  {"id", id},
+                                                  {"at_ns", at_ns},
+                                                  {"until_ns", until_ns}}));
+  Switched switched;
+  switched.all = accepted.silent.empty();
+  const auto say = [&](const std::string& text) {
+    if (!quiet) fmt::print("{}", text);
+  };
+  for (const json& answer : accepted.answers)
+    if (answer.contains("refused")) {
+      switched.all = false;
+      say(fmt::format("{} refuses: {}\n", answer.value("host", ""), answer.value("refused", "")));
+    }
+  SleepUntil(until_ns != 0 ? until_ns : at_ns);
+  // Recorders have a few seconds to answer.
+  const json outcome = {{"what", "outcome"}, {"job", settings.job.job}, {"id", id}};
+  std::vector<json> last;
+  for (int tries = 0; tries < 40; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ROCHOUND_TRY(const auto answers, requests.Ask(outcome));
+    last = answers.answers;
+    const auto done = [](const json& answer) { return answer.contains("processes"); };
+    if (last.size() >= accepted.answers.size() && std::all_of(last.begin(), last.end(), done))
+      break;
+  }
+  for (const json& answer : last)
+    for (json process : answer.value("processes", json::array())) {
+      process["host"] = answer.value("host", "");
+      process["clock_error_ns"] = answer.value("clock_error_ns", int64_t{-1});
+      const std::string error = process.value("error", "");
+      const double off =
+          (static_cast<double>(process.value("at_ns", uint64_t{0})) - static_cast<double>(at_ns)) *
+          1e-6;
+      switched.all = switched.all && error.empty();
+      say(error.empty()
+              ? fmt::format("{}: {} at T0 + {:.1f} ms{}\n", Who(answer, process),
+                            std::string(what) == "stop" ? "stopped" : "recording", off,
+                            process.value("was_recording", false) && std::string(what) == "start"
+                                ? ", as it was before"
+                                : "")
+              : fmt::format("{}: {}\n", Who(answer, process), error));
+      switched.processes.push_back(std::move(process));
+    }
+  const std::string silent = DescribeSilent(accepted);
+  say(DescribeClocks(accepted.answers) + (silent.empty() ? "" : silent.substr(1) + "\n"));
+  return switched;
+}
+
+Result<int> StartOrStop(Settings& settings, const char* what) {
+  ROCHOUND_TRY(auto requests, JobRequests::Connect(settings.job));
+  const uint64_t at = FromNow(settings.at_seconds);
+  ROCHOUND_TRY(const Switched switched, SwitchAt(requests, settings, what, at, 0, settings.json));
+  if (settings.json)
+    fmt::print("{}\n", json{{"at_ns", at}, {"processes", switched.processes}}.dump(1));
+  return switched.all ? 0 : 1;
+}
+
+Result<int> Capture(Settings& settings) {
+  ROCHOUND_TRY(auto requests, JobRequests::Connect(settings.job));
+  const uint64_t at = FromNow(settings.at_seconds);
+  const uint64_t until = at + static_cast<uint64_t>(settings.for_seconds * 1e9);
+  ROCHOUND_TRY(const Switched switched,
+               SwitchAt(requests, settings, "start", at, until, settings.json));
+  // What the GPU had finished by then is in the logs a moment later.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  ROCHOUND_TRY(const bool whole, FetchWindows(requests, settings, at, until));
+  return whole && switched.all ? 0 : 1;
+}
+
+void AddOutput(CLI::App& command, Settings* settings) {
+  command.add_option("-o,--output", settings->output, "A folder that daemons and we see")
+      ->required()
+      ->type_name("FOLDER");
+  command.add_option("--trace", settings->trace, "One trace of all windows, too: all.rpd")
+      ->type_name("FILE");
+}
+
+void AddAt(CLI::App& command, Settings* settings) {
+  command
+      .add_option("--at", settings->at_seconds,
+                  "T0, in seconds from now: all hosts must have heard of it by then")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->type_name("SECONDS");
+}
+
+FleetCommand Make(CLI::App& app, const char* name, const char* what,
+                  const std::function<Result<int>(Settings&)>& run,
+                  const std::function<void(CLI::App&, Settings*)>& add) {
+  auto settings = std::make_shared<Settings>();
+  CLI::App* const command = app.add_subcommand(name, what);
+  AddJobOptions(*command, &settings->job);
+  add(*command, settings.get());
+  command->add_flag("--json", settings->json, "As JSON");
+  command->footer(
+      "Exit code 1: not all ranks did it, or somebody did not answer; the result names them.");
+  return {command, [settings, run] { return run(*settings); }};
+}
+
+}  // namespace
+
+FleetCommand WindowCommand(CLI::App& app) {
+  return Make(
+      app, "window", "Fetch what all ranks of a job did, from the past, as flight logs", Window,
+      [](CLI::App& command, Settings* settings) {
+        command.add_option("--from", settings->from_seconds, "Seconds from now: -30")
+            ->type_name("SECONDS");
+        command.add_option("--to", settings->to_seconds, "Seconds from now")->type_name("SECONDS");
+        AddOutput(command, settings);
+      });
+}
+
+FleetCommand StartCommand(CLI::App& app) {
+  return Make(
+      app, "start", "Let all recorders of a job start at the same time",
+      [](Settings& settings) { return StartOrStop(settings, "start"); }, AddAt);
+}
+
+FleetCommand StopCommand(CLI::App& app) {
+  return Make(
+      app, "stop", "Let all recorders of a job stop at the same time",
+      [](Settings& settings) { return StartOrStop(settings, "stop"); }, AddAt);
+}
+
+FleetCommand CaptureCommand(CLI::App& app) {
+  return Make(app, "capture", "Record all ranks of a job for a while, from the same time on",
+              Capture, [](CLI::App& command, Settings* settings) {
+                AddAt(command, settings);
+                command.add_option("--for", settings->for_seconds, "How long")
+                    ->check(CLI::Range(0.1, 600.0))
+                    ->type_name("SECONDS");
+                AddOutput(command, settings);
+              });
+}
+
+}  // namespace rochound::fleet
