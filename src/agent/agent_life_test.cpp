@@ -164,7 +164,7 @@ TEST_F(AgentTest, AMessageToAClosedPipeKillsNobody) {
   const int kept = dup(STDERR_FILENO);
   close(ends[0]);
   dup2(ends[1], STDERR_FILENO);
-  SayOnStderr("hello\n");
+  WriteToStderr("hello\n");
   sigset_t pending;
   sigpending(&pending);
   const bool left = sigismember(&pending, SIGPIPE) == 1;

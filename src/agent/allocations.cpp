@@ -37,7 +37,7 @@ Reservations& Reserved() {  // with `changing` held
   return reserved.map;
 }
 
-void NoteReservation(const void* base, uint64_t size) {
+void AddReservation(const void* base, uint64_t size) {
   Guarded("no memory for the list of allocations", [&] {
     const std::lock_guard lock(changing);
     Reserved()[reinterpret_cast<uint64_t>(base)] = size;
@@ -144,7 +144,7 @@ struct Later {
   static hsa_status_t Reserve(void** base, size_t size, uint64_t wanted, uint64_t flags) {
     const Table& real = Real().amd;
     const hsa_status_t status = real.hsa_amd_vmem_address_reserve_fn(base, size, wanted, flags);
-    if (status == HSA_STATUS_SUCCESS) NoteReservation(*base, size);
+    if (status == HSA_STATUS_SUCCESS) AddReservation(*base, size);
     return status;
   }
 
@@ -153,7 +153,7 @@ struct Later {
     const Table& real = Real().amd;
     const hsa_status_t status =
         real.hsa_amd_vmem_address_reserve_align_fn(base, size, wanted, alignment, flags);
-    if (status == HSA_STATUS_SUCCESS) NoteReservation(*base, size);
+    if (status == HSA_STATUS_SUCCESS) AddReservation(*base, size);
     return status;
   }
 

@@ -29,7 +29,7 @@ uint64_t Middle(Read read) {
   return middle;
 }
 
-void NoteHost(trace::ThreadLog* log) {
+void RecordHostAnchor(trace::ThreadLog* log) {
   uint64_t monotonic = 0;
   uint64_t realtime = 0;
   auto* record = log->Reserve<trace::HostAnchor>();
@@ -48,7 +48,7 @@ constinit std::atomic<uint64_t> seen_ticks[kMostAgents];
 
 // The system clock alone, for copies, whose times the runtime converts itself: an anchor of the
 // CPU's, whose "GPU counter" is that clock.
-void NoteSystem(trace::ThreadLog* log, uint16_t cpu) {
+void RecordSystemAnchor(trace::ThreadLog* log, uint16_t cpu) {
   uint64_t system = 0;
   const uint64_t tsc =
       Middle([&] { Real().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP, &system); });
@@ -64,7 +64,7 @@ void NoteSystem(trace::ThreadLog* log, uint16_t cpu) {
 // tells the counter's frequency, nor converts ticks from before the program: walk along the
 // runtime's own line from a tick that was seen to the one that stands for now. It ends within a
 // tick of it.
-void NoteGpu(trace::ThreadLog* log, uint16_t index) {
+void RecordGpuAnchor(trace::ThreadLog* log, uint16_t index) {
   const uint64_t seen = seen_ticks[index].load(std::memory_order_relaxed);
   if (seen == 0) return;
   const hsa_agent_t agent = AgentHandle(index);
@@ -100,18 +100,18 @@ void NoteGpu(trace::ThreadLog* log, uint16_t index) {
 
 }  // namespace
 
-void NoteAnchors() {
+void RecordAnchors() {
   ThreadState* thread = CurrentThread();
   if (thread == nullptr) return;
-  NoteHost(thread->log);
+  RecordHostAnchor(thread->log);
   if (!RuntimeAlive()) return;
   bool cpu_noted = false;
   for (uint16_t index = 0; index < AgentCount(); ++index) {
     if (IsGpu(index)) {
-      NoteGpu(thread->log, index);
+      RecordGpuAnchor(thread->log, index);
     } else if (!cpu_noted) {
       cpu_noted = true;
-      NoteSystem(thread->log, index);
+      RecordSystemAnchor(thread->log, index);
     }
   }
 }

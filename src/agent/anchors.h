@@ -9,7 +9,7 @@
 namespace rochound::agent {
 
 // The host's clocks; and those of each GPU that has been seen to work, while the runtime lives.
-void NoteAnchors();
+void RecordAnchors();
 
 // A GPU's counter was at `ticks` when work of it ended. True: the first such news of this GPU,
 // which from now on can be anchored.

@@ -22,6 +22,6 @@ bool HookLoadedLibraries();
 std::string FunctionsText();
 
 // Writes the functions file anew if it has changed.
-void NoteNewFunctions();
+void WriteNewFunctions();
 
 }  // namespace rochound::agent

@@ -27,7 +27,7 @@
 
 namespace rochound::agent {
 
-constinit std::atomic<bool> internal::capture_asked{false};
+constinit std::atomic<bool> internal::capture_requested{false};
 
 namespace {
 
@@ -205,11 +205,11 @@ void PrepareCapture() {
   const std::lock_guard lock(choosing);
   TheWish().choice = CaptureChoice::FromEnvironment(&problem);
   if (!problem.empty()) WriteOutcome("failed", problem);
-  internal::capture_asked.store(TheWish().choice != nullptr);
+  internal::capture_requested.store(TheWish().choice != nullptr);
 }
 
 void CaptureLearnsKernel(uint32_t id, std::string_view symbol, uint64_t kernarg_bytes) {
-  if (!CaptureAsked()) return;
+  if (!CaptureRequested()) return;
   const CaptureScope scope;
   const std::lock_guard lock(choosing);
   Wish& wish = TheWish();
@@ -236,7 +236,7 @@ bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
 void CaptureMisses(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
   if (!CaptureWants(kernel, packet)) return;
   Guarded("no memory for a capture", [] { WriteOutcome("failed", kTakenEarly); });
-  internal::capture_asked.store(false);
+  internal::capture_requested.store(false);
 }
 
 LaunchOutcome CaptureLaunch(const CaptureOrder& order, Queue& queue, uint64_t at,
@@ -285,7 +285,7 @@ LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFun
     }
     WriteOutcome(problem.empty() ? "done" : "failed", problem);
   });
-  internal::capture_asked.store(false);
+  internal::capture_requested.store(false);
   return outcome;
 }
 
@@ -304,7 +304,7 @@ std::string CaptureFailedLaunch(const Queue& queue, hsa_kernel_dispatch_packet_t
 }
 
 void ExplainMissingCapture() {
-  if (!CaptureAsked()) return;
+  if (!CaptureRequested()) return;
   const std::lock_guard lock(choosing);
   const Wish& wish = TheWish();
   if (wish.taken) return;
@@ -321,7 +321,7 @@ void ExplainMissingCapture() {
 
 void ForgetCaptureAfterFork() {
   new (&choosing) std::mutex;
-  internal::capture_asked.store(false);  // it is the parent's launch that is wanted
+  internal::capture_requested.store(false);  // it is the parent's launch that is wanted
 }
 
 }  // namespace rochound::agent

@@ -20,12 +20,14 @@
 namespace rochound::agent {
 
 namespace internal {
-extern std::atomic<bool> capture_asked;
+extern std::atomic<bool> capture_requested;
 }
 
 // A launch is to be captured and has not been yet: until then allocations, code objects and
 // kernels are remembered.
-inline bool CaptureAsked() { return internal::capture_asked.load(std::memory_order_relaxed); }
+inline bool CaptureRequested() {
+  return internal::capture_requested.load(std::memory_order_relaxed);
+}
 
 // Reads the wish; once, at set-up, before the runtime is hooked.
 void PrepareCapture();

@@ -3,12 +3,12 @@
 
 #include <cxxabi.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include "base/count.h"
+#include "base/parse.h"
 #include "contract/variables.h"
 
 namespace rochound::agent {
@@ -19,11 +19,6 @@ std::string Variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-bool ReadNumber(std::string_view text, uint64_t* number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // XxYxZ; missing ones are 1, a star is any.
 bool ReadSizes(std::string_view text, std::array<uint32_t, 3>* sizes) {
   *sizes = {1, 1, 1};
@@ -31,7 +26,7 @@ bool ReadSizes(std::string_view text, std::array<uint32_t, 3>* sizes) {
     const size_t end = text.find('x');
     const std::string_view one = text.substr(0, end);
     uint64_t number = 0;
-    if (one != "*" && (!ReadNumber(one, &number) || number == 0 || number > UINT32_MAX))
+    if (one != "*" && (!base::ParseNumber(one, &number) || number == 0 || number > UINT32_MAX))
       return false;
     size = static_cast<uint32_t>(number);
     if (end == std::string_view::npos) return true;
@@ -84,10 +79,10 @@ std::unique_ptr<const CaptureChoice> CaptureChoice::FromEnvironment(std::string*
     choice.pattern_ = std::move(pattern).value();
   }
   const std::string nth = Variable(contract::variables::kCaptureNth);
-  if (!nth.empty() && (!ReadNumber(nth, &choice.nth) || choice.nth == 0))
+  if (!nth.empty() && (!base::ParseNumber(nth, &choice.nth) || choice.nth == 0))
     return refuse(contract::variables::kCaptureNth, "a number from 1 on");
   const std::string dispatch = Variable(contract::variables::kCaptureDispatch);
-  if (!dispatch.empty() && (!ReadNumber(dispatch, &choice.dispatch) || choice.dispatch == 0))
+  if (!dispatch.empty() && (!base::ParseNumber(dispatch, &choice.dispatch) || choice.dispatch == 0))
     return refuse(contract::variables::kCaptureDispatch, "a number from 1 on");
   if (!choice.ReadShape(Variable(contract::variables::kCaptureShape)))
     return refuse(contract::variables::kCaptureShape,

@@ -5,10 +5,13 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "agent/capture.h"
 #include "agent/own_memory.h"
@@ -65,10 +68,20 @@ std::string UriOf(const Loader& loader, hsa_loaded_code_object_t loaded) {
   return uri.c_str();
 }
 
-// Lines of the file `code_objects`: those of executables without a number wait for their first
-// kernel. All with `changing` held, but for `lines_changed`.
+// A line of the file `code_objects`.
+struct Line {
+  uint32_t number = 0;
+  std::string uri;
+  std::string bytes;  // to be hashed
+  std::string hash;   // empty: none, or not yet
+};
+
+// All with `changing` held, but for `lines_changed`; the drain thread hashes without it.
 struct Lines {
-  std::map<uint64_t, std::string> waiting;  // by executable: URI, and the hash where it is needed
+  std::map<uint64_t, std::shared_ptr<Line>> by_executable;  // until its first kernel is seen
+  std::vector<std::shared_ptr<Line>> to_hash;
+  std::vector<std::shared_ptr<Line>> numbered;  // that are not in the file yet
+  size_t bytes_to_hash = 0;
   std::string text;
 };
 Lines& AllLines() {
@@ -76,26 +89,37 @@ Lines& AllLines() {
   return *lines;
 }
 constinit std::atomic<bool> lines_changed{false};
+constinit std::mutex writing;  // the file; taken before `changing`
 
 // What was loaded from memory may not be there any more when somebody looks. Larger ones are parts
 // of programs, which stay; a hash of them would take a noticeable time.
 constexpr uint64_t kMostHashed = uint64_t{16} << 20;
+// Copies that wait for the drain thread. Beyond that there is no hash.
+constexpr size_t kMostBytesToHash = size_t{64} << 20;
 
 void Describe(hsa_executable_t executable, hsa_loaded_code_object_t loaded) {
   Loader loader{};
   if (!GetLoader(&loader)) return;
-  std::string line = UriOf(loader, loaded);
+  auto line = std::make_shared<Line>();
+  line->uri = UriOf(loader, loaded);
   const uint64_t base = StorageBase(loader, loaded), size = StorageSize(loader, loaded);
-  if (line.starts_with("memory://") && base != 0 && size <= kMostHashed)
-    line += "\t" + base::Sha256({reinterpret_cast<const char*>(base), size});
   // An executable that is gone may have had this handle.
   ForgetExecutable(executable);
   const std::lock_guard lock(changing);
-  AllLines().waiting[executable.handle] = std::move(line);
+  Lines& lines = AllLines();
+  // Hashing takes many times as long as copying: not on the program's thread.
+  if (line->uri.starts_with("memory://") && base != 0 && size <= kMostHashed &&
+      lines.bytes_to_hash + size <= kMostBytesToHash) {
+    line->bytes.assign(reinterpret_cast<const char*>(base), size);
+    lines.to_hash.push_back(line);
+    lines.bytes_to_hash += size;
+    lines_changed.store(true, std::memory_order_release);
+  }
+  lines.by_executable[executable.handle] = std::move(line);
 }
 
 bool IsWanted(std::string_view object) {
-  return CaptureAsked() || (SwapAsked() && SwapMayNeed(object));
+  return CaptureRequested() || (SwapRequested() && SwapMayNeed(object));
 }
 
 // The runtime has the object in memory now, wherever it came from; afterwards it need not.
@@ -124,7 +148,8 @@ hsa_status_t Load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_objec
   if (wanted != nullptr) *wanted = loaded;
   if (CurrentState() != State::kDisabled)
     Guarded("no memory for a code object", [&] { Describe(executable, loaded); });
-  if (CaptureAsked() || SwapAsked()) Guarded("no memory for a code object", [&] { Keep(loaded); });
+  if (CaptureRequested() || SwapRequested())
+    Guarded("no memory for a code object", [&] { Keep(loaded); });
   return status;
 }
 
@@ -234,27 +259,46 @@ bool FindLoadedCode(uint64_t address, LoadedCode* found) {
 void AddCodeObject(uint32_t number, hsa_executable_t executable) {
   const std::lock_guard lock(changing);
   Lines& lines = AllLines();
-  const auto line = lines.waiting.find(executable.handle);
-  if (line == lines.waiting.end()) return;
-  lines.text += std::to_string(number) + "\t" + line->second + "\n";
+  const auto line = lines.by_executable.find(executable.handle);
+  if (line == lines.by_executable.end()) return;
+  line->second->number = number;
+  lines.numbered.push_back(std::move(line->second));
+  lines.by_executable.erase(line);
   lines_changed.store(true, std::memory_order_release);
 }
 
-void NoteCodeObjects() {
+void WriteCodeObjects() {
   if (!lines_changed.load(std::memory_order_relaxed)) return;
   trace::Writer* const log = Log();
   if (log == nullptr) return;
+  const std::lock_guard alone(writing);
   lines_changed.store(false, std::memory_order_relaxed);
-  std::string text;
-  {
-    const std::lock_guard lock(changing);
-    text = AllLines().text;
+  Lines& lines = AllLines();
+  std::unique_lock lock(changing);
+  const auto to_hash = std::exchange(lines.to_hash, {});
+  const auto numbered = std::exchange(lines.numbered, {});
+  lock.unlock();
+  for (const auto& line : to_hash) {
+    line->hash = base::Sha256(line->bytes);
+    const size_t size = line->bytes.size();
+    line->bytes = {};
+    lock.lock();
+    lines.bytes_to_hash -= size;
+    lock.unlock();
   }
+  if (numbered.empty()) return;
+  lock.lock();
+  for (const auto& line : numbered)
+    lines.text += std::to_string(line->number) + "\t" + line->uri +
+                  (line->hash.empty() ? "" : "\t" + line->hash) + "\n";
+  const std::string text = lines.text;
+  lock.unlock();
   log->WriteText("code_objects", text);
 }
 
 void ForgetCodeObjectsAfterFork() {
   new (&changing) std::mutex;
+  new (&writing) std::mutex;
   new (&Kept()) std::map<uint64_t, Bytes>;
   new (&AllLines()) Lines;
 }

@@ -29,10 +29,10 @@ struct LoadedCode {
 void HookCodeObjects(CoreApiTable* core);
 
 // A kernel of this executable was seen for the first time, and its records say `number`: the log's
-// file `code_objects` gets a line about it. NoteCodeObjects writes the file if there are new lines;
+// file `code_objects` gets a line about it. WriteCodeObjects writes the file if there are new lines;
 // the drain thread and the end of the log call it.
 void AddCodeObject(uint32_t number, hsa_executable_t executable);
-void NoteCodeObjects();
+void WriteCodeObjects();
 
 // The executable, and the code object, whose image has this address; false: none.
 bool FindExecutable(uint64_t address, hsa_executable_t* executable);

@@ -94,8 +94,8 @@ Place& ThePlace() {                      // with place_lock held
 void PrintReason(const std::string& reason) {
   static constinit std::atomic<bool> said{false};
   if (said.exchange(true)) return;
-  SayOnStderr("rochound: process " + std::to_string(getpid()) + " cannot be controlled: " + reason +
-              ". Recording goes on.\n");
+  WriteToStderr("rochound: process " + std::to_string(getpid()) +
+                " cannot be controlled: " + reason + ". Recording goes on.\n");
 }
 
 // A program whose standard streams are closed must not get our socket as one of them; and one that

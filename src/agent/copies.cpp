@@ -21,12 +21,12 @@ namespace {
 constinit std::atomic<uint64_t> last_copy{0};
 constinit std::mutex changing;
 
-std::vector<std::unique_ptr<Pending>>& UnderWay() {  // with `changing` held
+std::vector<std::unique_ptr<Pending>>& InFlight() {  // with `changing` held
   static auto* const copies = new std::vector<std::unique_ptr<Pending>>;
   return *copies;
 }
 
-struct Asked {
+struct CopyRequest {
   trace::CopyKind kind = trace::CopyKind::kCopy;
   uint16_t from = trace::kNoAgent;
   uint16_t to = trace::kNoAgent;
@@ -37,19 +37,20 @@ struct Asked {
   uint32_t height = 0;
 };
 
-void NoteCopy(ThreadState* thread, uint64_t number, const Asked& asked, uint64_t submit_tsc) {
+void RecordCopy(ThreadState* thread, uint64_t number, const CopyRequest& request,
+                uint64_t submit_tsc) {
   auto* record = thread->log->Reserve<trace::Copy>();
   if (record == nullptr) return;
   record->correlation = thread->correlation;
   record->copy = number;
   record->submit_tsc = submit_tsc;
-  record->bytes = asked.bytes;
-  record->destination = reinterpret_cast<uint64_t>(asked.destination);
-  record->source = asked.source;
-  record->width = asked.width;
-  record->height = asked.height;
-  thread->log->Commit(record, static_cast<uint16_t>(asked.kind),
-                      static_cast<uint32_t>(asked.from) << 16 | asked.to);
+  record->bytes = request.bytes;
+  record->destination = reinterpret_cast<uint64_t>(request.destination);
+  record->source = request.source;
+  record->width = request.width;
+  record->height = request.height;
+  thread->log->Commit(record, static_cast<uint16_t>(request.kind),
+                      static_cast<uint32_t>(request.from) << 16 | request.to);
 }
 
 ThreadState* RecordingThread() {
@@ -59,16 +60,16 @@ ThreadState* RecordingThread() {
 }
 
 // The bytes of a rectangle are not side by side.
-void TellProbe(const Asked& asked) {
+void TellProbe(const CopyRequest& request) {
   if (ProbeWatchesWrites())
-    ProbeMemoryWritten(reinterpret_cast<uint64_t>(asked.destination),
-                       asked.kind == trace::CopyKind::kCopyRectangle ? 0 : asked.bytes);
+    ProbeMemoryWritten(reinterpret_cast<uint64_t>(request.destination),
+                       request.kind == trace::CopyKind::kCopyRectangle ? 0 : request.bytes);
 }
 
 // A copy whose end the program's signal tells. `call` asks the runtime.
 template <typename Call>
-hsa_status_t Asynchronous(const Asked& asked, hsa_signal_t signal, Call call) {
-  TellProbe(asked);
+hsa_status_t Asynchronous(const CopyRequest& request, hsa_signal_t signal, Call call) {
+  TellProbe(request);
   ThreadState* thread = RecordingThread();
   if (thread == nullptr || signal.handle == 0) return call();
   Pending* pending = nullptr;
@@ -79,8 +80,8 @@ hsa_status_t Asynchronous(const Asked& asked, hsa_signal_t signal, Call call) {
     fresh->signal = signal.handle;
     number = fresh->id = last_copy.fetch_add(1) + 1;
     const std::lock_guard lock(changing);
-    UnderWay().push_back(std::move(fresh));
-    pending = UnderWay().back().get();
+    InFlight().push_back(std::move(fresh));
+    pending = InFlight().back().get();
     // Before the call: the signal may fire before it returns. Still under the lock, or a harvest
     // would take an entry that waits on nothing yet for one that is over.
     WaitOnProgramSignal(pending);
@@ -91,7 +92,7 @@ hsa_status_t Asynchronous(const Asked& asked, hsa_signal_t signal, Call call) {
   // A harvest may have freed the entry by now, but only if the copy was accepted and is over. One
   // that was refused is none: HIP then copies with another engine or with a kernel.
   if (status == HSA_STATUS_SUCCESS)
-    NoteCopy(thread, number, asked, submit_tsc);
+    RecordCopy(thread, number, request, submit_tsc);
   else
     Cancel(pending);
   return status;
@@ -99,13 +100,13 @@ hsa_status_t Asynchronous(const Asked& asked, hsa_signal_t signal, Call call) {
 
 // A copy or fill that is over when the runtime returns.
 template <typename Call>
-hsa_status_t Blocking(const Asked& asked, Call call) {
-  TellProbe(asked);
+hsa_status_t Blocking(const CopyRequest& request, Call call) {
+  TellProbe(request);
   ThreadState* thread = RecordingThread();
   if (thread == nullptr) return call();
   const uint64_t number = last_copy.fetch_add(1) + 1;
   const uint64_t begin = trace::ReadTsc();
-  NoteCopy(thread, number, asked, begin);
+  RecordCopy(thread, number, request, begin);
   const hsa_status_t status = call();
   if (auto* record = thread->log->Reserve<trace::CopyTime>()) {
     record->copy = number;
@@ -119,12 +120,12 @@ hsa_status_t Blocking(const Asked& asked, Call call) {
 hsa_status_t AsyncCopy(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
                        size_t size, uint32_t count, const hsa_signal_t* after,
                        hsa_signal_t signal) {
-  const Asked asked{.from = AgentIndex(src_agent),
-                    .to = AgentIndex(dst_agent),
-                    .bytes = size,
-                    .destination = dst,
-                    .source = reinterpret_cast<uint64_t>(src)};
-  return Asynchronous(asked, signal, [&] {
+  const CopyRequest request{.from = AgentIndex(src_agent),
+                            .to = AgentIndex(dst_agent),
+                            .bytes = size,
+                            .destination = dst,
+                            .source = reinterpret_cast<uint64_t>(src)};
+  return Asynchronous(request, signal, [&] {
     return Real().amd.hsa_amd_memory_async_copy_fn(dst, dst_agent, src, src_agent, size, count,
                                                    after, signal);
   });
@@ -135,42 +136,42 @@ hsa_status_t AsyncCopyRectangle(const hsa_pitched_ptr_t* dst, const hsa_dim3_t* 
                                 const hsa_dim3_t* range, hsa_agent_t agent,
                                 hsa_amd_copy_direction_t direction, uint32_t count,
                                 const hsa_signal_t* after, hsa_signal_t signal) {
-  Asked asked{.kind = trace::CopyKind::kCopyRectangle};
+  CopyRequest request{.kind = trace::CopyKind::kCopyRectangle};
   if (range != nullptr && dst != nullptr && src != nullptr) {
-    asked.bytes = static_cast<uint64_t>(range->x) * range->y * range->z;
-    asked.destination = dst->base;
-    asked.source = reinterpret_cast<uint64_t>(src->base);
-    asked.width = range->x;
-    asked.height = range->y;
+    request.bytes = static_cast<uint64_t>(range->x) * range->y * range->z;
+    request.destination = dst->base;
+    request.source = reinterpret_cast<uint64_t>(src->base);
+    request.width = range->x;
+    request.height = range->y;
   }
   const uint16_t gpu = AgentIndex(agent);
-  if (direction == hsaHostToDevice || direction == hsaDeviceToDevice) asked.to = gpu;
-  if (direction == hsaDeviceToHost || direction == hsaDeviceToDevice) asked.from = gpu;
-  return Asynchronous(asked, signal, [&] {
+  if (direction == hsaHostToDevice || direction == hsaDeviceToDevice) request.to = gpu;
+  if (direction == hsaDeviceToHost || direction == hsaDeviceToDevice) request.from = gpu;
+  return Asynchronous(request, signal, [&] {
     return Real().amd.hsa_amd_memory_async_copy_rect_fn(dst, dst_offset, src, src_offset, range,
                                                         agent, direction, count, after, signal);
   });
 }
 
 hsa_status_t MemoryCopy(void* dst, const void* src, size_t size) {
-  const Asked asked{.kind = trace::CopyKind::kCopyBlocking,
-                    .from = OwnerOf(reinterpret_cast<uint64_t>(src), trace::kNoAgent),
-                    .to = OwnerOf(reinterpret_cast<uint64_t>(dst), trace::kNoAgent),
-                    .bytes = size,
-                    .destination = dst,
-                    .source = reinterpret_cast<uint64_t>(src)};
-  return Blocking(asked, [&] { return Real().core.hsa_memory_copy_fn(dst, src, size); });
+  const CopyRequest request{.kind = trace::CopyKind::kCopyBlocking,
+                            .from = OwnerOf(reinterpret_cast<uint64_t>(src), trace::kNoAgent),
+                            .to = OwnerOf(reinterpret_cast<uint64_t>(dst), trace::kNoAgent),
+                            .bytes = size,
+                            .destination = dst,
+                            .source = reinterpret_cast<uint64_t>(src)};
+  return Blocking(request, [&] { return Real().core.hsa_memory_copy_fn(dst, src, size); });
 }
 
 hsa_status_t Fill(void* memory, uint32_t value, size_t count) {
-  const Asked asked{.kind = trace::CopyKind::kFill,
-                    .bytes = count * sizeof(uint32_t),
-                    .destination = memory,
-                    .source = value};
-  return Blocking(asked, [&] { return Real().amd.hsa_amd_memory_fill_fn(memory, value, count); });
+  const CopyRequest request{.kind = trace::CopyKind::kFill,
+                            .bytes = count * sizeof(uint32_t),
+                            .destination = memory,
+                            .source = value};
+  return Blocking(request, [&] { return Real().amd.hsa_amd_memory_fill_fn(memory, value, count); });
 }
 
-void NoteAllocation(const void* address, uint64_t bytes, uint32_t flags, uint16_t owner) {
+void RecordAllocation(const void* address, uint64_t bytes, uint32_t flags, uint16_t owner) {
   ThreadState* thread = RecordingThread();
   if (thread == nullptr) return;
   if (auto* record = thread->log->Reserve<trace::Allocation>()) {
@@ -181,7 +182,7 @@ void NoteAllocation(const void* address, uint64_t bytes, uint32_t flags, uint16_
   }
 }
 
-void NoteRelease(const void* address) {
+void RecordRelease(const void* address) {
   ThreadState* thread = RecordingThread();
   if (thread == nullptr || address == nullptr) return;
   if (auto* record = thread->log->Reserve<trace::Release>()) {
@@ -196,14 +197,14 @@ hsa_status_t PoolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flag
   const hsa_status_t status = Real().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, memory);
   if (status == HSA_STATUS_SUCCESS) {
     const uint16_t owner = PoolOwner(pool.handle);
-    NoteAllocation(*memory, size, flags, owner);
+    RecordAllocation(*memory, size, flags, owner);
     MemoryAppears(*memory, size, MemoryKind::kPool, nullptr, owner);
   }
   return status;
 }
 
 hsa_status_t PoolFree(void* memory) {
-  NoteRelease(memory);
+  RecordRelease(memory);
   MemoryGoes(memory);
   return Real().amd.hsa_amd_memory_pool_free_fn(memory);
 }
@@ -212,14 +213,14 @@ hsa_status_t RegionAllocate(hsa_region_t region, size_t size, void** memory) {
   const hsa_status_t status = Real().core.hsa_memory_allocate_fn(region, size, memory);
   if (status == HSA_STATUS_SUCCESS) {
     const uint16_t owner = PoolOwner(region.handle);
-    NoteAllocation(*memory, size, 0, owner);
+    RecordAllocation(*memory, size, 0, owner);
     MemoryAppears(*memory, size, MemoryKind::kPool, nullptr, owner);
   }
   return status;
 }
 
 hsa_status_t RegionFree(void* memory) {
-  NoteRelease(memory);
+  RecordRelease(memory);
   MemoryGoes(memory);
   return Real().core.hsa_memory_free_fn(memory);
 }
@@ -231,12 +232,12 @@ struct OnEngine {
   static hsa_status_t Copy(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
                            size_t size, uint32_t count, const hsa_signal_t* after,
                            hsa_signal_t signal, Rest... rest) {
-    const Asked asked{.from = AgentIndex(src_agent),
-                      .to = AgentIndex(dst_agent),
-                      .bytes = size,
-                      .destination = dst,
-                      .source = reinterpret_cast<uint64_t>(src)};
-    return Asynchronous(asked, signal, [&] {
+    const CopyRequest request{.from = AgentIndex(src_agent),
+                              .to = AgentIndex(dst_agent),
+                              .bytes = size,
+                              .destination = dst,
+                              .source = reinterpret_cast<uint64_t>(src)};
+    return Asynchronous(request, signal, [&] {
       const Table& real = Real().amd;
       return real.hsa_amd_memory_async_copy_on_engine_fn(dst, dst_agent, src, src_agent, size,
                                                          count, after, signal, rest...);
@@ -269,7 +270,7 @@ void HookCopies(CoreApiTable* core, AmdExtTable* amd) {
 std::vector<uint64_t> CopySignals() {
   std::vector<uint64_t> signals;
   const std::lock_guard lock(changing);
-  for (const auto& one : UnderWay())
+  for (const auto& one : InFlight())
     if (one->phase.load(std::memory_order_acquire) == Pending::kWaiting)
       signals.push_back(one->signal);
   return signals;
@@ -279,21 +280,21 @@ size_t HarvestCopies() {
   // Never waits: a program may exit in a signal handler, on the thread that holds the lock.
   const std::unique_lock lock(changing, std::try_to_lock);
   if (!lock.owns_lock()) return 1;
-  std::erase_if(UnderWay(),
+  std::erase_if(InFlight(),
                 [](const std::unique_ptr<Pending>& one) { return TakeIfFinished(one.get()); });
-  return UnderWay().size();
+  return InFlight().size();
 }
 
 void ForgetCopies() {
   HarvestCopies();
   const std::lock_guard lock(changing);
-  for (const auto& one : UnderWay()) GiveUp(one.get());
-  UnderWay().clear();
+  for (const auto& one : InFlight()) GiveUp(one.get());
+  InFlight().clear();
 }
 
 void ForgetCopiesAfterFork() {
   new (&changing) std::mutex;
-  new (&UnderWay()) std::vector<std::unique_ptr<Pending>>;
+  new (&InFlight()) std::vector<std::unique_ptr<Pending>>;
 }
 
 }  // namespace rochound::agent

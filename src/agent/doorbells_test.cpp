@@ -90,7 +90,7 @@ class Life {
     end_ = true;
     for (std::thread& producer : producers) producer.join();
     for (hsa_queue_t* queue : queues_) WaitUntilTaken(FakeRuntime::Of(queue));
-    if (kind_ == Kind::kCapture && !CaptureAsked()) ++account_.captures;
+    if (kind_ == Kind::kCapture && !CaptureRequested()) ++account_.captures;
     OnUnload();
   }
 
@@ -344,7 +344,7 @@ void CaptureBesideALateProducer(bool on_its_queue, const std::filesystem::path& 
     if (!fake.WaitUntilConsumed(fake.write_))
       account->Fail("packets that the GPU took", fake.consumed(), fake.write_);
   }
-  if (CaptureAsked()) account->Fail("captures asked for", 1, 0);
+  if (CaptureRequested()) account->Fail("captures asked for", 1, 0);
   OnUnload();
 }
 

@@ -402,7 +402,7 @@ Json HangRecord(uint64_t stuck_ns) {
 
 // A queue has come no further for a while: that is no failure yet, and a fault may still come. On
 // the drain thread, which must not wait for a GPU.
-void NoteHang(uint64_t stuck_ns) {
+void RecordHang(uint64_t stuck_ns) {
   if (Log() == nullptr || written || hang_written.exchange(true)) return;
   Guarded("no memory to describe a hang",
           [&] { Write(HangRecord(stuck_ns), nullptr, -1, "hang", 0); });
@@ -522,7 +522,7 @@ void WatchProgress(uint64_t now_ns) {
   if (patience == 0 || stuck_ns < patience)
     ForgetHang();
   else
-    NoteHang(stuck_ns);
+    RecordHang(stuck_ns);
 }
 
 void StopWatchingProgress() {

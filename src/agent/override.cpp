@@ -102,8 +102,8 @@ void PrepareOverrides() {
   std::string problem;
   if (text == nullptr || ReadOverrides(text, &Mutable(), &problem)) return;
   Mutable() = {};
-  SayOnStderr("rochound: nothing is overridden: '" + problem +
-              "' in ROCHOUND_OVERRIDE is none of cu=N, clock=MHZ, memory=GIB, name=TEXT.\n");
+  WriteToStderr("rochound: nothing is overridden: '" + problem +
+                "' in ROCHOUND_OVERRIDE is none of cu=N, clock=MHZ, memory=GIB, name=TEXT.\n");
 }
 
 void Corrected(const char* function, const char* property, const std::string& from,
@@ -115,8 +115,8 @@ void Corrected(const char* function, const char* property, const std::string& fr
   static auto* const said = new std::set<std::string>;
   const std::lock_guard lock(saying);
   if (said->insert(text).second)
-    SayOnStderr(std::string("rochound: ") + function + " answers " + to + " instead of " + from +
-                " for " + property + " (--override).\n");
+    WriteToStderr(std::string("rochound: ") + function + " answers " + to + " instead of " + from +
+                  " for " + property + " (--override).\n");
 }
 
 void CorrectName(const char* function, const char* property, char* name, size_t size) {
@@ -132,7 +132,7 @@ void CorrectName(const char* function, const char* property, char* name, size_t 
 
 void WarnThatHipIsNotCorrected() {
   if (!TheOverrides().any()) return;
-  SayOnStderr(
+  WriteToStderr(
       "rochound: --override: this HIP's answers cannot be corrected (it has no tables of "
       "functions, "
       "as HIP 5); only those of HSA are.\n");

@@ -41,7 +41,7 @@
 namespace rochound::agent {
 
 namespace internal {
-constinit std::atomic<bool> probe_asked{false};
+constinit std::atomic<bool> probe_requested{false};
 constinit std::atomic<bool> probe_watches_writes{false};
 }  // namespace internal
 
@@ -105,8 +105,8 @@ void Fail(Listening& it, const char* what) {
   if (it.failed) return;
   it.failed = true;
   const std::string why = std::generic_category().message(errno);
-  SayOnStderr(std::string("rochound: the probes' messages are lost from here on: ") + what + ": " +
-              why + "\n");
+  WriteToStderr(std::string("rochound: the probes' messages are lost from here on: ") + what +
+                ": " + why + "\n");
 }
 
 // All of it or nothing: what a failed write has left is taken away again.
@@ -318,7 +318,7 @@ void TellWritten(Listening& it, uint64_t address, uint64_t bytes, uint64_t kind)
 void KeepModule(Listening& it, uint16_t agent, uint64_t variable) {
   LoadedCode code;
   if (!FindLoadedCode(variable, &code) || code.object == nullptr) {
-    SayOnStderr(
+    WriteToStderr(
         "rochound: an instrumented code object is not in memory any more; its messages "
         "will have no names\n");
     return;
@@ -348,7 +348,7 @@ void Connect(Listening& it, hsa_executable_t executable, uint16_t agent) {
   Control found{};
   if (core.hsa_memory_copy_fn(&found, variable, sizeof found) != HSA_STATUS_SUCCESS ||
       found.version != kRochoundProbeRingVersion) {
-    SayOnStderr(
+    WriteToStderr(
         "rochound: kernels that another version of rochound has instrumented are not "
         "listened to; build them again with this one\n");
     return;
@@ -445,7 +445,7 @@ void Drain(Listening& it, bool finally) {
 
 bool AllRead(const Listening& it) { return Next(it) == it.read; }
 
-void NoteLosses(Listening& it, uint64_t why) {
+void RecordLosses(Listening& it, uint64_t why) {
   const uint64_t dropped = __atomic_load_n(&it.ring->dropped, __ATOMIC_ACQUIRE);
   WriteRecord(it, kRochoundProbeEnd, {why, dropped, it.unwritten, it.skipped}, "");
 }
@@ -516,7 +516,7 @@ void PrepareProbe() {
   const std::lock_guard lock(using_ring);
   It().directory = directory;
   ReadWishes(It());
-  internal::probe_asked.store(true);
+  internal::probe_requested.store(true);
   // Waves that are left out write without a word.
   constexpr uint32_t kLeaveOut = kRochoundProbeGroups | kRochoundProbeSample | kRochoundProbeLanes;
   internal::probe_watches_writes.store(*Text(contract::variables::kProbeWrites) != '\0' &&
@@ -524,7 +524,7 @@ void PrepareProbe() {
 }
 
 void HookProbe(CoreApiTable* core) {
-  if (ProbeAsked()) core->hsa_executable_freeze_fn = Freeze;
+  if (ProbeRequested()) core->hsa_executable_freeze_fn = Freeze;
 }
 
 void ConnectProbe(hsa_executable_t executable) {
@@ -554,7 +554,7 @@ void* ProbeMemory(uint64_t bytes) {
 }
 
 bool DrainProbe() {
-  if (!ProbeAsked()) return false;
+  if (!ProbeRequested()) return false;
   const bool theirs = DrainOmniprobe(false);
   const std::unique_lock lock(using_ring, std::try_to_lock);
   Listening& it = It();
@@ -565,7 +565,7 @@ bool DrainProbe() {
 }
 
 void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped, bool on_gpu) {
-  if (!ProbeAsked()) return;
+  if (!ProbeRequested()) return;
   Guarded("no memory for a probe's record", [&] {
     const std::lock_guard lock(using_ring);
     Listening& it = It();
@@ -580,7 +580,7 @@ void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped, bool on_gpu) 
 }
 
 void ProbeMemoryGoes(uint64_t base) {
-  if (!ProbeAsked()) return;
+  if (!ProbeRequested()) return;
   Guarded("no memory for a probe's record", [&] {
     const std::lock_guard lock(using_ring);
     Listening& it = It();
@@ -625,7 +625,7 @@ void ProbeSeesDispatch(const hsa_kernel_dispatch_packet_t& packet, CopyKernel co
 }
 
 void EndProbe(ProbeEnd why) {
-  if (!ProbeAsked()) return;
+  if (!ProbeRequested()) return;
   DrainOmniprobe(true);
   if (why == ProbeEnd::kShutDown) ForgetOmniprobe();
   // The drain thread may be writing; a thread that does not come back from that keeps nobody here.
@@ -644,11 +644,11 @@ void EndProbe(ProbeEnd why) {
     __atomic_store_n(&it.ring->closed, 1, __ATOMIC_RELEASE);
     Drain(it, true);
   }
-  NoteLosses(it, static_cast<uint64_t>(why));
+  RecordLosses(it, static_cast<uint64_t>(why));
   if (it.unwritten != 0 && !it.told) {
     it.told = true;
-    SayOnStderr("rochound: " + std::to_string(it.unwritten) +
-                " messages of the probes could not be written\n");
+    WriteToStderr("rochound: " + std::to_string(it.unwritten) +
+                  " messages of the probes could not be written\n");
   }
   if (why == ProbeEnd::kShutDown) {
     // The runtime takes the memory back.
@@ -661,11 +661,11 @@ void EndProbe(ProbeEnd why) {
 void ForgetProbeAfterFork() {
   new (&using_ring) std::mutex;
   ForgetOmniprobeAfterFork();
-  if (!ProbeAsked()) return;
+  if (!ProbeRequested()) return;
   if (It().file >= 0) close(It().file);
   // Not cleared: another thread of the parent may have been changing it.
   new (&It()) Listening;
-  internal::probe_asked.store(false);
+  internal::probe_requested.store(false);
   internal::probe_watches_writes.store(false);
 }
 

@@ -26,7 +26,7 @@
 namespace rochound::agent {
 
 namespace internal {
-extern std::atomic<bool> probe_asked;
+extern std::atomic<bool> probe_requested;
 extern std::atomic<bool> probe_watches_writes;
 }  // namespace internal
 
@@ -35,7 +35,7 @@ inline bool ProbeWatchesWrites() {
   return internal::probe_watches_writes.load(std::memory_order_relaxed);
 }
 
-inline bool ProbeAsked() { return internal::probe_asked.load(std::memory_order_relaxed); }
+inline bool ProbeRequested() { return internal::probe_requested.load(std::memory_order_relaxed); }
 
 // Reads the wish; at set-up, before the runtime is hooked.
 void PrepareProbe();

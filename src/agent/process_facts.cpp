@@ -37,7 +37,7 @@ EndedThread ended_threads[1024];
 std::atomic<uint32_t> ended_count;
 
 // Called by the C library, which an exception of ours must not pass through.
-int NoteLibrary(dl_phdr_info* info, size_t, void* data) {
+int AppendLibrary(dl_phdr_info* info, size_t, void* data) {
   Guarded("no memory for the list of libraries", [&] {
     auto* const text = static_cast<std::string*>(data);
     if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/')
@@ -47,7 +47,7 @@ int NoteLibrary(dl_phdr_info* info, size_t, void* data) {
 }
 
 // CPU time of each thread that is there: user and system ticks are after the name.
-void NoteThreads(std::string* text) {
+void AppendThreads(std::string* text) {
   DIR* const tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return;
   const uint64_t tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
@@ -68,7 +68,7 @@ void NoteThreads(std::string* text) {
   closedir(tasks);
 }
 
-void NoteEndedThreads(std::string* text) {
+void AppendEndedThreads(std::string* text) {
   for (const EndedThread& thread : ended_threads) {
     const uint32_t tid = thread.tid.load(std::memory_order_acquire);
     if (tid == 0) continue;
@@ -78,9 +78,9 @@ void NoteEndedThreads(std::string* text) {
 }
 
 // For those who ask afterwards whether this ran on a GPU at all, and through which layers.
-void NoteFacts() {
+void WriteFacts() {
   std::string text;
-  dl_iterate_phdr(NoteLibrary, &text);
+  dl_iterate_phdr(AppendLibrary, &text);
   text += "start_ns=" + std::to_string(set_up_ns) + "\n";
   text += "end_ns=" + std::to_string(base::ClockNs(CLOCK_MONOTONIC)) + "\n";
   text += "cpu_start_ns=" + std::to_string(set_up_cpu_ns) + "\n";
@@ -89,8 +89,8 @@ void NoteFacts() {
     if (IsGpu(i))
       text += "compute_units=" + std::to_string(i) + "," + std::to_string(ComputeUnits(i)) + "\n";
   }
-  NoteThreads(&text);
-  NoteEndedThreads(&text);
+  AppendThreads(&text);
+  AppendEndedThreads(&text);
   if (trace::Writer* log = Log()) log->WriteText("facts", text);
 }
 
@@ -101,12 +101,12 @@ void ProcessFactsBegin() {
   set_up_cpu_ns = base::ClockNs(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-void NoteProcessFacts(uint64_t now_ns) {
+void WriteProcessFacts(uint64_t now_ns) {
   static uint64_t noted_ns = 0;
   if (noted_ns == 0) noted_ns = set_up_ns - kFactsEveryNs + kFirstFactsNs;
   if (now_ns < noted_ns + kFactsEveryNs || !facts_lock.try_lock()) return;
   noted_ns = now_ns;
-  NoteFacts();
+  WriteFacts();
   facts_lock.unlock();
 }
 
@@ -120,13 +120,13 @@ void RememberEndedThread() {
   thread.tid.store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_release);
 }
 
-void NoteLastProcessFacts() {
+void WriteLastProcessFacts() {
   int patience = 100;
   while (!facts_lock.try_lock()) {
     if (--patience == 0) return;
     usleep(200);
   }
-  NoteFacts();
+  WriteFacts();
   facts_lock.unlock();
 }
 

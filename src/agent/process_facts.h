@@ -14,13 +14,13 @@ namespace rochound::agent {
 void ProcessFactsBegin();
 
 // The drain thread; seldom does anything.
-void NoteProcessFacts(uint64_t now_ns);
+void WriteProcessFacts(uint64_t now_ns);
 
 // This thread, which recorded something, ends: its name is kept. The first thousand are.
 void RememberEndedThread();
 
 // The process ends; the drain thread may be at it.
-void NoteLastProcessFacts();
+void WriteLastProcessFacts();
 
 void ForgetProcessFactsAfterFork();
 

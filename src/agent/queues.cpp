@@ -68,7 +68,7 @@ void Enter(Queue* queue) {  // with `changing` held
   }
 }
 
-void NoteQueue(const Queue& queue) {
+void RecordQueue(const Queue& queue) {
   ThreadState* thread = CurrentThread();
   if (thread == nullptr) return;
   if (auto* record = thread->log->Reserve<trace::Queue>()) {
@@ -113,7 +113,7 @@ Pending* NextPending(Queue& queue, uint64_t index) {
 
 bool Noting() { return Recording() && settings().kernels; }
 // Packets are looked at to be recorded, to have their kernels swapped, and for probes.
-bool Looking() { return Noting() || SwapAsked() || ProbeWatchesWrites(); }
+bool Looking() { return Noting() || SwapRequested() || ProbeWatchesWrites(); }
 
 // Before its doorbell is rung.
 void ShowToProbe(const Queue& queue, const hsa_kernel_dispatch_packet_t& packet) {
@@ -154,9 +154,9 @@ bool RecordDispatch(Queue& queue, ThreadState* thread, const hsa_kernel_dispatch
   return true;
 }
 
-// Notes one dispatch packet, before its doorbell is rung. With the queue's lock held.
-void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
-                  uint16_t header, uint64_t index, uint64_t now_tsc) {
+// Records one dispatch packet, before its doorbell is rung. With the queue's lock held.
+void RecordAndTimeDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
+                           uint16_t header, uint64_t index, uint64_t now_tsc) {
   if (!RecordDispatch(queue, thread, packet, header, index, now_tsc)) return;
   Pending* const place = NextPending(queue, index);
   if (place == nullptr) return CountUntimed();
@@ -180,12 +180,12 @@ void NoteDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_
 // put back. Its type is gone, but what else it says is there until the slot is used again: a kernel
 // is one that somebody asked the runtime about. It has no signal of ours, so that it is in flight
 // until something later shows that it has ended. With the queue's lock held.
-void NoteTaken(Queue& queue, ThreadState* thread, uint64_t index, uint64_t now_tsc) {
+void RecordTakenDispatch(Queue& queue, ThreadState* thread, uint64_t index, uint64_t now_tsc) {
   const hsa_kernel_dispatch_packet_t packet = *queue.Packet(index);
   if (Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue) - index > queue.packets ||
       !IsKnownKernel(packet.kernel_object))
     return;
-  if (CaptureAsked()) CaptureMisses(KernelId(packet.kernel_object, queue.agent), packet);
+  if (CaptureRequested()) CaptureMisses(KernelId(packet.kernel_object, queue.agent), packet);
   if (!RecordDispatch(queue, thread, &packet, HSA_PACKET_TYPE_KERNEL_DISPATCH, index, now_tsc))
     return;
   Pending* const pending = NextPending(queue, index);
@@ -208,10 +208,10 @@ void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
     alignas(64) hsa_kernel_dispatch_packet_t packet = first[i];
     if ((packet.header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       const std::lock_guard lock(queue.submitting);
-      if (SwapAsked()) SwapPacket(queue, &packet, nullptr);
+      if (SwapRequested()) SwapPacket(queue, &packet, nullptr);
       if (ProbeWatchesWrites()) ShowToProbe(queue, packet);
       if (thread != nullptr)
-        NoteDispatch(queue, thread, &packet, packet.header, index + i, trace::ReadTsc());
+        RecordAndTimeDispatch(queue, thread, &packet, packet.header, index + i, trace::ReadTsc());
     } else {
       CountIfNew(&packet);
     }
@@ -222,7 +222,7 @@ void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
 // A launch that is captured alone has to be held at the doorbell.
 void WatchToo(Queue& queue) {
   const auto watch = Real().amd.hsa_amd_queue_intercept_register_fn;
-  queue.shown = !CaptureAsked() && !SwapVerifies() && watch != nullptr &&
+  queue.shown = !CaptureRequested() && !SwapVerifies() && watch != nullptr &&
                 watch(queue.queue, SeePackets, &queue) == HSA_STATUS_SUCCESS;
   if (!queue.shown) has_plain_doorbells.store(true);
 }
@@ -245,7 +245,7 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle, uint64_t next) {
   if (AllQueues().size() == trace::kMostQueues) return;
   queue->index = static_cast<uint32_t>(AllQueues().size() + 1);
   AllQueues().push_back(queue.get());
-  NoteQueue(*queue);
+  RecordQueue(*queue);
   if (!IsDoorbellByKind(handle->doorbell_signal)) WatchToo(*queue);
   Enter(queue.release());
 }
@@ -305,10 +305,11 @@ bool RunCaptured(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t do
   const Inside inside(thread);
   bool noted = false;
   const LaunchOutcome outcome = capture([&](uint16_t header) {
-    NoteDispatch(queue, thread, queue.Packet(at), header, at, trace::ReadTsc());
+    RecordAndTimeDispatch(queue, thread, queue.Packet(at), header, at, trace::ReadTsc());
     noted = true;
   });
-  if (outcome.launched && !noted && !outcome.passed) NoteTaken(queue, thread, at, trace::ReadTsc());
+  if (outcome.launched && !noted && !outcome.passed)
+    RecordTakenDispatch(queue, thread, at, trace::ReadTsc());
   return outcome.launched;
 }
 
@@ -347,11 +348,11 @@ bool LookAt(Queue& queue, ThreadState* thread, uint16_t header, uint64_t at, uin
     CountIfNew(packet);
     return false;
   }
-  if (SwapAsked() && SwapHere(queue, thread, at, doorbell, store)) return true;
+  if (SwapRequested() && SwapHere(queue, thread, at, doorbell, store)) return true;
   if (ProbeWatchesWrites()) ShowToProbe(queue, *packet);
   if (thread == nullptr) return false;
-  if (CaptureAsked() && CaptureHere(queue, thread, at, doorbell, store)) return true;
-  NoteDispatch(queue, thread, packet, header, at, now_tsc);
+  if (CaptureRequested() && CaptureHere(queue, thread, at, doorbell, store)) return true;
+  RecordAndTimeDispatch(queue, thread, packet, header, at, now_tsc);
   return false;
 }
 
@@ -368,7 +369,7 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
       // Either it is yet to be written, or the GPU has it: the runtime rang for it itself, or the
       // GPU did not wait for a doorbell.
       if (Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) <= at) break;
-      if (thread != nullptr) NoteTaken(queue, thread, at, now_tsc);
+      if (thread != nullptr) RecordTakenDispatch(queue, thread, at, now_tsc);
       if (ProbeWatchesWrites()) ShowToProbe(queue, *queue.Packet(at));
       continue;
     }
@@ -705,7 +706,7 @@ size_t HarvestDispatches() {
       first_news = SawTicks(queue.agent, ticks) || first_news;
   });
   // At once: a program may end in the next moment, and in any way.
-  if (first_news) NoteAnchors();
+  if (first_news) RecordAnchors();
   return running;
 }
 
@@ -757,9 +758,9 @@ void GiveBackSignals() {
   DestroySignals();
 }
 
-void NoteQueues() {
+void RecordQueues() {
   ForEachQueue([](Queue& queue) {
-    if (queue.doorbell != 0) NoteQueue(queue);
+    if (queue.doorbell != 0) RecordQueue(queue);
   });
 }
 

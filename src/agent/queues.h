@@ -39,6 +39,6 @@ void ForgetQueues();
 void ForgetQueuesAfterFork();
 
 // Writes the records that describe the queues once more, for a log that drops old chunks.
-void NoteQueues();
+void RecordQueues();
 
 }  // namespace rochound::agent

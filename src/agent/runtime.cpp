@@ -63,7 +63,7 @@ hsa_status_t VisitPool(hsa_amd_memory_pool_t pool, void* data) {
   return HSA_STATUS_SUCCESS;
 }
 
-void NoteAgent(hsa_agent_t agent) {
+void AddAgent(hsa_agent_t agent) {
   const uint16_t index = agent_count.load(std::memory_order_relaxed);
   if (index == kMostAgents) return;
   hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
@@ -88,7 +88,7 @@ void NoteAgent(hsa_agent_t agent) {
 
 // Called by the runtime, which an exception of ours must not pass through.
 hsa_status_t VisitAgent(hsa_agent_t agent, void*) {
-  Guarded("no memory for the agents", [&] { NoteAgent(agent); });
+  Guarded("no memory for the agents", [&] { AddAgent(agent); });
   return HSA_STATUS_SUCCESS;
 }
 
@@ -142,7 +142,7 @@ void TakeTable(HsaApiTable* table, TableFrom from) {
   real.amd.hsa_amd_profiling_async_copy_enable_fn(true);
   alive.store(true, std::memory_order_release);
   if (CurrentState() == State::kDisabled) return;
-  NoteAnchors();
+  RecordAnchors();
   references.store(1);
   ours->core_->hsa_init_fn = Init;
   ours->core_->hsa_shut_down_fn = ShutDown;

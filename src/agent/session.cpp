@@ -100,7 +100,7 @@ void DrainOnce(size_t* under_way) {
 }
 
 // --delay and --duration: each switch happens once.
-void ObeyTimetable(uint64_t now_ns) {
+void FollowTimetable(uint64_t now_ns) {
   static bool started = false;
   static bool stopped = false;
   const Settings& wishes = settings();
@@ -133,9 +133,9 @@ void RepeatDescriptions(uint64_t now_ns) {
   const uint64_t every = wishes.keep_ns != 0 ? wishes.keep_ns / 2 : 1'000'000'000;
   if (now_ns - said_ns < every) return;
   said_ns = now_ns;
-  NoteQueues();
-  NoteSymbols();
-  NoteSwaps();
+  RecordQueues();
+  RecordSymbols();
+  RecordSwaps();
 }
 
 // What the drain thread remembers from one turn to the next.
@@ -157,18 +157,18 @@ uint64_t DrainTurn(Drain* drain) {
     drain->watched_ns = now_ns;
     WatchProgress(now_ns);
   }
-  NoteCodeObjects();
-  ObeyTimetable(now_ns);
+  WriteCodeObjects();
+  FollowTimetable(now_ns);
   if (!drain->libraries_found) drain->libraries_found = HookLoadedLibraries();
   if (now_ns - drain->anchored_ns >= drain->anchor_every_ns &&
       (Recording() || drain->anchored_ns == 0)) {
     drain->anchored_ns = now_ns;
     if (RuntimeAlive())
       drain->anchor_every_ns = std::min(2 * drain->anchor_every_ns, kAnchorEveryNs);
-    NoteAnchors();
+    RecordAnchors();
   }
   RepeatDescriptions(now_ns);
-  NoteProcessFacts(now_ns);
+  WriteProcessFacts(now_ns);
   if (trace::Writer* log = Log()) log->Maintain();
   const uint64_t pause_ns = under_way != 0 ? kBusyNs : Recording() ? kIdleNs / 4 : kIdleNs;
   return std::min(pause_ns, NextSwitchNs(now_ns));
@@ -314,7 +314,7 @@ bool Open() {
   DescribeProcess();
   WriteInfo();
   log->WriteText("functions", FunctionsText());
-  NoteAnchors();
+  RecordAnchors();
   // Before the drain thread runs, which does the same now and then: a call may be in flight that
   // only this very moment can still catch.
   HookLoadedLibraries();
@@ -390,10 +390,10 @@ void Flush() {
       usleep(200);
     // The drain thread may not have looked since the last kernel ended.
     WatchProgress(base::ClockNs(CLOCK_MONOTONIC));
-    NoteAnchors();
-    NoteNewFunctions();
-    NoteCodeObjects();
-    NoteLastProcessFacts();
+    RecordAnchors();
+    WriteNewFunctions();
+    WriteCodeObjects();
+    WriteLastProcessFacts();
     if (const auto maps = base::ReadFile("/proc/self/maps"); maps.ok() && settings().stacks)
       Log()->WriteText("maps", maps.value());
   });

@@ -45,7 +45,7 @@ std::string_view WhyNot() {
   return {};
 }
 
-void NoteState(State now) {
+void RecordState(State now) {
   const uint64_t now_tsc = trace::ReadTsc();
   ThreadState* thread = CurrentThread();
   if (thread == nullptr) return;
@@ -71,7 +71,7 @@ void UpdateState(bool note = true) {
   for (;;) {
     State from = wanted ? State::kArmed : State::kRecording;
     const State to = wanted ? State::kRecording : State::kArmed;
-    if (internal::state.compare_exchange_strong(from, to) && note) NoteState(to);
+    if (internal::state.compare_exchange_strong(from, to) && note) RecordState(to);
     const bool settled = wanted;
     wanted = Wanted();
     if (wanted == settled) return;
@@ -148,7 +148,7 @@ Wishes CurrentWishes() {
 void Arm() {
   State from = State::kOff;
   if (!internal::state.compare_exchange_strong(from, State::kArmed)) return;
-  if (!Wanted()) NoteState(State::kArmed);
+  if (!Wanted()) RecordState(State::kArmed);
   UpdateState();
 }
 
@@ -159,10 +159,10 @@ void Disable(const char* reason) {
   const int length = snprintf(
       line, sizeof line, "rochound: recording is off in process %d: %s. The program goes on.\n",
       static_cast<int>(getpid()), reason);
-  if (length > 0) SayOnStderr({line, static_cast<size_t>(length)});
+  if (length > 0) WriteToStderr({line, static_cast<size_t>(length)});
 }
 
-void SayOnStderr(std::string_view text) {
+void WriteToStderr(std::string_view text) {
   sigset_t pipe;
   sigset_t before;
   sigset_t pending;

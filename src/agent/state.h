@@ -52,7 +52,7 @@ void Disable(const char* reason);
 const char* DisabledReason();  // empty: not disabled
 
 // A message to whoever runs the program. A closed pipe at the other end kills nobody.
-void SayOnStderr(std::string_view text);
+void WriteToStderr(std::string_view text);
 
 // Off -> Armed (and Recording, if somebody asked already). Called once the log is open.
 void Arm();

@@ -42,7 +42,7 @@
 
 namespace rochound::agent {
 
-constinit std::atomic<bool> internal::swap_asked{false};
+constinit std::atomic<bool> internal::swap_requested{false};
 
 // A candidate in an original's place. Kept for ever: a thread may be using it.
 struct Swap {
@@ -217,7 +217,7 @@ class Choice {
       } else {
         auto plan = codeobj::PlanSwap({*parsed, View(code_.object)},
                                       {candidate->object, candidate->bytes}, original_.symbol, gpu);
-        if (plan.ok() && plan.value().omniprobe && !ProbeAsked())
+        if (plan.ok() && plan.value().omniprobe && !ProbeRequested())
           Refuse(entry,
                  "omniprobe has instrumented it, and nobody listens: rochound probe -c does");
         else if (plan.ok())
@@ -336,7 +336,7 @@ void Decide(uint64_t object, Original* original, const std::vector<CacheEntry>& 
 }
 
 // The program has a kernel of this name, but with other parameters.
-void NoteNearMiss(const Original& original) {
+void RecordNearMiss(const Original& original) {
   const std::string readable = ReadableName(original.symbol);
   const Cache& cache = TheCache();
   const auto near = cache.symbol_by_called.find(codeobj::WithoutParameters(readable));
@@ -400,7 +400,7 @@ SwapLaunch LaunchOf(const Queue& queue, const hsa_kernel_dispatch_packet_t& pack
   return launch;
 }
 
-void NoteLaunch(Decision decision, const Swap& swap, const std::string& reason) {
+void RecordSwapLaunch(Decision decision, const Swap& swap, const std::string& reason) {
   const Noted noted{decision, swap.original, swap.candidate, swap.file, Intern(reason)};
   Write(noted);
   // Somebody may be deciding who waits for this queue's lock; once is enough then.
@@ -408,9 +408,10 @@ void NoteLaunch(Decision decision, const Swap& swap, const std::string& reason) 
   if (lock.owns_lock()) TheCache().noted.push_back(noted);
 }
 
-void NoteRefusedLaunch(const Swap& swap, const SwapLaunch& launch) {
+void RecordRefusedLaunch(const Swap& swap, const SwapLaunch& launch) {
   Guarded("no memory for a swap's reason", [&] {
-    NoteLaunch(Decision::kLaunchRefused, swap, swap.plan.WhyNot(launch, swap.most_group_bytes));
+    RecordSwapLaunch(Decision::kLaunchRefused, swap,
+                     swap.plan.WhyNot(launch, swap.most_group_bytes));
   });
 }
 
@@ -470,7 +471,7 @@ void PrepareSwap() {
     cache.samples = cache.list.substr(0, cache.list.rfind('/') + 1) + "samples/";
   }
   ReadList();
-  internal::swap_asked.store(true);
+  internal::swap_requested.store(true);
 }
 
 bool SwapMayNeed(std::string_view object) {
@@ -499,7 +500,7 @@ bool SwapMayNeed(std::string_view object) {
 
 void SwapLearnsKernel(uint32_t id, uint64_t kernel_object, std::string_view symbol,
                       uint16_t agent) {
-  if (!SwapAsked() || !IsGpu(agent)) return;
+  if (!SwapRequested() || !IsGpu(agent)) return;
   const std::lock_guard lock(deciding);
   Cache& cache = TheCache();
   Original& original = cache.originals[kernel_object];
@@ -519,7 +520,7 @@ void SwapLearnsKernel(uint32_t id, uint64_t kernel_object, std::string_view symb
   if (entries != cache.by_symbol.end())
     Decide(kernel_object, &original, entries->second);
   else
-    NoteNearMiss(original);
+    RecordNearMiss(original);
 }
 
 bool SwapVerifies() { return most_samples.load(std::memory_order_relaxed) != 0; }
@@ -530,7 +531,7 @@ void SwapPacket(const Queue& queue, hsa_kernel_dispatch_packet_t* packet, SwapSa
   if (swap == nullptr) return;
   const SwapLaunch launch = LaunchOf(queue, *packet);
   if (!swap->plan.Takes(launch, swap->most_group_bytes)) {
-    if (!swap->launch_refused.exchange(true)) NoteRefusedLaunch(*swap, launch);
+    if (!swap->launch_refused.exchange(true)) RecordRefusedLaunch(*swap, launch);
     return;
   }
   const uint64_t turn = swap->launches.fetch_add(1, std::memory_order_relaxed);
@@ -570,11 +571,11 @@ LaunchOutcome CaptureSample(const SwapSample& sample, Queue& queue, uint64_t at,
       outcome = CaptureLaunch(order, queue, at, doorbell, store, note, &problem);
     if (problem.empty()) {
       swap.samples.Captured();
-      NoteLaunch(Decision::kSampled, swap, name);
+      RecordSwapLaunch(Decision::kSampled, swap, name);
     } else if (problem == kTakenEarly && swap.samples.TakenEarly(sample.launch)) {
       unlink((path + ".hsaco").c_str());
     } else {
-      NoteLaunch(Decision::kNotSampled, swap, NotHeld(sample.launch, problem));
+      RecordSwapLaunch(Decision::kNotSampled, swap, NotHeld(sample.launch, problem));
     }
   });
   sampling.store(false);
@@ -592,7 +593,7 @@ void ExplainMissingSamples() {
 }
 
 void LookForCandidates() {
-  if (!SwapAsked() || !RuntimeAlive()) return;
+  if (!SwapRequested() || !RuntimeAlive()) return;
   // A program's thread that decides may take a while; there is a next time.
   const std::unique_lock lock(deciding, std::try_to_lock);
   if (!lock.owns_lock()) return;
@@ -604,8 +605,8 @@ void LookForCandidates() {
       Decide(object, &original, entries->second);
 }
 
-void NoteSwaps() {
-  if (!SwapAsked()) return;
+void RecordSwaps() {
+  if (!SwapRequested()) return;
   const std::lock_guard lock(deciding);
   for (const Noted& noted : TheCache().noted) Write(noted);
 }

@@ -29,12 +29,13 @@
 namespace rochound::agent {
 
 namespace internal {
-extern std::atomic<bool> swap_asked;
+extern std::atomic<bool> swap_requested;
 }
 
 // Packets are to be looked at also while nothing is recorded.
-inline bool SwapAsked() {
-  return internal::swap_asked.load(std::memory_order_relaxed) && CurrentState() != State::kDisabled;
+inline bool SwapRequested() {
+  return internal::swap_requested.load(std::memory_order_relaxed) &&
+         CurrentState() != State::kDisabled;
 }
 
 // Reads the wish; at set-up, before the runtime is hooked.
@@ -74,7 +75,7 @@ void ExplainMissingSamples();
 void LookForCandidates();
 
 // Writes the records of all decisions once more, for a log that drops old chunks.
-void NoteSwaps();
+void RecordSwaps();
 
 // The runtime is about to go, and with it everything that was loaded.
 void ForgetSwaps();

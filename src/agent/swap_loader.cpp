@@ -81,7 +81,7 @@ bool LoadCode(uint16_t agent, std::string_view bytes, const std::vector<BoundVar
                          "load", problem);
   good = good && !Failed(core.hsa_executable_freeze_fn(*loaded, nullptr), "freeze", problem);
   core.hsa_code_object_reader_destroy_fn(reader);
-  if (good && ProbeAsked()) ConnectProbe(*loaded);
+  if (good && ProbeRequested()) ConnectProbe(*loaded);
   if (!good && made) core.hsa_executable_destroy_fn(*loaded);
   return good;
 }

@@ -153,7 +153,7 @@ bool IsKnownKernel(uint64_t kernel_object) {
   return kernel_object != 0 && kernels.Find(kernel_object) != nullptr;
 }
 
-void NoteSymbols() {
+void RecordSymbols() {
   const std::lock_guard lock(filling);
   kernels.ForEach([](uint64_t object, const Kernel& kernel) {
     RecordKernel(kernel.id.load(std::memory_order_relaxed), object, kernel.name, kernel.code_object,

@@ -28,7 +28,7 @@ uint32_t AddKernel(uint64_t kernel_object, std::string_view name, hsa_executable
 void ForgetExecutable(hsa_executable_t executable);
 
 // Writes the records that describe the kernels once more, for a log that drops old chunks.
-void NoteSymbols();
+void RecordSymbols();
 
 // In a forked child: what another thread of the parent held or was changing is made anew.
 void ForgetSymbolsAfterFork();

@@ -152,7 +152,8 @@ struct ApiArguments {
 };
 ROCHOUND_RECORD(ApiArguments, 64, "arguments",
                 "Arguments of a call, six words each, in the order and with the types of the "
-                "functions file. Written before the call of the same correlation, by its thread.",
+                "functions file. Written before the call of the same correlation, by its thread; "
+                "RCCL's when the call begins, and again if it gave something back.",
                 ROCHOUND_SMALL("count", kNumber, "how many of the words count"),
                 ROCHOUND_WIDE("first", kNumber, "which word of the call the first one is"),
                 ROCHOUND_FIELD(ApiArguments, correlation, kCorrelation, "the call"),

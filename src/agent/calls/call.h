@@ -104,7 +104,7 @@ inline void WriteFewWords(const Call& call, Put put) {
 void WriteWords(const Call& call, const uint64_t* words, size_t count);
 
 // A text argument of a call that is beginning. Null texts have no pieces.
-inline void NoteText(const Call& call, uint32_t argument, const char* text) {
+inline void WriteTextArgument(const Call& call, uint32_t argument, const char* text) {
   if (text != nullptr) internal::WriteText(call.thread, call.correlation, argument, text);
 }
 

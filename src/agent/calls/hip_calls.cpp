@@ -166,7 +166,7 @@ void TakeHipTable(HipTable kind, uint64_t version, void* table) {
   if (!layout.known.empty() && ClaimHipTable(kind)) Install(layout, kind, table);
 }
 
-void SettleHip() {
+void FinishHipSetUp() {
   if (look_again) {
     TakeFoundTables(LoadedLibraries());
     look_again = !HasHipTable(HipTable::kRuntime);

@@ -23,7 +23,7 @@ bool AttachHip(const std::vector<Library>& libraries);
 void TakeHipTable(HipTable kind, uint64_t version, void* table);
 
 // Now and then: ends what is only for the beginning.
-void SettleHip();
+void FinishHipSetUp();
 
 // Whether the functions file has changed since this was last asked.
 bool HasNewHipFunctions();

@@ -129,7 +129,7 @@ bool AttachTracer(const void* store, const void* callback) {
 constexpr uint32_t kMostIds = 4096;
 constinit std::atomic<bool> is_graph_function[kMostIds] = {};
 
-void NoteGraphFunctions(NameOf name) {
+void FindGraphFunctions(NameOf name) {
   for (uint32_t id = 1; id < kMostIds; ++id) {
     const char* text = name(id);
     if (text != nullptr && std::strncmp(text, "hipGraph", 8) == 0)
@@ -280,7 +280,7 @@ TracerKind AttachHipTracer(void* handle, bool quietly, bool roctracer) {
   if (quietly)
     ask_when_met.store(true);
   else
-    NoteGraphFunctions(name);
+    FindGraphFunctions(name);
   const bool same = !quietly && SameFunctions(name);
   if (HIP_VERSION_MAJOR < 6 && same) ResultsAreLastErrors(handle);
   if (const void* store = dlsym(handle, "hipRegisterTracerCallback")) {
@@ -292,7 +292,7 @@ TracerKind AttachHipTracer(void* handle, bool quietly, bool roctracer) {
   // HIP 5.2 that has a tracer never calls the function of a hipStreamAddCallback, and the stream
   // waits for it for ever, whatever the tracer does.
   if (AnybodyImports("hipStreamAddCallback")) {
-    SayOnStderr(
+    WriteToStderr(
         "rochound: HIP calls are not recorded: this HIP hangs in hipStreamAddCallback, which the "
         "program may call, if anybody traces its calls. Kernels and copies are recorded.\n");
     return TracerKind::kNone;

@@ -34,7 +34,7 @@ std::string FunctionsText() {
 }
 
 // Calls and packets that are newer than we: for the info file, when there were more of them.
-void NoteNews() {
+void WriteNewNames() {
   static auto* const said = new std::vector<std::string>(4);  // outlives static destructors
   static std::mutex* const mutex = new std::mutex;
   const std::lock_guard lock(*mutex);
@@ -50,8 +50,8 @@ void NoteNews() {
   WriteInfo();
 }
 
-void NoteNewFunctions() {
-  NoteNews();
+void WriteNewFunctions() {
+  WriteNewNames();
   if (!HasNewHipFunctions()) return;
   if (trace::Writer* log = Log()) log->WriteText("functions", FunctionsText());
 }
@@ -67,8 +67,8 @@ bool HookLoadedLibraries() {
   if (!settings().hip && !settings().roctx && !settings().stacks) return true;
   if (first && settings().roctx) OpenRoctx();
   first = false;
-  SettleHip();
-  NoteNewFunctions();
+  FinishHipSetUp();
+  WriteNewFunctions();
   const uint64_t count = LibraryCount();
   if (count == seen) return false;
   seen = count;

@@ -18,7 +18,7 @@ extern "C" __attribute__((visibility("default"))) int rocprofiler_set_api_table(
     const char* name, uint64_t version, uint64_t /*instance*/, void** tables, uint64_t count) {
   using namespace rochound::agent;
   if (name == nullptr || tables == nullptr || count == 0 || tables[0] == nullptr) return 0;
-  NoteRegistered();
+  SetRegistered();
   // Zero also when we are disabled: a tool that refuses makes the library complain.
   Guarded("no memory at set-up", [&] {
     if (!SetUp()) return;

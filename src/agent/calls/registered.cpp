@@ -31,7 +31,7 @@ bool Needs(void* handle, const char* start) {
 
 }  // namespace
 
-void NoteRegistered() { registered.store(true, std::memory_order_release); }
+void SetRegistered() { registered.store(true, std::memory_order_release); }
 
 bool HandsOverTables(void* handle) {
   return registered.load(std::memory_order_acquire) && Needs(handle, "librocprofiler-register.so");

@@ -8,7 +8,7 @@
 namespace rochound::agent {
 
 // rocprofiler-register has called us.
-void NoteRegistered();
+void SetRegistered();
 
 // Whether the library hands its tables to us, now or when it is first used: it was built with
 // rocprofiler-register, and that calls us. `handle`: the library's.

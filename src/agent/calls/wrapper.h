@@ -71,7 +71,7 @@ struct Packer {
   }
   template <typename T>
   static void TextOf(const Call& call, uint32_t index, const T& value) {
-    if constexpr (Text<T>) NoteText(call, index, value);
+    if constexpr (Text<T>) WriteTextArgument(call, index, value);
   }
 };
 
