@@ -14,8 +14,9 @@ namespace rochound::base {
 struct ProcessStat {
   char state = 0;  // R, S, D, T, Z, ...
   pid_t parent = 0;
-  uint64_t processor_ticks = 0;  // of all its threads, in user and kernel mode; sysconf(_SC_CLK_TCK)
-  uint64_t start_ticks = 0;      // since the machine started
+  uint64_t processor_ticks =
+      0;                     // of all its threads, in user and kernel mode; sysconf(_SC_CLK_TCK)
+  uint64_t start_ticks = 0;  // since the machine started
 };
 
 // Nothing: there is no such process.

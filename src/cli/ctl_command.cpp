@@ -131,7 +131,8 @@ std::string CtlCommand::Problem() const {
 std::vector<CtlCommand::Row> CtlCommand::Targets() const {
   std::vector<Row> rows;
   if (processes_.empty() && trees_.empty()) {
-    for (const launch::ControlSocket& socket : launch::FindControlSockets())
+    for (const launch::ControlSocket& socket : launch::FindControlSockets(
+             geteuid() == 0 ? launch::Whose::kEverybodys : launch::Whose::kOwn))
       rows.push_back({.process = socket.process, .socket = socket});
     return rows;
   }

@@ -155,7 +155,7 @@ std::string Heading(const std::string& analyzer, probe::AnswerFormat format, boo
   return fmt::format("{}{}\n{:-<{}}\n", first ? "" : "\n", analyzer, "", analyzer.size());
 }
 
-void SayWhatTheMachineDoes(const std::string& analyzer, const probe::MachineView::Counts& counts) {
+void PrintMachineCounts(const std::string& analyzer, const probe::MachineView::Counts& counts) {
   if (counts.made == counts.asked && counts.scalar + counts.one_lane + counts.unmatched == 0)
     return;
   base::LogInfo(fmt::format(
@@ -168,7 +168,7 @@ void SayWhatTheMachineDoes(const std::string& analyzer, const probe::MachineView
           : ""));
 }
 
-void SayWhatIsMissing(const probe::StreamSummary& summary, bool verbose) {
+void PrintLosses(const probe::StreamSummary& summary, bool verbose) {
   if (summary.dropped != 0)
     base::LogWarning(
         fmt::format("{} messages were dropped, since the ring was full. A larger "
@@ -504,7 +504,7 @@ int ProbeCommand::ReadHere(const fs::path& folder, const std::string& name, bool
                 "--kernel-cache, then rochound explain swaps");
     return base::kExitSetup;
   }
-  if (first) SayWhatIsMissing(all, verbose_);
+  if (first) PrintLosses(all, verbose_);
   if (all.dispatches == 0) {
     if (first)
       base::LogError(kernel_.empty()
@@ -523,7 +523,7 @@ int ProbeCommand::ReadHere(const fs::path& folder, const std::string& name, bool
     base::LogError(fmt::format("the analyzer '{}' has no answer", name));
     return base::kExitSetup;
   }
-  if (AsMachine(name)) SayWhatTheMachineDoes(name, machine.counts());
+  if (AsMachine(name)) PrintMachineCounts(name, machine.counts());
   if (!first) return base::kExitSuccess;
   base::LogInfo(fmt::format(
       "{} accesses by {} waves in {} dispatches{}{}{}", all.accesses, all.waves, all.dispatches,

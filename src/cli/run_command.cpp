@@ -63,8 +63,8 @@ void WriteRunFile(const fs::path& folder, const std::vector<std::string>& progra
 }
 
 // How it ended, what CPU time it and all that it waited for used, and what is missing in the log.
-void NoteEnd(const fs::path& folder, int status,
-             const std::vector<launch::UnrecordedProcess>& unrecorded) {
+void WriteEnd(const fs::path& folder, int status,
+              const std::vector<launch::UnrecordedProcess>& unrecorded) {
   const auto text = base::ReadFile(folder / "run.json", base::kMostText);
   if (!text.ok()) return;
   using Json = nlohmann::ordered_json;
@@ -334,7 +334,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   const int status = prepared.ok() ? child.value().Wait(meanwhile) : child.value().Wait();
   if (!prepared.ok()) launch::ChildProcess::EndLike(status == 0 ? base::kExitSetup << 8 : status);
   const std::vector<launch::UnrecordedProcess> unrecorded = gpu_use.Unrecorded();
-  NoteEnd(recording.log_directory, status, unrecorded);
+  WriteEnd(recording.log_directory, status, unrecorded);
 
   const bool empty = !IsLogFolder(recording.log_directory);
   const std::string why = empty ? launch::WhyNothing(program, status, unrecorded) : "";

@@ -56,13 +56,13 @@ struct Place {
   uid_t user;
 };
 
-// The directories of our own programs and, for root, of everybody's that are in the usual places.
-std::vector<Place> Places() {
+// The directories of our own programs, or of everybody's that are in the usual places.
+std::vector<Place> Places(Whose whose) {
   const auto environment = base::ControlEnvironment::OfThisProcess();
   std::vector<Place> places;
   for (const std::string& directory : base::ControlDirectories(environment, geteuid()))
     places.push_back({directory, geteuid()});
-  if (geteuid() != 0 || environment.control_directory != nullptr) return places;
+  if (whose == Whose::kOwn || environment.control_directory != nullptr) return places;
   for (const char* pattern : {"/tmp/rochound-*", "/run/user/*/rochound"}) {
     glob_t found{};
     if (glob(pattern, 0, nullptr, &found) == 0) {
@@ -247,9 +247,9 @@ std::string WhyNoSocket(pid_t process) {
          "recorder only once it uses the GPU";
 }
 
-std::vector<ControlSocket> FindControlSockets() {
+std::vector<ControlSocket> FindControlSockets(Whose whose) {
   std::vector<ControlSocket> all;
-  for (const Place& place : Places()) {
+  for (const Place& place : Places(whose)) {
     const auto here = SocketsIn(place);
     all.insert(all.end(), here.begin(), here.end());
   }
@@ -267,7 +267,7 @@ ControlSocket FindControlSocket(pid_t process) {
       places.push_back({directory, *user});
   }
   // The environment may have changed since, or may not be ours to read.
-  const std::vector<Place> usual = Places();
+  const std::vector<Place> usual = Places(geteuid() == 0 ? Whose::kEverybodys : Whose::kOwn);
   places.insert(places.end(), usual.begin(), usual.end());
   for (const Place& place : places)
     for (const ControlSocket& socket : SocketsIn(place))

@@ -48,8 +48,10 @@ struct ControlAnswer {
 // terminal.
 ControlAnswer ParseControlAnswer(std::string_view text);
 
-// Where our own programs have their sockets; root finds everybody's.
-std::vector<ControlSocket> FindControlSockets();
+// Of our own programs, or of everybody's that we have the right to see. Only our own where
+// ROCHOUND_CONTROL_DIR says where they are.
+enum class Whose { kOwn, kEverybodys };
+std::vector<ControlSocket> FindControlSockets(Whose whose);
 
 // The socket of one process, looked for where its own environment says, too. `process` of the
 // result is 0 if it has none.

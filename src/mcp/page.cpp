@@ -2,9 +2,10 @@
 #include "mcp/page.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <system_error>
+
+#include "base/parse.h"
 
 namespace rochound::mcp {
 namespace {
@@ -67,12 +68,6 @@ Json Window(const Json& value, size_t offset, size_t limit) {
     part = value;
   }
   return part;
-}
-
-template <typename Number>
-bool ParseNumber(std::string_view text, Number* number) {
-  const auto done = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return !text.empty() && done.ec == std::errc() && done.ptr == text.data() + text.size();
 }
 
 }  // namespace
@@ -145,8 +140,8 @@ std::optional<Cursor> ParseCursor(const std::string& text) {
   if (dot == std::string::npos) return std::nullopt;
   Cursor cursor;
   const std::string_view all = text;
-  if (!ParseNumber(all.substr(0, dot), &cursor.number) ||
-      !ParseNumber(all.substr(dot + 1), &cursor.offset))
+  if (!base::ParseNumber(all.substr(0, dot), &cursor.number) ||
+      !base::ParseNumber(all.substr(dot + 1), &cursor.offset))
     return std::nullopt;
   return cursor;
 }

@@ -60,11 +60,11 @@ void Writer::Maintain() {
     WriteAnchor(now);
   }
   WriteDropped(now);
-  NoteAlive();
+  WriteAliveTime();
 }
 
 // For a reader that wants to know how long a killed process lived.
-void Writer::NoteAlive() {
+void Writer::WriteAliveTime() {
   std::atomic_ref<uint64_t>(header_->alive_tsc).store(ReadTsc(), std::memory_order_relaxed);
 }
 
@@ -86,7 +86,7 @@ void Writer::End() {
     ready_bytes_.fetch_sub(chunks_[id].bytes, std::memory_order_relaxed);
     Release(id);
   }
-  NoteAlive();
+  WriteAliveTime();
   std::atomic_ref<uint64_t>(header_->finished_tsc).store(ReadTsc(), std::memory_order_release);
 }
 

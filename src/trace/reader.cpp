@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <system_error>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "base/process_stat.h"
 
 namespace rochound::trace {
@@ -19,7 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
+using base::ParseNumber;
 using base::Result;
+using base::TakeUntil;
 
 constexpr size_t kMaxProblems = 32;
 constexpr uint64_t kMinHostSpan = 300000;  // ticks; closer anchors tell no speed
@@ -32,20 +34,6 @@ const T& As(const char* record) {
   return *reinterpret_cast<const T*>(record);
 }
 
-template <typename T>
-bool ParseNumber(std::string_view text, T* value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-// Cuts the text up to the separator off.
-std::string_view Cut(std::string_view* text, char separator) {
-  const size_t at = std::min(text->find(separator), text->size());
-  const std::string_view part = text->substr(0, at);
-  text->remove_prefix(std::min(at + 1, text->size()));
-  return part;
-}
-
 constexpr const char* kFirstSegment = "segment-000000";
 
 bool IsProcessFolder(const fs::path& path) {
@@ -56,10 +44,10 @@ bool IsProcessFolder(const fs::path& path) {
 bool IsRunning(const fs::path& folder) {
   const std::string name = folder.filename();
   std::string_view rest = name;
-  Cut(&rest, '-');
+  TakeUntil(&rest, '-');
   pid_t process = 0;
   uint64_t start = 0;
-  if (!ParseNumber(Cut(&rest, '-'), &process) || !ParseNumber(Cut(&rest, '-'), &start))
+  if (!ParseNumber(TakeUntil(&rest, '-'), &process) || !ParseNumber(TakeUntil(&rest, '-'), &start))
     return false;
   const auto stat = base::ReadProcessStat(process);
   return stat && stat->start_ticks == start && stat->state != 'Z' && stat->state != 'X';
@@ -69,7 +57,7 @@ bool IsRunning(const fs::path& folder) {
 bool IsReplaced(const fs::path& folder) {
   const std::string name = folder.filename();
   std::string_view rest = name;
-  for (int i = 0; i < 3; ++i) Cut(&rest, '-');
+  for (int i = 0; i < 3; ++i) TakeUntil(&rest, '-');
   uint64_t number = 0;
   if (!rest.empty() && !ParseNumber(rest, &number)) return false;
   const std::string first = rest.empty() ? name : name.substr(0, name.rfind('-'));
@@ -154,7 +142,7 @@ void ProcessLog::Scan() {
       }
       if (!found) continue;
       chunks_.push_back(place);
-      reader.ForEach([&](const Head& head, const char* record) { NoteRecord(head, record); });
+      reader.ForEach([&](const Head& head, const char* record) { CountRecord(head, record); });
       if (reader.header().state != ChunkState::kWriting) continue;
       for (const CallInFlight& call : reader.CallsInFlight())
         open_calls_.push_back(
@@ -167,7 +155,7 @@ void ProcessLog::Scan() {
   });
 }
 
-void ProcessLog::NoteRecord(const Head& head, const char* record) {
+void ProcessLog::CountRecord(const Head& head, const char* record) {
   ++records_;
   record_bytes_ += head.units * 32u;
   const auto kind = static_cast<size_t>(head.kind);
@@ -232,17 +220,17 @@ void ProcessLog::LoadInfo() {
   }
   std::string_view text = content.value();
   while (!text.empty()) {
-    std::string_view line = Cut(&text, '\n');
-    const std::string_view key = Cut(&line, '=');
+    std::string_view line = TakeUntil(&text, '\n');
+    const std::string_view key = TakeUntil(&line, '=');
     if (key != "agent") {
       info_[std::string(key)] = line;
       continue;
     }
     Agent agent;
-    const bool good =
-        ParseNumber(Cut(&line, ','), &agent.index) && ParseNumber(Cut(&line, ','), &agent.node);
-    agent.gpu = Cut(&line, ',') == "gpu";
-    agent.name = Cut(&line, ',');
+    const bool good = ParseNumber(TakeUntil(&line, ','), &agent.index) &&
+                      ParseNumber(TakeUntil(&line, ','), &agent.node);
+    agent.gpu = TakeUntil(&line, ',') == "gpu";
+    agent.name = TakeUntil(&line, ',');
     // A product's name may have commas in it.
     const size_t last = line.rfind(',');
     agent.product = line.substr(0, last);
@@ -265,18 +253,14 @@ void ProcessLog::LoadFunctions() {
   }
   std::string_view text = content.value();
   while (!text.empty()) {
-    std::string_view line = Cut(&text, '\n');
+    const std::string_view line = TakeUntil(&text, '\n');
     if (line.empty()) continue;
-    Function function;
-    if (!ParseNumber(Cut(&line, '\t'), &function.id)) {
+    auto function = ParseFunction(line);
+    if (!function) {
       Problem("a line of the functions file is damaged");
       continue;
     }
-    function.domain = Cut(&line, '\t');
-    function.name = Cut(&line, '\t');
-    function.result = Cut(&line, '\t');
-    function.arguments = line;
-    functions_[function.id] = std::move(function);
+    functions_[function->first] = std::move(function->second);
   }
 }
 

@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "trace/chunk_reader.h"
 #include "trace/clock_line.h"
+#include "trace/functions.h"
 #include "trace/records.h"
 #include "trace/strings_file.h"
 
@@ -94,13 +95,6 @@ struct Agent {
   std::string name;     // gfx942
   std::string product;  // AMD Instinct MI300X
   std::string uuid;
-};
-struct Function {
-  uint16_t id = 0;
-  std::string domain;  // hip, hsa, ...
-  std::string name;
-  std::string result;     // type
-  std::string arguments;  // name:type,name:type...
 };
 
 struct OpenCall {
@@ -184,7 +178,7 @@ class ProcessLog {
 
   base::Result<void> FindSegments();
   void Scan();
-  void NoteRecord(const Head& head, const char* record);
+  void CountRecord(const Head& head, const char* record);
   void LoadStrings();
   void LoadInfo();
   void LoadFunctions();

@@ -326,7 +326,10 @@ TEST_F(ReaderTest, KnowsWhatTheProcessWas) {
   EXPECT_EQ(read->agents()[1].uuid, "GPU-1234");
   ASSERT_NE(read->FindFunction(1), nullptr);
   EXPECT_EQ(read->FindFunction(1)->name, "hipMalloc");
-  EXPECT_EQ(read->FindFunction(1)->arguments, "ptr:ptr,size:u64");
+  EXPECT_EQ(read->FindFunction(1)->result_type, "i32");
+  ASSERT_EQ(read->FindFunction(1)->arguments.size(), 2u);
+  EXPECT_EQ(read->FindFunction(1)->arguments[1].name, "size");
+  EXPECT_EQ(read->FindFunction(1)->arguments[1].word, 1u);
   EXPECT_EQ(read->FindFunction(3), nullptr);
   EXPECT_EQ(read->String(read->kernels().at(4).name), "_Z3addPf");
   EXPECT_EQ(read->String(1), std::nullopt);

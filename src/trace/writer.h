@@ -216,7 +216,7 @@ class Writer {
   void CopyLasting(const char* place, uint8_t* kept);
   void WriteAnchor(uint64_t now);
   void WriteDropped(uint64_t now);
-  void NoteAlive();
+  void WriteAliveTime();
 
   Life* life_ = nullptr;
   SegmentHeader* header_ = nullptr;  // of segment 0; mapped for good

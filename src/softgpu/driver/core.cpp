@@ -69,7 +69,7 @@ int DrmCommand(int fd, unsigned long index, void* data, unsigned long size) {
   return WithDriver([&](Driver& driver) {
     if (driver.RenderGpu(fd) == nullptr) return -EBADF;
     if (index != drm::kCommandGemMmap || size != sizeof(drm::GemMmap)) {
-      SayFormatted("DRM command 0x%lx is not implemented", index);
+      PrintFormatted("DRM command 0x%lx is not implemented", index);
       return -EINVAL;
     }
     auto* mapping = static_cast<drm::GemMmap*>(data);
@@ -215,8 +215,8 @@ extern "C" __attribute__((visibility("default"))) const SoftgpuCore* rochound_so
     uint32_t version, SoftgpuTrack track) {
   using namespace rochound::softgpu;  // NOLINT: one function
   if (version != ROCHOUND_SOFTGPU_CORE_VERSION) {
-    SayFormatted("the shim wants core version %u, this core has version %u: mixed installation",
-                 version, unsigned{ROCHOUND_SOFTGPU_CORE_VERSION});
+    PrintFormatted("the shim wants core version %u, this core has version %u: mixed installation",
+                   version, unsigned{ROCHOUND_SOFTGPU_CORE_VERSION});
     return nullptr;
   }
   Driver::SetTrack(track);

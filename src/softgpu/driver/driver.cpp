@@ -211,8 +211,8 @@ int Driver::Map(int fd, void* address, size_t length, int protection, int flags,
       error = memory_.MapMmio(*gpu, address, length, protection, flags, result);
       break;
     default:
-      SayFormatted("mmap of /dev/kfd at offset 0x%llx is not implemented",
-                   static_cast<unsigned long long>(place));
+      PrintFormatted("mmap of /dev/kfd at offset 0x%llx is not implemented",
+                     static_cast<unsigned long long>(place));
       return -EINVAL;
   }
   // As in the kernel's driver (VM_DONTCOPY): a forked child must not ring its parent's doorbells.
@@ -253,7 +253,7 @@ int Driver::AcquireVm(Gpu& gpu, int render_fd) {
 int Driver::Control(int fd, unsigned long request, void* argument) {
   if (IsKfd(fd)) return AnswerKfdIoctl(*this, request, argument);
   if (RenderGpu(fd) == nullptr) return -EBADF;
-  SayFormatted("DRM ioctl 0x%lx on a render node is not implemented", request);
+  PrintFormatted("DRM ioctl 0x%lx on a render node is not implemented", request);
   return -ENOTTY;
 }
 
@@ -295,7 +295,7 @@ void Driver::OnInjectedFault(uint32_t gpu_id, uint32_t queue_id, std::string_vie
   // Appending by one write keeps the lines of several processes whole.
   const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0 || write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    SayFormatted("cannot write %s: %m", path);
+    PrintFormatted("cannot write %s: %m", path);
   if (file >= 0) close(file);
 }
 

@@ -307,14 +307,14 @@ const Ioctl* FindIoctl(unsigned long request) {
 int AnswerKfdIoctl(Driver& driver, unsigned long request, void* argument) {
   const Ioctl* ioctl = FindIoctl(request);
   if (ioctl == nullptr) {
-    SayFormatted("KFD ioctl 0x%lx (number 0x%lx) is not known", request, _IOC_NR(request));
+    PrintFormatted("KFD ioctl 0x%lx (number 0x%lx) is not known", request, _IOC_NR(request));
     return -ENOTTY;
   }
   if (ioctl->answer_in_place != nullptr)
     return argument == nullptr ? -EFAULT : ioctl->answer_in_place(driver, request, argument);
   if (ioctl->answer == nullptr) {
     if (!ioctl->refused_quietly)
-      SayFormatted("KFD ioctl 0x%x (%s) is not implemented", ioctl->number, ioctl->name);
+      PrintFormatted("KFD ioctl 0x%x (%s) is not implemented", ioctl->number, ioctl->name);
     return -EINVAL;
   }
   if (argument == nullptr) return -EFAULT;

@@ -49,8 +49,8 @@ int MemoryManager::ImportStorage(int fd, Storage** storage) {
   Storage* imported = Storage::Import(fd, &error);
   if (imported == nullptr) return error;
   if (FindGpu(imported->trailer().gpu_id) == nullptr) {
-    SayFormatted("memory of GPU %u was imported, which this process does not have",
-                 imported->trailer().gpu_id);
+    PrintFormatted("memory of GPU %u was imported, which this process does not have",
+                   imported->trailer().gpu_id);
     delete imported;
     return -EINVAL;
   }

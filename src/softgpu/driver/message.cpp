@@ -16,7 +16,7 @@ void PrintMessage(std::string_view message) {
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody to tell
 }
 
-void SayFormatted(const char* format, ...) {
+void PrintFormatted(const char* format, ...) {
   char message[1024];
   va_list arguments;
   va_start(arguments, format);

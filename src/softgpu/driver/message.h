@@ -12,6 +12,6 @@ namespace rochound::softgpu {
 void PrintMessage(std::string_view message);
 
 // The same, printf's way.
-void SayFormatted(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void PrintFormatted(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace rochound::softgpu

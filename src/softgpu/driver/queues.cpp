@@ -89,8 +89,8 @@ int QueueTable::Create(Gpu& gpu, kfd::CreateQueueArgs& args) {
       config.kind = QueueKind::kSdma;
       break;
     default:
-      SayFormatted("queue type %u is not implemented (compute queues have to be AQL)",
-                   args.queue_type);
+      PrintFormatted("queue type %u is not implemented (compute queues have to be AQL)",
+                     args.queue_type);
       return -EINVAL;
   }
   const bool power_of_two = (args.ring_size & (args.ring_size - 1)) == 0;
@@ -221,7 +221,7 @@ void QueueTable::ReportError(uint32_t id, QueueError error) {
       queue.read_index_address - offsetof(amd_queue_t, read_dispatch_id));
   auto* signal = reinterpret_cast<amd_signal_t*>(structure->queue_inactive_signal.handle);
   if (signal == nullptr) {
-    SayFormatted("queue %u has no inactive signal; its error cannot be reported", id);
+    PrintFormatted("queue %u has no inactive signal; its error cannot be reported", id);
     return;
   }
   AtomicOr(reinterpret_cast<volatile uint64_t*>(&signal->value), InactiveCode(error));

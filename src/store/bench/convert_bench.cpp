@@ -44,7 +44,7 @@ class LogMaker {
       kernel->name = writer_->Intern("_Z6kernelILi" + std::to_string(id) + "EfEvPT0_S1_i");
       drain_->Commit(kernel, 1, id);
     }
-    NoteGpuClock();
+    RecordGpuClock();
   }
 
   // One kernel launch, and a copy after every second one.
@@ -101,7 +101,7 @@ class LogMaker {
     return 4;
   }
 
-  void NoteGpuClock() {
+  void RecordGpuClock() {
     auto* anchor = Reserve<trace::GpuAnchor>(drain_);
     anchor->gpu_ticks = anchor->system_ns = anchor->now_tsc = trace::ReadTsc();
     drain_->Commit(anchor, 1);
@@ -152,7 +152,7 @@ base::Result<uint64_t> WriteLog(const std::filesystem::path& run, uint64_t event
     written += maker.Step(number);
     if (writer->hurry()) writer->Maintain();
   }
-  maker.NoteGpuClock();
+  maker.RecordGpuClock();
   writer->Finish();
   return written;
 }

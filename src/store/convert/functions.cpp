@@ -10,52 +10,6 @@
 namespace rochound::store {
 namespace {
 
-// Takes everything up to the separator off the front of text.
-std::string_view Take(std::string_view* text, char separator) {
-  const size_t end = text->find(separator);
-  const std::string_view part = text->substr(0, end);
-  text->remove_prefix(end == std::string_view::npos ? text->size() : end + 1);
-  return part;
-}
-
-template <typename Number>
-bool ParseNumber(std::string_view text, Number* number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-// False: not a type we know, and so not one whose words we could count.
-bool ParseType(std::string_view name, ValueType* type, uint16_t* words) {
-  constexpr std::string_view kStruct = "struct";
-  *words = 1;
-  if (name == "bool")
-    *type = ValueType::kBool;
-  else if (name == "i32" || name == "i64" || name == "enum")
-    *type = ValueType::kSigned;
-  else if (name == "u32" || name == "u64")
-    *type = ValueType::kUnsigned;
-  else if (name == "f32")
-    *type = ValueType::kFloat;
-  else if (name == "f64")
-    *type = ValueType::kDouble;
-  else if (name == "ptr" || name == "handle")
-    *type = ValueType::kPointer;
-  else if (name == "str")
-    *type = ValueType::kText;
-  else if (name == "dim3") {
-    *type = ValueType::kDimensions;
-    *words = 2;
-  } else if (name.substr(0, kStruct.size()) == kStruct) {
-    *type = ValueType::kStruct;
-    uint16_t bytes = 0;
-    if (!ParseNumber(name.substr(kStruct.size()), &bytes)) return false;
-    *words = static_cast<uint16_t>((bytes + 7) / 8);
-  } else {
-    return false;
-  }
-  return true;
-}
-
 template <typename Number>
 void Append(std::string* out, Number number, int base = 10) {
   char text[24];
@@ -171,35 +125,6 @@ void AppendEach(std::string* out, const Function& function, const CallArguments&
 }
 
 }  // namespace
-
-Function::Function(std::string_view its_domain, std::string_view its_name,
-                   std::string_view result_type, std::string_view list)
-    : domain(its_domain), name(its_name) {
-  uint16_t words = 0;
-  ParseType(result_type, &result, &words);  // void and unknown ones: none
-  uint16_t word = 0;
-  while (!list.empty()) {
-    std::string_view type = Take(&list, ',');
-    Argument argument;
-    argument.name = Take(&type, ':');
-    if (!type.empty() && type[0] == '*') {
-      argument.behind_pointer = true;
-      type.remove_prefix(1);
-    }
-    if (!ParseType(type, &argument.type, &argument.words)) break;
-    argument.word = word;
-    if (argument.behind_pointer) ++argument.words;
-    word = static_cast<uint16_t>(word + argument.words);
-    arguments.push_back(std::move(argument));
-  }
-  result_is_last_argument = !arguments.empty() && arguments.back().name == "return";
-}
-
-int Function::Find(std::string_view argument) const {
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].name == argument) return static_cast<int>(i);
-  return -1;
-}
 
 uint64_t WordOf(const Function& function, const CallArguments& arguments, int argument) {
   if (argument < 0) return 0;

@@ -157,9 +157,9 @@ const FunctionFacts& Joiner::FunctionOf(uint16_t id) {
   auto facts = std::make_unique<FunctionFacts>();
   bool gives_enum = false, gives_nothing = false;
   if (const trace::Function* const known = log_.FindFunction(id)) {
-    gives_enum = known->result == "enum";
-    gives_nothing = known->result == "-";
-    facts->function = Function(known->domain, known->name, known->result, known->arguments);
+    gives_enum = known->result_type == "enum";
+    gives_nothing = known->result_type == "-";
+    facts->function = *known;
   } else {
     facts->function = Function("unknown", "function " + std::to_string(id), "", "");
     ++counts_.calls_without_function;
