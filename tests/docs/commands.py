@@ -7,10 +7,11 @@ usage: commands.py --checkout FOLDER --bin FOLDER --scratch FOLDER [--gpu GPU] P
 A command block is fenced as sh and runs in bash, which stops at the first command that fails. All blocks of a page run in
 one folder, one after the other. It looks like the checkout, with an empty build/ and a home of its own; the built rochound
 is on the PATH. With --gpu, each block runs where `rochound softgpu --gpu GPU -- bash` leads to. ./dev root and ./dev build
-are not repeated: whoever runs this has done both.
+are not repeated: whoever runs this has done both. What a block leaves running ends with the page.
 
 Comments on the lines straight above a fence tell what to expect:
   <!-- not run: REASON -->         the block cannot run in a test; it is counted, and shown with its reason
+  <!-- needs WHAT...: REASON -->   likewise where these programs and files are not there
   <!-- exit code 134: REASON -->   its last command ends so
   <!-- prints: TEXT -->            its output has this text in it
 Above a fence of text:
@@ -34,7 +35,7 @@ LIMIT = 600  # seconds per block
 FENCE = re.compile(r"^(\s*)```(.*)$")
 OUTPUT = "<!-- output of the block above -->"
 NUMBER = re.compile(r"0x[0-9a-f]+|\d[\d.,]*(?: ?(?:ns|us|ms|s|%|B|KiB|MiB|GiB|KB|MB|GB)\b)?%?")
-COMMENT = re.compile(r"^<!-- (not run|exit code (\d+)|prints): (.*) -->$")
+COMMENT = re.compile(r"^<!-- (not run|needs [^:]+|exit code (\d+)|prints): (.*) -->$")
 DEV = """#!/bin/bash
 case ${{1:-}} in
   root | build) echo "./dev $1: done before"; exit ;;
@@ -100,6 +101,10 @@ def make_block(line, lines, comments):
             raise Failed(f"line {line}: output is text, not commands")
         if comment[1] == "not run":
             block.reason = comment[3]
+        elif comment[1].startswith("needs "):
+            missing = [what for what in comment[1].split()[1:] if not shutil.which(what) and not pathlib.Path(what).is_file()]
+            if missing:
+                block.reason = f"there is no {', '.join(missing)}: {comment[3]}"
         elif comment[1] == "prints":
             block.prints.append(comment[3])
         else:
@@ -119,13 +124,25 @@ def make_scratch(checkout, scratch):
     dev.chmod(0o755)
 
 
-def run(block, options, environment):
+def end_all(sessions):
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            # PID (NAME) STATE PARENT GROUP SESSION
+            session = int((process / "stat").read_text().rsplit(")", 1)[1].split()[3])
+            if session in sessions:
+                os.kill(int(process.name), signal.SIGKILL)
+        except (OSError, IndexError):
+            pass  # it has ended
+
+
+def run(block, options, environment, sessions):
     """Raises Failed with what the commands printed, if they do not do what the page says."""
     command = ["bash", "-e", "-u", "-o", "pipefail", "-c", block.commands]
     if options.gpu:
         command = [str(options.bin / "rochound"), "softgpu", "--gpu", options.gpu, "--", *command]
     with subprocess.Popen(command, cwd=options.scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True) as child:
+        sessions.append(child.pid)
         try:
             output = child.communicate(timeout=LIMIT)[0]
         except subprocess.TimeoutExpired:
@@ -178,14 +195,18 @@ def main(arguments):
         print(f"{name}, {problem}")
         return 1
     make_scratch(options.checkout, options.scratch)
-    for block in blocks:
-        if block.reason:
-            continue
-        try:
-            run(block, options, environment)
-        except Failed as problem:
-            print(f"{name}, line {block.line}: {problem}\nThe block:\n{block.commands}")
-            return 1
+    sessions = []
+    try:
+        for block in blocks:
+            if block.reason:
+                continue
+            try:
+                run(block, options, environment, sessions)
+            except Failed as problem:
+                print(f"{name}, line {block.line}: {problem}\nThe block:\n{block.commands}")
+                return 1
+    finally:
+        end_all(sessions)
     skipped = [block for block in blocks if block.reason]
     print(f"{name}: {len(blocks) - len(skipped)} of {len(blocks)} blocks run")
     for block in skipped:

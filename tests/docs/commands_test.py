@@ -6,6 +6,7 @@ import contextlib
 import io
 import pathlib
 import tempfile
+import time
 import unittest
 
 import c_api
@@ -44,6 +45,20 @@ class CommandsTest(unittest.TestCase):
                 code = commands.main(["--checkout", str(checkout), "--bin", "/usr/bin", "--scratch", str(folder / "scratch"),
                                       str(checkout / "README.md")])
             return code, said.getvalue()
+
+    def test_what_is_needed_and_what_is_left_running(self):
+        page = "<!-- needs no-such-program: it is far away -->\n```sh\nfalse\n```\n<!-- needs sh /etc/passwd: -->\n```sh\ntrue\n```\n"
+        code, said = self.run_page(page.replace("passwd: -->", "passwd: every system has them -->"))
+        self.assertEqual(code, 0, said)
+        self.assertIn("1 of 2 blocks run", said)
+        self.assertIn("there is no no-such-program: it is far away", said)
+        with tempfile.NamedTemporaryFile() as mark:
+            self.assertEqual(self.run_page(f"```sh\nsleep 1000 > /dev/null 2>&1 & echo $! > {mark.name}\n```\n")[0], 0)
+            process = pathlib.Path("/proc", pathlib.Path(mark.name).read_text().strip(), "stat")
+            deadline = time.monotonic() + 10
+            while process.exists() and process.read_text().rsplit(")", 1)[1].split()[0] != "Z" and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertLess(time.monotonic(), deadline, "it is still running")
 
     def assert_fails(self, text, *words):
         code, said = self.run_page(text)

@@ -299,6 +299,12 @@ def case_up(fleet):
     raw = raw_log.merged(windows)
     check(launches(raw) == launches(raw_log.merged(fleet.logs())), "the window does not hold every launch")
     fleet.run(fleet.bin / "rochound", "explain", "top", *sorted(window.glob("rank*")))
+    def events():
+        return json.loads(fleet.run(fleet.bin / "rochound-fleet", "events", "--bus", control, "--json"))
+    fleet.until("an event", events, 60)
+    found = events()
+    check({(event["job"], event["kind"]) for event in found} == {("j1", "hang")}, f"events: {json.dumps(found, indent=1)}")
+    fleet.run(fleet.bin / "rochound", "explain", "top", found[0]["trace"])
     # The lake has what has ended by now.
     up.terminate()
     fleet.wait_for([up], 40)

@@ -22,7 +22,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <random>
@@ -31,8 +30,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "trace/reserve_waiting.h"
 #include "trace/tsc.h"
-#include "trace/writer.h"
 
 namespace {
 
@@ -47,17 +46,6 @@ struct Kernel {
 };
 
 std::atomic<bool> ended{false};
-
-template <typename T>
-T* Room(trace::Writer* writer, trace::ThreadLog* log) {
-  T* record = log->Reserve<T>();
-  while (record == nullptr) {
-    writer->Maintain();
-    record = log->Reserve<T>();
-  }
-  memset(static_cast<void*>(record), 0, sizeof *record);
-  return record;
-}
 
 uint64_t Monotonic() { return base::ClockNs(CLOCK_MONOTONIC); }
 
@@ -146,21 +134,21 @@ int main(int argc, char** argv) {
   }
   if (!list.empty()) writer->WriteText("code_objects", list);
   trace::ThreadLog* log = writer->Attach();
-  auto* queue = Room<trace::Queue>(writer, log);
+  auto* queue = trace::ReserveWaiting<trace::Queue>(writer, log);
   queue->hsa_id = 1;
   queue->packets = 64;
   queue->now_tsc = trace::ReadTsc();
   log->Commit(queue, 1, 1);
   for (uint32_t k = 0; k < kernels.size(); ++k) {
     const uint32_t name = writer->Intern(kernels[k].name);
-    auto* symbol = Room<trace::KernelSymbol>(writer, log);
+    auto* symbol = trace::ReserveWaiting<trace::KernelSymbol>(writer, log);
     symbol->name = name;
     symbol->code_object = kernels[k].code.empty() ? 0 : code[kernels[k].code];
     log->Commit(symbol, 1, k);
   }
   // The GPU's counter runs at 100 MHz and starts with the host's clock.
   const auto anchor = [&] {
-    auto* gpu = Room<trace::GpuAnchor>(writer, log);
+    auto* gpu = trace::ReserveWaiting<trace::GpuAnchor>(writer, log);
     gpu->now_tsc = trace::ReadTsc();
     gpu->system_ns = Monotonic();
     gpu->gpu_ticks = gpu->system_ns / 10;
@@ -186,7 +174,7 @@ int main(int argc, char** argv) {
       Kernel& kernel = kernels[done % kernels.size()];
       const double ns = kernel.ns * speed * std::exp(noise * normal(random));
       const uint64_t ticks = std::max<uint64_t>(1, static_cast<uint64_t>(ns / 10));
-      auto* dispatch = Room<trace::KernelDispatch>(writer, log);
+      auto* dispatch = trace::ReserveWaiting<trace::KernelDispatch>(writer, log);
       dispatch->dispatch = trace::DispatchNumber(1, done);
       dispatch->submit_tsc = trace::ReadTsc();
       dispatch->kernel = static_cast<uint32_t>(done % kernels.size());
@@ -196,7 +184,7 @@ int main(int argc, char** argv) {
       dispatch->workgroup[1] = dispatch->workgroup[2] = 1;
       dispatch->dimensions = 1;
       log->Commit(dispatch, 0, 1);
-      auto* time = Room<trace::KernelTime>(writer, log);
+      auto* time = trace::ReserveWaiting<trace::KernelTime>(writer, log);
       time->dispatch = trace::DispatchNumber(1, done);
       time->begin_ticks = now / 10;
       time->end_ticks = time->begin_ticks + ticks;

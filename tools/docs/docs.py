@@ -23,6 +23,9 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 def reference(build):
     subprocess.run([sys.executable, "-B", SOURCE / "tools/reference/reference.py", "--rochound", build / "bin/rochound", "--docs",
                     SOURCE / "docs/reference"], check=True)
+    if (build / "bin/rochound-fleet").exists():
+        subprocess.run([sys.executable, "-B", SOURCE / "tools/reference/fleet_page.py", "--bin", build / "bin", "--docs",
+                        SOURCE / "docs/reference"], check=True)
     return 0
 
 

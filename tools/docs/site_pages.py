@@ -20,7 +20,7 @@ SECTIONS = [
     ("Examples", ["examples/README.md"], None),
     ("Guides", ["docs/guides/record.md", "docs/guides/explain.md", "docs/guides/report.md", "docs/guides/faults.md",
                 "docs/guides/doctor.md"], "docs/guides"),
-    ("Reference", ["docs/reference/commands.md", "docs/reference/environment.md"], "docs/reference"),
+    ("Reference", ["docs/reference/commands.md", "docs/reference/fleet-commands.md", "docs/reference/environment.md"], "docs/reference"),
     ("Formats", [], "docs/formats"),
     ("Software GPU", [], "docs/softgpu-*"),
     ("How it works", ["docs/architecture.md", "docs/how-it-loads.md", "docs/safety.md"], "docs/decisions"),

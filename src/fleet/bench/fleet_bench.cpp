@@ -19,8 +19,8 @@
 #include "fleet/bench/lake_bench.h"
 #include "fleet/bus/packed.h"
 #include "fleet/daemon/host_watch.h"
+#include "trace/reserve_waiting.h"
 #include "trace/tsc.h"
-#include "trace/writer.h"
 
 namespace {
 
@@ -29,17 +29,6 @@ using namespace rochound;  // NOLINT: a small program
 constexpr uint64_t kSecondsShown = 20;
 constexpr uint64_t kRate = 50000;  // dispatches per second
 constexpr uint32_t kKernels = 100;
-
-template <typename T>
-T* Room(trace::Writer* writer, trace::ThreadLog* log) {
-  T* record = log->Reserve<T>();
-  while (record == nullptr) {
-    writer->Maintain();
-    record = log->Reserve<T>();
-  }
-  memset(static_cast<void*>(record), 0, sizeof *record);
-  return record;
-}
 
 }  // namespace
 
@@ -68,12 +57,12 @@ int main(int argc, char** argv) {
   trace::HostAnchor start{};
   trace::ReadHostClocks(&start);
   const auto anchors = [&](uint64_t ms) {
-    auto* host = Room<trace::HostAnchor>(writer, log);
+    auto* host = trace::ReserveWaiting<trace::HostAnchor>(writer, log);
     host->now_tsc = start.now_tsc + ms * 3000000;
     host->monotonic_ns = start.monotonic_ns + ms * 1000000;
     host->realtime_ns = start.realtime_ns + ms * 1000000;
     log->Commit(host);
-    auto* gpu = Room<trace::GpuAnchor>(writer, log);
+    auto* gpu = trace::ReserveWaiting<trace::GpuAnchor>(writer, log);
     gpu->gpu_ticks = 1000000 + ms * 100000;
     gpu->system_ns = start.monotonic_ns + ms * 1000000;
     gpu->now_tsc = start.now_tsc + ms * 3000000;
@@ -82,7 +71,7 @@ int main(int argc, char** argv) {
   for (uint32_t kernel = 0; kernel < kKernels; ++kernel) {
     const uint32_t name =
         writer->Intern(fmt::format("_ZN4some9namespace7kernel{:02}EPKfPfi", kernel));
-    auto* symbol = Room<trace::KernelSymbol>(writer, log);
+    auto* symbol = trace::ReserveWaiting<trace::KernelSymbol>(writer, log);
     symbol->name = name;
     log->Commit(symbol, 1, kernel);
   }
@@ -99,13 +88,13 @@ int main(int argc, char** argv) {
   uint64_t packet = 0, cpu_ns = 0;
   for (uint64_t half = 0; half < 2 * kSecondsShown; ++half) {
     for (uint64_t i = 0; i < kRate / 2; ++i, ++packet) {
-      auto* dispatch = Room<trace::KernelDispatch>(writer, log);
+      auto* dispatch = trace::ReserveWaiting<trace::KernelDispatch>(writer, log);
       dispatch->dispatch = trace::DispatchNumber(1, packet);
       dispatch->submit_tsc = start.now_tsc + half * 1500000000;
       dispatch->kernel = static_cast<uint32_t>(packet % kKernels);
       dispatch->grid[0] = 1024;
       log->Commit(dispatch, 0, 1);
-      auto* time = Room<trace::KernelTime>(writer, log);
+      auto* time = trace::ReserveWaiting<trace::KernelTime>(writer, log);
       time->dispatch = trace::DispatchNumber(1, packet);
       time->begin_ticks = 1000000 + half * 50000000;
       // Durations of a kernel vary by some percent.

@@ -6,6 +6,7 @@
 //   rh.beat.TENANT.JOB.HOST         beats; stream RH_BEAT_TENANT, in memory, 15 minutes
 //   rh.ctl.TENANT.all, .host.HOST   requests to daemons
 //   rh.code.TENANT.HOST             requests for code objects that ran there
+//   rh.event.TENANT.JOB.ID          hangs and stragglers; stream RH_EVENT_TENANT, on disk, 7 days
 #pragma once
 
 #include <string>
@@ -51,6 +52,27 @@ inline std::string BeatSubject(const std::string& tenant, const std::string& job
 // Of all hosts.
 inline std::string BeatPattern(const std::string& tenant, const std::string& job) {
   return "rh.beat." + SubjectToken(tenant) + "." + SubjectToken(job) + ".*";
+}
+
+inline std::string BeatPatternOfAllJobs(const std::string& tenant) {
+  return "rh.beat." + SubjectToken(tenant) + ".*.*";
+}
+
+inline StreamOptions EventStream(const std::string& tenant, int replicas = 1) {
+  const std::string name = SubjectToken(tenant);
+  return {.name = "RH_EVENT_" + name,
+          .subject = "rh.event." + name + ".>",
+          .keep = std::chrono::hours(7 * 24),
+          .replicas = replicas};
+}
+// A subject for each event, so that all of them are asked for at once.
+inline std::string EventSubject(const std::string& tenant, const std::string& job,
+                                const std::string& id) {
+  return "rh.event." + SubjectToken(tenant) + "." + SubjectToken(job) + "." + SubjectToken(id);
+}
+
+inline std::string EventPattern(const std::string& tenant) {
+  return "rh.event." + SubjectToken(tenant) + ".*.*";
 }
 
 inline std::string ControlSubject(const std::string& tenant) {

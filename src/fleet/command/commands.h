@@ -28,6 +28,8 @@ FleetCommand StopCommand(CLI::App& app);
 FleetCommand CaptureCommand(CLI::App& app);
 FleetCommand HangCommand(CLI::App& app);
 FleetCommand StragglersCommand(CLI::App& app);
+FleetCommand WatchCommand(CLI::App& app);
+FleetCommand EventsCommand(CLI::App& app);
 FleetCommand KernelsCommand(CLI::App& app);
 FleetCommand AskCommand(CLI::App& app);
 FleetCommand RegressionsCommand(CLI::App& app);

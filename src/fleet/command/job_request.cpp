@@ -23,9 +23,16 @@ constexpr milliseconds kBeats{2000};
 
 }  // namespace
 
-void AddJobOptions(CLI::App& command, JobSettings* settings) {
+void AddDaemonOptions(CLI::App& command, JobSettings* settings) {
   AddBusOptions(command, &settings->bus);
   command.add_option("--tenant", settings->tenant, "Whose")->type_name("NAME");
+  command.add_option("--patience", settings->patience, "How long to wait for answers")
+      ->check(CLI::Range(0.1, 600.0))
+      ->type_name("SECONDS");
+}
+
+void AddJobOptions(CLI::App& command, JobSettings* settings) {
+  AddDaemonOptions(command, settings);
   command.add_option("--job", settings->job, "Which job; none: processes without one")
       ->required()
       ->type_name("JOB");
@@ -33,9 +40,6 @@ void AddJobOptions(CLI::App& command, JobSettings* settings) {
       .add_option("--hosts", settings->hosts,
                   "How many daemons to wait for; unless told, all that have sent beats of the job")
       ->type_name("N");
-  command.add_option("--patience", settings->patience, "How long to wait for answers")
-      ->check(CLI::Range(0.1, 600.0))
-      ->type_name("SECONDS");
 }
 
 Result<JobRequests> JobRequests::Connect(JobSettings settings) {
@@ -50,6 +54,25 @@ Result<JobRequests> JobRequests::Connect(JobSettings settings) {
   JobRequests requests(std::move(settings), std::move(bus));
   requests.FindHosts();
   return requests;
+}
+
+Result<std::vector<std::string>> JobRequests::Jobs() {
+  ROCHOUND_TRY(const auto beats, bus_->LastOfEach(BeatStream(settings_.tenant).name,
+                                                  BeatPatternOfAllJobs(settings_.tenant), kBeats));
+  std::set<std::string> jobs;
+  for (const StoredMessage& beat : beats) {
+    const json content = json::parse(beat.text, nullptr, false);
+    if (!content.is_object()) continue;
+    for (const json& process : content.value("processes", json::array()))
+      if (process.value("state", "") != "ended") jobs.insert(content.value("job", ""));
+  }
+  return std::vector<std::string>(jobs.begin(), jobs.end());
+}
+
+void JobRequests::SelectJob(const std::string& job) {
+  settings_.job = job;
+  hosts_.clear();
+  FindHosts();
 }
 
 void JobRequests::FindHosts() {
@@ -121,6 +144,24 @@ int64_t WorstClock(const std::vector<json>& answers) {
     worst = std::max(worst, error);
   }
   return worst;
+}
+
+std::string DescribeProcess(const json& answer, const json& process) {
+  return fmt::format("rank {} ({}, process {})", process.value("rank", int64_t{-1}),
+                     answer.value("host", ""), process.value("pid", 0));
+}
+
+std::string DescribeClocks(const std::vector<json>& answers) {
+  std::string text;
+  for (const json& answer : answers)
+    text += fmt::format("{}: {}\n", answer.value("host", ""),
+                        DescribeClock(answer.value("clock_error_ns", int64_t{-1})));
+  if (answers.size() < 2) return text + "one host: times of its ranks are of one clock\n";
+  const int64_t worst = WorstClock(answers);
+  return text + (worst < 0 ? "times of different hosts cannot be compared\n"
+                           : fmt::format("times of different hosts are right to {:.3f} ms of each "
+                                         "other\n",
+                                         static_cast<double>(2 * worst) * 1e-6));
 }
 
 }  // namespace rochound::fleet

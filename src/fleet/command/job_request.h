@@ -26,6 +26,8 @@ struct JobSettings {
   uint32_t hosts = 0;
   double patience = 5;
 };
+// Where daemons are and whose; and which of their jobs.
+void AddDaemonOptions(CLI::App& command, JobSettings* settings);
 void AddJobOptions(CLI::App& command, JobSettings* settings);
 
 class JobRequests {
@@ -40,6 +42,12 @@ class JobRequests {
   };
   // An error if nobody answers.
   base::Result<Answers> Ask(const nlohmann::json& request);
+
+  // Of which a process has been seen in the last minutes.
+  base::Result<std::vector<std::string>> Jobs();
+  // Asks for this one from now on.
+  void SelectJob(const std::string& job);
+  Bus& bus() { return *bus_; }
 
  private:
   JobRequests(JobSettings settings, std::unique_ptr<Bus> bus)
@@ -59,5 +67,10 @@ nlohmann::json SilentAsJson(const JobRequests::Answers& answers);
 // How wrong a host's clock may be; a bound of all hosts for what is said about several.
 std::string DescribeClock(int64_t error_ns);
 int64_t WorstClock(const std::vector<nlohmann::json>& answers);  // -1: one is not kept in step
+// What the clocks of all hosts that answered allow to say.
+std::string DescribeClocks(const std::vector<nlohmann::json>& answers);
+
+// A process that an answer names.
+std::string DescribeProcess(const nlohmann::json& answer, const nlohmann::json& process);
 
 }  // namespace rochound::fleet

@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
       fleet::WindowCommand(app),      fleet::HangCommand(app),    fleet::StragglersCommand(app),
       fleet::StartCommand(app),       fleet::StopCommand(app),    fleet::CaptureCommand(app),
       fleet::RegressionsCommand(app), fleet::JobsCommand(app),    fleet::DiffCommand(app),
-      fleet::AggregateCommand(app),   fleet::CompactCommand(app),
+      fleet::AggregateCommand(app),   fleet::CompactCommand(app), fleet::WatchCommand(app),
+      fleet::EventsCommand(app),
   };
   CLI11_PARSE(app, argc, argv);
   for (const fleet::FleetCommand& command : commands) {

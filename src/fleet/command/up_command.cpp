@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // rochound-fleet up --local: the whole fleet on one machine, for trying out. Starts a NATS server,
-// a daemon and an aggregator as children, starts them again when they die, and ends them when it is
+// a daemon, an aggregator and a watch as children, starts them again when they die, and ends them when it is
 // ended. Everything is in one folder; the server listens on the loopback address alone, with
 // passwords made for this folder, one user per part.
 #include <fcntl.h>
@@ -80,7 +80,7 @@ authorization {{
         publish: {{ allow: ["$JS.API.STREAM.INFO.>", "$JS.API.STREAM.CREATE.>", "$JS.API.INFO", "$JS.API.DIRECT.GET.>", "$JS.API.STREAM.MSG.GET.>", "rh.code.>"] }}
         subscribe: {{ allow: ["_INBOX.>"] }} }} }}
     {{ user: control, password: "{control}", permissions: {{
-        publish: {{ allow: ["rh.ctl.>", "$JS.API.INFO", "$JS.API.CONSUMER.CREATE.RH_BEAT_default.>", "$JS.API.CONSUMER.INFO.RH_BEAT_default.>", "$JS.API.CONSUMER.DELETE.RH_BEAT_default.>"] }}
+        publish: {{ allow: ["rh.ctl.>", "rh.event.>", "$JS.API.INFO", "$JS.API.CONSUMER.CREATE.RH_BEAT_default", "$JS.API.CONSUMER.CREATE.RH_BEAT_default.>", "$JS.API.CONSUMER.INFO.RH_BEAT_default.>", "$JS.API.CONSUMER.DELETE.RH_BEAT_default.>", "$JS.API.STREAM.INFO.RH_EVENT_default", "$JS.API.STREAM.CREATE.RH_EVENT_default", "$JS.API.CONSUMER.CREATE.RH_EVENT_default", "$JS.API.CONSUMER.CREATE.RH_EVENT_default.>", "$JS.API.CONSUMER.INFO.RH_EVENT_default.>", "$JS.API.CONSUMER.DELETE.RH_EVENT_default.>"] }}
         subscribe: {{ allow: ["_INBOX.>"] }} }} }}
   ]
 }}
@@ -188,17 +188,22 @@ Result<int> Run(Settings& settings) {
                          own, "aggregate", "--bus", "@" + folder + "/bus.aggregator", "--lake",
                          settings.lake, "--flush", fmt::format("{}", settings.flush_seconds)},
                      settings.folder);
+  parts.emplace_back("watch",
+                     std::vector<std::string>{own, "watch", "--bus", "@" + folder + "/bus.control",
+                                              "--lake", settings.lake, "-o", folder + "/windows"},
+                     settings.folder);
   CatchSignals();
   fmt::print("the fleet of this machine is up; what it writes is in {}\n", folder);
   fmt::print("kernels so far:  rochound-fleet kernels --lake {}\n", settings.lake);
   fmt::print("who waits:       rochound-fleet hang --bus @{}/bus.control --job JOB\n", folder);
+  fmt::print("what was found:  rochound-fleet events --bus @{}/bus.control\n", folder);
   fflush(stdout);
   while (!asked_to_end) {
     for (Part& part : parts) part.Watch();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   // The daemon's last messages need the server, the aggregator's last file needs both.
-  for (const char* name : {"rochoundd", "aggregator", "nats-server"})
+  for (const char* name : {"watch", "rochoundd", "aggregator", "nats-server"})
     for (Part& part : parts)
       if (part.name() == name) part.End();
   return 0;
@@ -208,8 +213,8 @@ Result<int> Run(Settings& settings) {
 
 FleetCommand UpCommand(CLI::App& app) {
   auto settings = std::make_shared<Settings>();
-  CLI::App* const command =
-      app.add_subcommand("up", "Start server, daemon and aggregator on this machine, until ended");
+  CLI::App* const command = app.add_subcommand(
+      "up", "Start server, daemon, aggregator and watch on this machine, until ended");
   command->add_option("--local", settings->folder, "Where everything is kept")
       ->required()
       ->type_name("FOLDER");

@@ -4,29 +4,23 @@
 // the past or of the future. How far their clocks may be apart is part of the result, and so is who
 // did not answer.
 #include <fmt/format.h>
-#include <spawn.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/hash.h"
 #include "fleet/command/commands.h"
 #include "fleet/command/job_request.h"
+#include "fleet/command/windows.h"
 
 namespace rochound::fleet {
 namespace {
 
-namespace fs = std::filesystem;
 using base::Result;
 using nlohmann::json;
 
@@ -38,6 +32,7 @@ struct Settings {
   double for_seconds = 5;
   std::string output;
   std::string trace;
+  std::string by;
   bool json = false;
 };
 
@@ -51,108 +46,29 @@ void SleepUntil(uint64_t realtime_ns) {
   if (realtime_ns > now) std::this_thread::sleep_for(std::chrono::nanoseconds(realtime_ns - now));
 }
 
-std::string Who(const json& answer, const json& process) {
-  return fmt::format("rank {} ({}, process {})", process.value("rank", int64_t{-1}),
-                     answer.value("host", ""), process.value("pid", 0));
-}
-
-// What the clocks of all hosts that answered allow to say.
-std::string DescribeClocks(const std::vector<json>& answers) {
-  std::string text;
-  for (const json& answer : answers)
-    text += fmt::format("{}: {}\n", answer.value("host", ""),
-                        DescribeClock(answer.value("clock_error_ns", int64_t{-1})));
-  if (answers.size() < 2) return text + "one host: times of its ranks are of one clock\n";
-  const int64_t worst = WorstClock(answers);
-  return text + (worst < 0 ? "times of different hosts cannot be compared\n"
-                           : fmt::format("times of different hosts are right to {:.3f} ms of each "
-                                         "other\n",
-                                         static_cast<double>(2 * worst) * 1e-6));
-}
-
-// One trace of all windows, each a node.
-Result<void> Merge(const std::vector<std::string>& folders, const std::string& trace) {
-  std::error_code error;
-  const fs::path own = fs::read_symlink("/proc/self/exe", error);
-  std::vector<std::string> words = {own.parent_path() / "rochound", "merge"};
-  words.insert(words.end(), folders.begin(), folders.end());
-  words.insert(words.end(), {"-o", trace});
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t child = 0;
-  int status = posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);
-  if (status != 0) return base::ErrnoError("cannot start", words[0], status);
-  if (waitpid(child, &status, 0) != child || status != 0)
-    return base::Error{"rochound merge did not make " + trace + "; the windows are there"};
-  return {};
-}
-
-// Windows of all ranks; false: some are missing.
-Result<bool> FetchWindows(JobRequests& requests, const Settings& settings, uint64_t from_ns,
-                          uint64_t to_ns) {
-  const fs::path folder = fs::absolute(settings.output);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return base::ErrnoError("cannot make", folder, error.value());
-  ROCHOUND_TRY(const auto answers, requests.Ask({{"what", "window"},
-                                                 {"job", settings.job.job},
-                                                 {"from_ns", from_ns},
-                                                 {"to_ns", to_ns},
-                                                 {"folder", folder.string()}}));
-  std::vector<std::string> folders;
-  size_t failed = 0;
-  std::string text;
-  json all = json::array();
-  for (const json& answer : answers.answers)
-    for (json window : answer.value("windows", json::array())) {
-      const std::string who = Who(answer, window);
-      window["host"] = answer.value("host", "");
-      window["clock_error_ns"] = answer.value("clock_error_ns", int64_t{-1});
-      all.push_back(window);
-      if (window.contains("error")) {
-        ++failed;
-        text += fmt::format("{}: {}\n", who, window.value("error", ""));
-        continue;
-      }
-      folders.push_back(fs::path(window.value("folder", "")).parent_path());
-      text +=
-          fmt::format("{}: {} chunks, {} bytes in {}\n", who, window.value("chunks", uint64_t{0}),
-                      window.value("bytes", uint64_t{0}), window.value("folder", ""));
-      if (const uint64_t complete = window.value("complete_from_ns", uint64_t{0});
-          complete > from_ns)
-        text += fmt::format("  not complete: records of its first {:.1f} s were recycled\n",
-                            static_cast<double>(complete - from_ns) * 1e-9);
-    }
-  const json result = {{"job", settings.job.job},
-                       {"from_ns", from_ns},
-                       {"to_ns", to_ns},
-                       {"windows", all},
-                       {"clock_error_ns", WorstClock(answers.answers)},
-                       {"no_answer", SilentAsJson(answers)}};
-  ROCHOUND_CHECK(base::WriteFileAtomically(folder / "window.json", result.dump(1) + "\n"));
-  std::sort(folders.begin(), folders.end());
-  if (!settings.trace.empty() && !folders.empty()) ROCHOUND_CHECK(Merge(folders, settings.trace));
+// False: some are missing.
+Result<bool> Fetch(JobRequests& requests, const Settings& settings, uint64_t from_ns,
+                   uint64_t to_ns) {
+  ROCHOUND_TRY(const Windows windows, FetchWindows(requests, {settings.job.job, from_ns, to_ns,
+                                                              settings.output, settings.by}));
+  if (!settings.trace.empty() && !windows.folders.empty())
+    ROCHOUND_CHECK(MergeWindows(windows.folders, settings.trace));
   if (settings.json) {
-    fmt::print("{}\n", result.dump(1));
+    fmt::print("{}\n", windows.result.dump(1));
+  } else if (windows.folders.empty()) {
+    fmt::print("{}no window of job '{}' was fetched\n", windows.text, settings.job.job);
   } else {
-    const std::string silent = DescribeSilent(answers);
-    fmt::print("{}{}{}", text, DescribeClocks(answers.answers),
-               silent.empty() ? "" : silent.substr(1) + "\n");
-    if (folders.empty())
-      fmt::print("no daemon follows a process of job '{}'\n", settings.job.job);
-    else
-      fmt::print("look at it:  rochound explain stragglers {}\n",
-                 settings.trace.empty() ? settings.output + "/rank*" : settings.trace);
+    fmt::print("{}look at it:  rochound explain stragglers {}\n", windows.text,
+               settings.trace.empty() ? settings.output + "/rank*" : settings.trace);
   }
-  return !folders.empty() && failed == 0 && answers.silent.empty();
+  return windows.whole;
 }
 
 Result<int> Window(Settings& settings) {
   const uint64_t from = FromNow(settings.from_seconds), to = FromNow(settings.to_seconds);
   if (to <= from) return base::Error{"--to must be later than --from: --from -30 --to 0"};
   ROCHOUND_TRY(auto requests, JobRequests::Connect(settings.job));
-  ROCHOUND_TRY(const bool whole, FetchWindows(requests, settings, from, to));
+  ROCHOUND_TRY(const bool whole, Fetch(requests, settings, from, to));
   return whole ? 0 : 1;
 }
 
@@ -203,12 +119,12 @@ Result<Switched> SwitchAt(JobRequests& requests, const Settings& settings, const
           1e-6;
       switched.all = switched.all && error.empty();
       say(error.empty()
-              ? fmt::format("{}: {} at T0 + {:.1f} ms{}\n", Who(answer, process),
+              ? fmt::format("{}: {} at T0 + {:.1f} ms{}\n", DescribeProcess(answer, process),
                             std::string(what) == "stop" ? "stopped" : "recording", off,
                             process.value("was_recording", false) && std::string(what) == "start"
                                 ? ", as it was before"
                                 : "")
-              : fmt::format("{}: {}\n", Who(answer, process), error));
+              : fmt::format("{}: {}\n", DescribeProcess(answer, process), error));
       switched.processes.push_back(std::move(process));
     }
   const std::string silent = DescribeSilent(accepted);
@@ -233,14 +149,20 @@ Result<int> Capture(Settings& settings) {
                SwitchAt(requests, settings, "start", at, until, settings.json));
   // What the GPU had finished by then is in the logs a moment later.
   std::this_thread::sleep_for(std::chrono::seconds(1));
-  ROCHOUND_TRY(const bool whole, FetchWindows(requests, settings, at, until));
+  ROCHOUND_TRY(const bool whole, Fetch(requests, settings, at, until));
   return whole && switched.all ? 0 : 1;
 }
 
 void AddOutput(CLI::App& command, Settings* settings) {
-  command.add_option("-o,--output", settings->output, "A folder that daemons and we see")
+  command
+      .add_option("-o,--output", settings->output,
+                  "Where to; without --by a folder that daemons see as well")
       ->required()
       ->type_name("FOLDER");
+  command
+      .add_option("--by", settings->by,
+                  "Daemons write into this storage, from where it is fetched: s3://BUCKET/PREFIX")
+      ->type_name("PLACE");
   command.add_option("--trace", settings->trace, "One trace of all windows, too: all.rpd")
       ->type_name("FILE");
 }

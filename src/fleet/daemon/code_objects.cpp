@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/parse.h"
 #include "base/sha256.h"
 
 namespace rochound::fleet {
@@ -19,14 +20,10 @@ namespace {
 constexpr uint64_t kMostBytes = uint64_t{16} << 20;
 constexpr size_t kDigits = 32;
 
-bool ParseNumber(std::string_view text, auto* value) {
-  int base = 10;
-  if (text.starts_with("0x")) {
-    text.remove_prefix(2);
-    base = 16;
-  }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, base);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+// With 0x in front: hexadecimal.
+bool ParseAnyNumber(std::string_view text, auto* value) {
+  const bool hexadecimal = text.starts_with("0x");
+  return base::ParseNumber(text.substr(hexadecimal ? 2 : 0), value, hexadecimal ? 16 : 10);
 }
 
 // The loader writes characters that a URI may not have as %XX.
@@ -94,18 +91,16 @@ std::optional<CodeOrigin> ParseCodeUri(std::string_view uri) {
   if (place.starts_with("file://")) {
     origin.path = Unescape(place.substr(7));
     if (origin.path.empty()) return std::nullopt;
-  } else if (!place.starts_with("memory://") || !ParseNumber(place.substr(9), &origin.process)) {
+  } else if (!place.starts_with("memory://") || !ParseAnyNumber(place.substr(9), &origin.process)) {
     return std::nullopt;
   }
   std::string_view rest = hash < uri.size() ? uri.substr(hash + 1) : "";
   while (!rest.empty()) {
-    const size_t end = std::min(rest.find('&'), rest.size());
-    const std::string_view part = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::string_view part = base::TakeUntil(&rest, '&');
     uint64_t* const value = part.starts_with("offset=") ? &origin.offset
                             : part.starts_with("size=") ? &origin.size
                                                         : nullptr;
-    if (value != nullptr && !ParseNumber(part.substr(part.find('=') + 1), value))
+    if (value != nullptr && !ParseAnyNumber(part.substr(part.find('=') + 1), value))
       return std::nullopt;
   }
   return origin;
@@ -119,17 +114,12 @@ void CodeObjects::Load() {
   if (!content.ok()) return;
   std::string_view text = content.value();
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string_view line = base::TakeUntil(&text, '\n');
     uint32_t number = 0;
-    const size_t tab = line.find('\t');
-    if (tab == std::string_view::npos || !ParseNumber(line.substr(0, tab), &number)) continue;
-    const std::string_view rest = line.substr(tab + 1);
-    const size_t hash = std::min(rest.find('\t'), rest.size());
-    lines_.try_emplace(number, Line{std::string(rest.substr(0, hash)),
-                                    std::string(rest.substr(std::min(hash + 1, rest.size()))),
-                                    Nanoseconds(status.st_mtim)});
+    if (!base::ParseNumber(base::TakeUntil(&line, '\t'), &number)) continue;
+    const std::string_view uri = base::TakeUntil(&line, '\t');
+    lines_.try_emplace(number,
+                       Line{std::string(uri), std::string(line), Nanoseconds(status.st_mtim)});
   }
 }
 
@@ -141,13 +131,14 @@ std::string CodeObjects::Hash(uint32_t number) {
   const auto line = lines_.find(number);
   if (line == lines_.end()) return {};  // the log does not say yet
   std::string hash = line->second.hash.substr(0, kDigits);
-  // The bytes are needed for the hash, or to keep them; not for a hash that the recorder made.
+  // The bytes are needed for the hash where the recorder made none, or to keep them.
   const auto origin = ParseCodeUri(line->second.uri);
-  if (origin && (hash.empty() || keeper_)) {
+  const bool keep = store_ != nullptr && (hash.empty() || !store_->Has(hash));
+  if (origin && (hash.empty() || keep)) {
     const std::string bytes = ReadBytes(*origin, line->second.at_ns);
     const std::string read = bytes.empty() ? "" : base::Sha256(bytes).substr(0, kDigits);
     if (hash.empty()) hash = read;
-    if (keeper_ && !read.empty() && read == hash) keeper_(hash, bytes, line->second.uri);
+    if (keep && !read.empty() && read == hash) store_->Keep(hash, bytes, line->second.uri);
   }
   return hashes_[number] = hash;
 }

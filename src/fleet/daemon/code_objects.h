@@ -10,11 +10,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "fleet/daemon/code_store.h"
 
 namespace rochound::fleet {
 
@@ -31,9 +32,8 @@ class CodeObjects {
  public:
   explicit CodeObjects(std::filesystem::path log) : log_(std::move(log)) {}
 
-  // Is given the bytes of each code object when they are read: hash, bytes, where they were.
-  using Keeper = std::function<void(const std::string&, std::string_view, std::string_view)>;
-  void set_keeper(Keeper keeper) { keeper_ = std::move(keeper); }
+  // Keeps the bytes of code objects that it does not have yet. It outlives this object.
+  void set_store(CodeStore* store) { store_ = store; }
 
   // 32 hexadecimal digits of the SHA-256 of the bytes of the code object with this number; empty:
   // not known.
@@ -50,7 +50,7 @@ class CodeObjects {
   };
 
   std::filesystem::path log_;
-  Keeper keeper_;
+  CodeStore* store_ = nullptr;
   std::map<uint32_t, Line> lines_;
   std::map<uint32_t, std::string> hashes_;
 };

@@ -55,6 +55,29 @@ TEST(CodeObjectsTest, TakesTheRecordersHashOfWhatWasInMemory) {
   EXPECT_EQ(objects.Hash(7), hash.substr(0, 32));
 }
 
+TEST(CodeObjectsTest, KeepsBytesOnce) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-code-");
+  static const std::string kMemory = "code in memory";
+  const std::string hash = base::Sha256(kMemory).substr(0, 32);
+  ASSERT_TRUE(base::WriteFile(dir.value().path() / "code_objects",
+                              "1\tmemory://" + std::to_string(getpid()) + "#offset=" +
+                                  std::to_string(reinterpret_cast<uint64_t>(kMemory.data())) +
+                                  "&size=14\t" + hash + "\n")
+                  .ok());
+  const auto folder = dir.value().path() / "store";
+  CodeStore store(folder, 1 << 20);
+  CodeObjects first(dir.value().path());
+  first.set_store(&store);
+  EXPECT_EQ(first.Hash(1), hash);
+  EXPECT_TRUE(store.Has(hash));
+  // Other bytes under this hash show that the second process's are not read.
+  ASSERT_TRUE(base::WriteFile(folder / hash, "mark").ok());
+  CodeObjects second(dir.value().path());
+  second.set_store(&store);
+  EXPECT_EQ(second.Hash(1), hash);
+  EXPECT_EQ(base::ReadFile(folder / hash).value(), "mark");
+}
+
 TEST(CodeObjectsTest, AFileThatWasBuiltAnewIsNotWhatWasLoaded) {
   const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-code-");
   const auto program = dir.value().path() / "program";

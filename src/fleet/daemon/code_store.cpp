@@ -25,12 +25,17 @@ bool IsHash(const std::string& text) {
 
 }  // namespace
 
+bool CodeStore::Has(const std::string& hash) const {
+  std::error_code error;
+  return IsHash(hash) && fs::exists(folder_ / hash, error);
+}
+
 // HASH has the bytes, HASH.origin where they were.
 void CodeStore::Keep(const std::string& hash, std::string_view bytes, std::string_view origin) {
   if (!IsHash(hash) || bytes.size() > most_bytes_) return;
   const std::lock_guard lock(mutex_);
+  if (Has(hash)) return;
   std::error_code error;
-  if (fs::exists(folder_ / hash, error)) return;
   fs::create_directories(folder_, error);
   Bound(bytes.size());
   if (base::WriteFileAtomically(folder_ / (hash + kOrigin), origin).ok())

@@ -27,6 +27,7 @@ class CodeStore {
   CodeStore(std::filesystem::path folder, uint64_t most_bytes)
       : folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
+  bool Has(const std::string& hash) const;
   void Keep(const std::string& hash, std::string_view bytes, std::string_view origin);
   std::optional<std::string> Answer(std::string_view request) const;
   base::Result<void> Serve(Bus& bus, const std::string& tenant, const std::string& host);

@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "fleet/bus/names.h"
 #include "fleet/daemon/recorders.h"
 #include "fleet/daemon/window.h"
+#include "fleet/storage/s3_object.h"
 
 namespace rochound::fleet {
 namespace {
@@ -49,24 +51,51 @@ json CardOf(const ProcessBeat& beat) {
   return card;
 }
 
-json Windows(const std::vector<ProcessBeat>& beats, const json& request, const std::string& host) {
+struct CopiedWindow {
+  WindowSize size;
+  std::vector<std::string> files;  // in a storage: their names
+};
+
+// `place` is a folder that who asks sees as well, or one of a storage. Then the window is copied
+// into `staging` first, a folder of our own.
+base::Result<CopiedWindow> CopyTo(const fs::path& log, uint64_t from, uint64_t to,
+                                  const std::string& place, const fs::path& staging) {
+  CopiedWindow copied;
+  if (!IsObjectPath(place)) {
+    ROCHOUND_TRY(copied.size, CopyWindow(log, from, to, place));
+    return copied;
+  }
+  ROCHOUND_TRY(const base::TempDir own, base::TempDir::Create(staging, "window-"));
+  const fs::path window = own.path() / log.filename();
+  ROCHOUND_TRY(copied.size, CopyWindow(log, from, to, window));
+  for (const fs::directory_entry& entry : fs::directory_iterator(window)) {
+    copied.files.push_back(entry.path().filename());
+    ROCHOUND_CHECK(PutObject(entry.path(), place + "/" + copied.files.back()));
+  }
+  return copied;
+}
+
+json Windows(const std::vector<ProcessBeat>& beats, const json& request, const std::string& host,
+             const fs::path& staging) {
   const uint64_t from = request.at("from_ns"), to = request.at("to_ns");
-  const fs::path folder = request.at("folder").get<std::string>();
+  const std::string folder = request.at("folder");
   json windows = json::array();
   for (const ProcessBeat& beat : beats) {
     if (beat.log.empty()) continue;
-    const fs::path place =
-        folder / fmt::format("rank{:04}-{}-{}", beat.place.rank, SubjectToken(host), beat.process) /
-        beat.log.filename();
-    const auto size = CopyWindow(beat.log, from, to, place);
+    const std::string place =
+        fmt::format("{}/rank{:04}-{}-{}/{}", folder, beat.place.rank, SubjectToken(host),
+                    beat.process, beat.log.filename().string());
+    const auto copied = CopyTo(beat.log, from, to, place, staging);
     json window = {{"rank", beat.place.rank}, {"pid", beat.process}};
-    if (size.ok()) {
-      window["folder"] = place.string();
-      window["chunks"] = size.value().chunks;
-      window["bytes"] = size.value().bytes;
-      window["complete_from_ns"] = size.value().complete_from_ns;
+    if (copied.ok()) {
+      const WindowSize& size = copied.value().size;
+      window["folder"] = place;
+      window["chunks"] = size.chunks;
+      window["bytes"] = size.bytes;
+      window["complete_from_ns"] = size.complete_from_ns;
+      if (!copied.value().files.empty()) window["files"] = copied.value().files;
     } else {
-      window["error"] = size.error().message;
+      window["error"] = copied.error().message;
     }
     windows.push_back(window);
   }
@@ -150,7 +179,7 @@ std::optional<std::string> Control::Answer(std::string_view text) try {
     for (const ProcessBeat& beat : beats) cards.push_back(CardOf(beat));
     answer["cards"] = cards;
   } else if (what == "window") {
-    answer["windows"] = Windows(beats, request, host_);
+    answer["windows"] = Windows(beats, request, host_, staging_);
   } else if (what == "start" || what == "stop") {
     const std::string refused =
         actions_.Add({request.at("id"), what, request.at("at_ns"),

@@ -6,6 +6,7 @@
 // Programs are not asked, since they may be stuck; but for recorders that are to start or stop.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -26,7 +27,9 @@ std::map<std::string, std::string> BeatMessages(const std::string& host, int64_t
 
 class Control {
  public:
-  explicit Control(std::string host) : host_(std::move(host)) {}
+  // staging: a folder of the daemon's own, for windows on their way to a storage.
+  Control(std::string host, std::filesystem::path staging)
+      : host_(std::move(host)), staging_(std::move(staging)) {}
 
   base::Result<void> Serve(Bus& bus, const std::string& tenant);
   void Update(HostWatch& watch);
@@ -36,6 +39,7 @@ class Control {
 
  private:
   const std::string host_;
+  const std::filesystem::path staging_;
   std::mutex mutex_;
   std::vector<ProcessBeat> beats_;
   uint64_t beats_ns_ = 0;  // when they were, CLOCK_REALTIME

@@ -120,7 +120,7 @@ void HostWatch::Follow(const fs::path& folder) {
   // The environment is there only while the process is.
   process->place = FindJobPlace(process->name.process);
   if (ProcessState(process->name) == 0) process->place = {"none", -1, -1};
-  process->code.set_keeper(options_.keep_code);
+  process->code.set_store(options_.code_store);
   processes_.emplace(folder, std::move(process));
   changed_ = true;
 }
@@ -442,7 +442,7 @@ void HostWatch::AddRccl(Process& process, ProcessBeat* beat) {
           described["state"] = "in flight";
           const auto& before = first.at(open->second.queue);
           if (open->second.in_order && before.first < kernel)
-            described["behind"] = NameOf(process, before.second->kernel);
+            described["waits_for"] = NameOf(process, before.second->kernel);
         }
         recent.push_back(std::move(described));
       }
@@ -530,7 +530,7 @@ bool HostWatch::Restore(const json& saved) try {
     auto process = std::make_unique<Process>(folder, options_.interval_ns);
     process->place = {one.at("job"), one.at("rank"), one.at("ranks")};
     process->rocm = one.at("rocm");
-    process->code.set_keeper(options_.keep_code);
+    process->code.set_store(options_.code_store);
     process->follower.Resume(RestorePosition(one.at("position")));
     if (!process->counter.Restore(one.at("counter"))) return false;
     if (!process->rccl.Restore(one.at("rccl"))) return false;

@@ -40,7 +40,7 @@ struct WatchOptions {
   // How long the state on disk may be behind. What was read since is read again after a kill.
   uint64_t save_ns = 0;
   std::vector<std::filesystem::path> logs;  // folders with logs beside those of running recorders
-  CodeObjects::Keeper keep_code;            // nothing: code objects are hashed and not kept
+  CodeStore* code_store = nullptr;          // null: code objects are hashed and not kept
   bool find_recorders = true;
 };
 

@@ -114,8 +114,7 @@ base::Result<void> Run(Settings settings) {
   settings.watch.save_ns = 2'000'000'000;
   settings.watch.spool_bytes = settings.spool_mb << 20;
   fleet::CodeStore code(settings.watch.state / "code", settings.code_mb << 20);
-  settings.watch.keep_code = [&](const std::string& hash, std::string_view bytes,
-                                 std::string_view origin) { code.Keep(hash, bytes, origin); };
+  settings.watch.code_store = &code;
   fleet::HostWatch watch(settings.watch);
   ROCHOUND_CHECK(watch.Open());
   std::unique_ptr<fleet::Control> control;  // outlives the bus, whose threads call it
@@ -125,7 +124,7 @@ base::Result<void> Run(Settings settings) {
     ROCHOUND_CHECK(fleet::ReadServers(&settings.bus));
     settings.bus.name = "rochoundd " + settings.watch.host;
     ROCHOUND_TRY(bus, fleet::Bus::Connect(settings.bus));
-    control = std::make_unique<fleet::Control>(settings.watch.host);
+    control = std::make_unique<fleet::Control>(settings.watch.host, settings.watch.state);
     ROCHOUND_CHECK(control->Serve(*bus, settings.watch.tenant));
     ROCHOUND_CHECK(code.Serve(*bus, settings.watch.tenant, settings.watch.host));
     settings.publisher.tenant = settings.watch.tenant;

@@ -2,10 +2,10 @@
 #include "fleet/daemon/rccl_calls.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/parse.h"
 
 namespace rochound::fleet {
 namespace {
@@ -21,35 +21,18 @@ constexpr size_t kMostLines = 1024;  // of a communicator
 constexpr size_t kMostWords = 256;
 constexpr size_t kMostGrouped = 4096;
 
-std::string_view Take(std::string_view* text, char separator) {
-  const size_t end = std::min(text->find(separator), text->size());
-  const std::string_view part = text->substr(0, end);
-  text->remove_prefix(std::min(end + 1, text->size()));
-  return part;
-}
-
-// How many words of a call an argument of this type is (agent/calls/values.h).
-size_t WordsOf(std::string_view type) {
-  if (type.starts_with('*') || type == "dim3") return 2;
-  size_t bytes = 8;
-  if (type.starts_with("struct")) {
-    type.remove_prefix(6);
-    std::from_chars(type.data(), type.data() + type.size(), bytes);
-  }
-  return (bytes + 7) / 8;
-}
+constexpr std::string_view kRccl = "rccl";  // domain
 
 // A call's words by the names of its arguments.
 class Arguments {
  public:
-  Arguments(const Functions::Function& function, const std::vector<uint64_t>& words)
+  Arguments(const trace::Function& function, const std::vector<uint64_t>& words)
       : function_(function), words_(words) {}
 
   std::optional<uint64_t> Get(std::string_view name, size_t offset = 0) const {
-    const auto found = function_.words.find(name);
-    if (found == function_.words.end() || found->second + offset >= words_.size())
-      return std::nullopt;
-    return words_[found->second + offset];
+    const trace::Argument* const argument = Find(name);
+    if (argument == nullptr || argument->word + offset >= words_.size()) return std::nullopt;
+    return words_[argument->word + offset];
   }
   int64_t Number(std::string_view name) const {
     const auto word = Get(name);
@@ -57,19 +40,23 @@ class Arguments {
   }
   // A unique id is 128 random bytes; its hash is a name that can be read.
   std::string UniqueId() const {
-    const auto found = function_.words.find("commId");
-    const auto size = function_.sizes.find("commId");
-    if (found == function_.words.end() || found->second + size->second > words_.size()) return {};
+    const trace::Argument* const id = Find("commId");
+    if (id == nullptr || size_t{id->word} + id->words > words_.size()) return {};
     uint64_t hash = base::kFnvOffset;
-    for (size_t i = 0; i < size->second; ++i) {
-      const uint64_t word = words_[found->second + i];
+    for (size_t i = 0; i < id->words; ++i) {
+      const uint64_t word = words_[id->word + i];
       hash = base::Fnv1a64({reinterpret_cast<const char*>(&word), sizeof word}, hash);
     }
     return base::Hex64(hash);
   }
 
  private:
-  const Functions::Function& function_;
+  const trace::Argument* Find(std::string_view name) const {
+    const int found = function_.Find(name);
+    return found < 0 ? nullptr : &function_.arguments[static_cast<size_t>(found)];
+  }
+
+  const trace::Function& function_;
   const std::vector<uint64_t>& words_;
 };
 
@@ -114,45 +101,21 @@ bool MakesOfId(std::string_view name) {
 
 }  // namespace
 
-void Functions::Parse(std::string_view text) {
-  while (!text.empty()) {
-    std::string_view line = Take(&text, '\n');
-    const std::string_view number = Take(&line, '\t');
-    uint16_t id = 0;
-    if (std::from_chars(number.data(), number.data() + number.size(), id).ec != std::errc())
-      continue;
-    Function function;
-    function.rccl = Take(&line, '\t') == "rccl";
-    function.name = Take(&line, '\t');
-    Take(&line, '\t');  // the result's type
-    size_t at = 0;
-    while (function.rccl && !line.empty()) {
-      std::string_view argument = Take(&line, ',');
-      const std::string name(Take(&argument, ':'));
-      function.words[name] = at;
-      function.sizes[name] = WordsOf(argument);
-      at += WordsOf(argument);
+const trace::Function* RcclCalls::FindFunction(uint16_t id) {
+  if (!read_functions_)
+    if (const auto text = base::ReadFile(log_ / "functions", base::kMostText); text.ok()) {
+      std::string_view lines = text.value();
+      while (!lines.empty())
+        if (auto function = trace::ParseFunction(base::TakeUntil(&lines, '\n')))
+          functions_[function->first] = std::move(function->second);
+      read_functions_ = true;
     }
-    functions_[id] = std::move(function);
-  }
-}
-
-const Functions::Function* Functions::Find(uint16_t id) const {
   const auto found = functions_.find(id);
   return found == functions_.end() ? nullptr : &found->second;
 }
 
-const Functions::Function* RcclCalls::FindFunction(uint16_t id) {
-  if (!read_functions_)
-    if (const auto text = base::ReadFile(log_ / "functions", base::kMostText); text.ok()) {
-      functions_.Parse(text.value());
-      read_functions_ = true;
-    }
-  return functions_.Find(id);
-}
-
 std::string RcclCalls::FunctionName(uint16_t id) {
-  const Functions::Function* function = FindFunction(id);
+  const trace::Function* function = FindFunction(id);
   if (function == nullptr) {
     // The recorder adds functions that are newer than itself when they are called.
     read_functions_ = false;
@@ -220,13 +183,13 @@ void RcclCalls::OnCall(const trace::ApiCall& call) {
     spare_.push_back(std::move(thread.pending.back().words));
     thread.pending.pop_back();
   }
-  const Functions::Function* const function = FindFunction(call.head.small);
-  if (function == nullptr || !function->rccl) return;
+  const trace::Function* const function = FindFunction(call.head.small);
+  if (function == nullptr || function->domain != kRccl) return;
   // Of what RCCL calls by itself, inside of a call of the program, only that one counts.
   if (thread.pending.empty()) Called(*function, words_, call, thread);
 }
 
-void RcclCalls::Called(const Functions::Function& function, const std::vector<uint64_t>& words,
+void RcclCalls::Called(const trace::Function& function, const std::vector<uint64_t>& words,
                        const trace::ApiCall& call, Thread& thread) {
   const Arguments arguments(function, words);
   if (function.name == "ncclGroupStart") {
@@ -267,7 +230,7 @@ void RcclCalls::Launched(const trace::ApiCall& call, const Thread& thread,
         if (RcclOperation* const operation = Find(place)) operation->kernels.push_back(dispatch);
 }
 
-void RcclCalls::MakeCommunicator(const Functions::Function& function,
+void RcclCalls::MakeCommunicator(const trace::Function& function,
                                  const std::vector<uint64_t>& words) {
   const Arguments arguments(function, words);
   const uint64_t handle = MadeHandle(arguments);
@@ -307,8 +270,8 @@ RcclOperation* RcclCalls::Find(const Place& place) {
 }
 
 std::optional<RcclCalls::Waiting> RcclCalls::Open(uint16_t id, uint64_t correlation) {
-  const Functions::Function* const function = FindFunction(id);
-  if (function == nullptr || !function->rccl) return std::nullopt;
+  const trace::Function* const function = FindFunction(id);
+  if (function == nullptr || function->domain != kRccl) return std::nullopt;
   Waiting waiting;
   waiting.function = function->name;
   const auto thread = threads_.find(correlation >> 40);

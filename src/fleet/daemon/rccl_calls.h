@@ -20,26 +20,10 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/functions.h"
 #include "trace/records.h"
 
 namespace rochound::fleet {
-
-// Functions by their number in a log, and where the arguments of RCCL's are among a call's words.
-class Functions {
- public:
-  struct Function {
-    std::string name;
-    bool rccl = false;
-    std::map<std::string, size_t, std::less<>> words;  // by argument: its first word
-    std::map<std::string, size_t, std::less<>> sizes;  // in words
-  };
-  // Of the text of a log's file `functions`.
-  void Parse(std::string_view text);
-  const Function* Find(uint16_t id) const;
-
- private:
-  std::map<uint16_t, Function> functions_;
-};
 
 struct RcclOperation {
   uint64_t number = 0;  // in its line, from 1
@@ -115,19 +99,19 @@ class RcclCalls {
     std::vector<Place> grouped;
   };
 
-  const Functions::Function* FindFunction(uint16_t id);
+  const trace::Function* FindFunction(uint16_t id);
   Thread& ThreadOf(uint64_t correlation);
   void OnArguments(const trace::Head& head, const trace::ApiArguments& arguments);
   void OnCall(const trace::ApiCall& call);
-  void Called(const Functions::Function& function, const std::vector<uint64_t>& words,
+  void Called(const trace::Function& function, const std::vector<uint64_t>& words,
               const trace::ApiCall& call, Thread& thread);
-  void MakeCommunicator(const Functions::Function& function, const std::vector<uint64_t>& words);
+  void MakeCommunicator(const trace::Function& function, const std::vector<uint64_t>& words);
   RcclCommunicator& Communicator(uint64_t handle);
   RcclOperation* Find(const Place& place);
   void Launched(const trace::ApiCall& call, const Thread& thread, const std::vector<Place>& places);
 
   std::filesystem::path log_;
-  Functions functions_;
+  std::map<uint16_t, trace::Function> functions_;
   bool read_functions_ = false;
   std::map<uint64_t, RcclCommunicator> communicators_;  // by handle
   std::map<uint64_t, Thread> threads_;                  // by index in the log

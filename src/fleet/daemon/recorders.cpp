@@ -1,65 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "fleet/daemon/recorders.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
-#include <glob.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
 
-#include "base/control_directory.h"
+#include "base/parse.h"
 #include "base/process_stat.h"
+#include "launch/control_client.h"
 
 namespace rochound::fleet {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool ParseNumber(std::string_view text, auto* value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-void AddProcesses(const std::string& directory, uid_t user, std::set<pid_t>* processes) {
-  const auto opened = base::OpenPrivateDirectory(directory, user);
-  if (!opened.ok()) return;
-  const std::unique_ptr<DIR, int (*)(DIR*)> listing(fdopendir(opened.value()), closedir);
-  if (listing == nullptr) {
-    close(opened.value());
-    return;
-  }
-  while (const dirent* entry = readdir(listing.get()))
-    if (const pid_t process = base::ControlSocketProcess(entry->d_name); process != 0)
-      processes->insert(process);
-}
-
-// Processes with a socket: our own user's, and everybody's that we have the right to see.
-std::set<pid_t> ControlledProcesses() {
-  std::set<pid_t> processes;
-  const auto environment = base::ControlEnvironment::OfThisProcess();
-  for (const std::string& directory : base::ControlDirectories(environment, geteuid()))
-    AddProcesses(directory, geteuid(), &processes);
-  if (environment.control_directory != nullptr) return processes;
-  for (const char* pattern : {"/tmp/rochound-*", "/run/user/*/rochound"}) {
-    glob_t found{};
-    if (glob(pattern, 0, nullptr, &found) == 0)
-      for (size_t i = 0; i < found.gl_pathc; ++i) {
-        struct stat owner{};
-        if (lstat(found.gl_pathv[i], &owner) == 0)
-          AddProcesses(found.gl_pathv[i], owner.st_uid, &processes);
-      }
-    globfree(&found);
-  }
-  return processes;
-}
+using base::ParseNumber;
 
 std::optional<std::string> Variable(const std::string& environment, std::string_view name) {
   size_t at = 0;
@@ -77,7 +36,10 @@ std::optional<std::string> Variable(const std::string& environment, std::string_
 
 std::vector<fs::path> FindRecordedLogs() {
   std::vector<fs::path> logs;
-  for (const pid_t process : ControlledProcesses()) {
+  std::set<pid_t> processes;
+  for (const auto& socket : launch::FindControlSockets(launch::Whose::kEverybodys))
+    processes.insert(socket.process);
+  for (const pid_t process : processes) {
     // ADDRESS PERMISSIONS OFFSET DEVICE INODE PATH. A log's first segment is mapped for good.
     std::ifstream maps(fmt::format("/proc/{}/maps", process));
     std::set<fs::path> folders;

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/files.h"
+#include "trace/reserve_waiting.h"
 #include "trace/tsc.h"
-#include "trace/writer.h"
 
 namespace rochound::fleet {
 
@@ -29,12 +29,7 @@ class TestLog {
 
   template <typename T>
   T* Room() {
-    T* record = log->Reserve<T>();
-    while (record == nullptr) {
-      writer->Maintain();
-      record = log->Reserve<T>();
-    }
-    return record;
+    return trace::ReserveWaiting<T>(writer, log);
   }
 
   void Queue(uint32_t queue) {

@@ -58,7 +58,7 @@ HangReport ExplainByKernels(const std::vector<const Card*>& cards) {
   const std::string collective = kinds.empty() ? "" : codeobj::Demangle(*kinds.begin());
   if (newest == 0) {
     // Nobody waits in a collective: is anybody stuck at all?
-    report.verdict = stuck.empty() ? Verdict::kNoHang : Verdict::kStuckAlone;
+    report.verdict = stuck.empty() ? HangVerdict::kNoHang : HangVerdict::kStuckAlone;
     for (HangReport::Rank& rank : report.ranks)
       rank.missing = std::find(stuck.begin(), stuck.end(), rank.rank) != stuck.end();
     report.conclusion =
@@ -73,20 +73,20 @@ HangReport ExplainByKernels(const std::vector<const Card*>& cards) {
     std::vector<int64_t> waited = missing;
     waited.insert(waited.end(), report.not_answering.begin(), report.not_answering.end());
     std::sort(waited.begin(), waited.end());
-    report.verdict = Verdict::kWaitedFor;
+    report.verdict = HangVerdict::kWaitedFor;
     report.conclusion = fmt::format("{} of {} ranks wait in collective {} ({}); waited for: {}",
                                     inside.size(), cards.size() + report.not_answering.size(),
                                     newest, collective, NameRanks(waited));
   } else if (kinds.size() > 1) {
-    report.verdict = Verdict::kDifferent;
+    report.verdict = HangVerdict::kDifferent;
     report.conclusion =
         fmt::format("all ranks wait, in different collectives: {} kinds", kinds.size());
   } else if (!behind.empty()) {
-    report.verdict = Verdict::kWaitedFor;
+    report.verdict = HangVerdict::kWaitedFor;
     report.conclusion =
         fmt::format("all ranks wait in a collective; behind the others: {}", NameRanks(behind));
   } else {
-    report.verdict = Verdict::kAllInside;
+    report.verdict = HangVerdict::kAllInside;
     report.conclusion =
         fmt::format("all ranks are in collective {} ({}): the library or the network under it",
                     newest, collective);

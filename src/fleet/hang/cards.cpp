@@ -15,11 +15,11 @@ using nlohmann::json;
 double Seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 Operation OperationOf(const json& one) {
-  return {one.at("number"),       one.at("function"),
-          one.at("count"),        one.at("datatype"),
-          one.at("operation"),    one.at("root"),
-          one.at("state"),        one.value("since_ns", uint64_t{0}),
-          one.value("behind", "")};
+  return {one.at("number"),          one.at("function"),
+          one.at("count"),           one.at("datatype"),
+          one.at("operation"),       one.at("root"),
+          one.at("state"),           one.value("since_ns", uint64_t{0}),
+          one.value("waits_for", "")};
 }
 
 Card::Call CallOf(const json& one) {
@@ -108,7 +108,7 @@ std::string DescribeRank(const Card& card, double busy) {
   for (const Communicator& communicator : card.communicators)
     for (const Line& line : communicator.lines)
       for (const Operation& operation : line.recent)
-        if (!operation.behind.empty() && parts.size() < 2)
+        if (!operation.waits_for.empty() && parts.size() < 2)
           parts.push_back(
               fmt::format("{} {} is queued after it", operation.function, operation.number));
   if (!card.calls.empty())
@@ -127,31 +127,31 @@ std::string DescribeRank(const Card& card, double busy) {
   return text + ")";
 }
 
-const char* VerdictName(Verdict verdict) {
+const char* HangVerdictName(HangVerdict verdict) {
   switch (verdict) {
-    case Verdict::kNobodySeen:
+    case HangVerdict::kNobodySeen:
       return "nobody seen";
-    case Verdict::kNoHang:
+    case HangVerdict::kNoHang:
       return "no hang";
-    case Verdict::kLate:
+    case HangVerdict::kLate:
       return "late";
-    case Verdict::kWaitedFor:
+    case HangVerdict::kWaitedFor:
       return "waited for";
-    case Verdict::kDifferent:
+    case HangVerdict::kDifferent:
       return "different operations";
-    case Verdict::kCrossed:
+    case HangVerdict::kCrossed:
       return "crossed";
-    case Verdict::kAllInside:
+    case HangVerdict::kAllInside:
       return "all inside";
-    case Verdict::kStuckAlone:
+    case HangVerdict::kStuckAlone:
       return "stuck alone";
   }
   return "";
 }
 
 bool HangReport::stuck() const {
-  return verdict != Verdict::kNobodySeen && verdict != Verdict::kNoHang &&
-         verdict != Verdict::kLate;
+  return verdict != HangVerdict::kNobodySeen && verdict != HangVerdict::kNoHang &&
+         verdict != HangVerdict::kLate;
 }
 
 json HangReport::AsJson() const {
@@ -164,9 +164,12 @@ json HangReport::AsJson() const {
                     {"waited_for", rank.missing},
                     {"collectives", rank.collectives},
                     {"doing", rank.doing}});
-  return {{"verdict", VerdictName(verdict)}, {"stuck", stuck()},
-          {"conclusion", conclusion},        {"ranks", list},
-          {"not_answering", not_answering},  {"doubts", doubts}};
+  return {{"verdict", HangVerdictName(verdict)},
+          {"stuck", stuck()},
+          {"conclusion", conclusion},
+          {"ranks", list},
+          {"not_answering", not_answering},
+          {"doubts", doubts}};
 }
 
 std::string HangReport::AsText() const {

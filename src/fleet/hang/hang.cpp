@@ -152,7 +152,7 @@ class Analysis {
           const bool grouped = operation.state == "called" && group != nullptr;
           if (!grouped && (operation.state != "in flight" || operation.since_ns < least_ns))
             continue;
-          if (!operation.behind.empty() || communicator.id.empty()) continue;
+          if (!operation.waits_for.empty() || communicator.id.empty()) continue;
           waits.push_back({&card, communicator.id, SizeOf(communicator.id),
                            RankIn(communicator.id, card), line.kind, line.peer, operation});
           break;  // those after it are queued
@@ -198,7 +198,7 @@ class Analysis {
         *found = operation;
         if (!same(operation)) return Standing::kDifferent;
         if (operation.state == "complete") return Standing::kComplete;
-        return operation.behind.empty() ? Standing::kInside : Standing::kNotThere;
+        return operation.waits_for.empty() ? Standing::kInside : Standing::kNotThere;
       }
       return Standing::kComplete;  // long ago
     }
@@ -324,7 +324,7 @@ void Analysis::ConcludeDifferent(HangReport* report) {
     for (HangReport::Rank& rank : report->ranks)
       rank.missing |= std::find(ranks.begin(), ranks.end(), rank.rank) != ranks.end();
   }
-  report->verdict = Verdict::kDifferent;
+  report->verdict = HangVerdict::kDifferent;
   report->conclusion =
       fmt::format("ranks called different operations, number {} of communicator {}: {}",
                   std::get<3>(different_.begin()->first),
@@ -342,7 +342,7 @@ void Analysis::ConcludeWaiting(HangReport* report) {
   for (HangReport::Rank& rank : report->ranks) rank.missing = reasons.contains(rank.rank);
   const std::vector<int64_t> waited(reasons.begin(), reasons.end());
   const bool late = std::all_of(waited.begin(), waited.end(), [&](int64_t r) { return Moves(r); });
-  report->verdict = late ? Verdict::kLate : Verdict::kWaitedFor;
+  report->verdict = late ? HangVerdict::kLate : HangVerdict::kWaitedFor;
   // What those wait in who wait for the reason itself, not for somebody who waits for it.
   const Wait* where = nullptr;
   std::set<int64_t> inside;
@@ -372,7 +372,7 @@ void Analysis::ConcludeCrossed(HangReport* report) {
         break;
       }
   }
-  report->verdict = Verdict::kCrossed;
+  report->verdict = HangVerdict::kCrossed;
   report->conclusion =
       fmt::format("ranks wait for each other, in different operations: {}", fmt::join(said, "; "));
 }
@@ -409,7 +409,7 @@ HangReport Analysis::Report() {
     for (const Wait& wait : waits_)
       if (wait.Key() == waits_.front().Key()) since = std::min(since, wait.operation.since_ns);
     const bool stuck = since >= kVeryLongNs;
-    report.verdict = stuck ? Verdict::kAllInside : Verdict::kNoHang;
+    report.verdict = stuck ? HangVerdict::kAllInside : HangVerdict::kNoHang;
     report.conclusion =
         fmt::format("all ranks of a communicator are in {}, for {:.1f} s{}",
                     NameOperation(waits_.front()), static_cast<double>(since) * 1e-9,
@@ -423,7 +423,7 @@ HangReport Analysis::Report() {
                                       !Moves(rank.rank) && WaitsOf(card, 0).empty());
       if (rank.missing) stuck.push_back(rank.rank);
     }
-    report.verdict = stuck.empty() ? Verdict::kNoHang : Verdict::kStuckAlone;
+    report.verdict = stuck.empty() ? HangVerdict::kNoHang : HangVerdict::kStuckAlone;
     report.conclusion =
         stuck.empty()
             ? "no hang: no rank waits for long"

@@ -22,7 +22,7 @@ struct Operation {
   int64_t datatype = -1, operation = -1, root = -1;
   std::string state;  // calling, called (not launched yet), in flight, complete
   uint64_t since_ns = 0;
-  std::string behind;  // the kernel that its own waits for, in the same queue; empty: none
+  std::string waits_for;  // the kernel before its own in the same queue; empty: none
 };
 
 // What is counted together: a communicator's collectives, or messages to or from one rank of it.
@@ -77,7 +77,7 @@ struct Card {
 // Of the daemons' answers; what is no card is left out.
 std::vector<Card> CardsOf(const std::vector<nlohmann::json>& answers);
 
-enum class Verdict {
+enum class HangVerdict {
   kNobodySeen,  // no card
   kNoHang,      // nobody waits for long, or all move
   kLate,        // ranks wait for one that works
@@ -87,7 +87,7 @@ enum class Verdict {
   kAllInside,   // all are in the same operation
   kStuckAlone,  // nobody waits in an operation, but a rank does not move
 };
-const char* VerdictName(Verdict verdict);
+const char* HangVerdictName(HangVerdict verdict);
 
 struct HangReport {
   struct Rank {
@@ -99,7 +99,7 @@ struct HangReport {
     std::string doing;     // in words
     uint64_t collectives = 0;
   };
-  Verdict verdict = Verdict::kNobodySeen;
+  HangVerdict verdict = HangVerdict::kNobodySeen;
   size_t cards = 0;
   std::string conclusion;
   std::vector<Rank> ranks;             // by rank

@@ -70,7 +70,7 @@ TEST(HangByCallsTest, ARankThatDidNotCome) {
   auto cards = AllIn(7);
   cards[2] = Elsewhere(2, 6);
   const auto report = ExplainHang(cards, cards);
-  EXPECT_EQ(report.verdict, Verdict::kWaitedFor);
+  EXPECT_EQ(report.verdict, HangVerdict::kWaitedFor);
   EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{2});
   EXPECT_NE(report.conclusion.find("3 of 4 ranks wait in ncclAllReduce, number 7"),
             std::string::npos)
@@ -84,30 +84,30 @@ TEST(HangByCallsTest, WhoComesLateButWorksIsLate) {
   before[2] = cards[2];
   cards[2].launches = before[2].launches + 100;
   const auto report = ExplainHang(cards, before);
-  EXPECT_EQ(report.verdict, Verdict::kLate);
+  EXPECT_EQ(report.verdict, HangVerdict::kLate);
   EXPECT_FALSE(report.stuck());
 }
 
 TEST(HangByCallsTest, WhatMovesIsNoHang) {
   auto cards = AllIn(8);
   cards[2] = Elsewhere(2, 7);
-  EXPECT_EQ(ExplainHang(cards, AllIn(7)).verdict, Verdict::kNoHang);
+  EXPECT_EQ(ExplainHang(cards, AllIn(7)).verdict, HangVerdict::kNoHang);
 }
 
 TEST(HangByCallsTest, AStoppedRankInsideIsWaitedFor) {
   auto cards = AllIn(7);
   cards[1].state = "stopped";
   const auto report = ExplainHang(cards, cards);
-  EXPECT_EQ(report.verdict, Verdict::kWaitedFor);
+  EXPECT_EQ(report.verdict, HangVerdict::kWaitedFor);
   EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{1});
 }
 
 TEST(HangByCallsTest, AKernelBeforeTheCollective) {
   auto cards = AllIn(7);
-  cards[3].communicators[0].lines[0].recent.back().behind = "spin";
+  cards[3].communicators[0].lines[0].recent.back().waits_for = "spin";
   cards[3].oldest = {{"spin", 25 * kSecond}, {kReduce, 20 * kSecond}};
   const auto report = ExplainHang(cards, cards);
-  EXPECT_EQ(report.verdict, Verdict::kWaitedFor);
+  EXPECT_EQ(report.verdict, HangVerdict::kWaitedFor);
   EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{3});
   EXPECT_NE(DoingOf(report, 3).find("kernel spin in flight"), std::string::npos);
 }
@@ -116,7 +116,7 @@ TEST(HangByCallsTest, ARankInAnotherCollective) {
   auto cards = AllIn(7);
   cards[1] = InCollective(1, 7, "ncclReduceScatter");
   const auto report = ExplainHang(cards, cards);
-  EXPECT_EQ(report.verdict, Verdict::kDifferent);
+  EXPECT_EQ(report.verdict, HangVerdict::kDifferent);
   EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{1});
   EXPECT_NE(report.conclusion.find("rank 1 ncclReduceScatter"), std::string::npos);
 }
@@ -138,7 +138,7 @@ TEST(HangByCallsTest, CrossedCommunicators) {
   lines[1].lines[0].recent.push_back(
       {3, "ncclAllReduce", 4096, 7, 0, -1, "in flight", 20 * kSecond, ""});
   const auto report = ExplainHang(cards, cards);
-  EXPECT_EQ(report.verdict, Verdict::kCrossed) << report.conclusion;
+  EXPECT_EQ(report.verdict, HangVerdict::kCrossed) << report.conclusion;
   EXPECT_NE(report.conclusion.find("wait for each other"), std::string::npos);
 }
 
@@ -147,7 +147,7 @@ TEST(HangByCallsTest, AReceiverWithoutASender) {
   cards[0].communicators[0].lines.push_back(
       {"receive", 3, 1, {{1, "ncclRecv", 64, 7, -1, -1, "in flight", 20 * kSecond, ""}}});
   const auto report = ExplainHang(cards, cards);
-  EXPECT_EQ(report.verdict, Verdict::kWaitedFor);
+  EXPECT_EQ(report.verdict, HangVerdict::kWaitedFor);
   EXPECT_EQ(WaitedFor(report), std::vector<int64_t>{3});
   EXPECT_NE(report.conclusion.find("1 of 4 ranks wait in ncclRecv"), std::string::npos);
 }
@@ -162,7 +162,7 @@ TEST(HangByCallsTest, ARankThatNeverConnected) {
     cards.push_back(card);
   }
   auto report = ExplainHang(cards, cards);
-  EXPECT_EQ(report.verdict, Verdict::kWaitedFor);
+  EXPECT_EQ(report.verdict, HangVerdict::kWaitedFor);
   EXPECT_EQ(report.not_answering, std::vector<int64_t>{3});
   EXPECT_NE(report.conclusion.find("waited for: rank 3"), std::string::npos) << report.conclusion;
   // It is there, and does something else.
@@ -176,7 +176,7 @@ TEST(HangByCallsTest, ARankThatNeverConnected) {
 
 TEST(HangByCallsTest, AllInsideBlamesNobody) {
   const auto report = ExplainHang(AllIn(7), AllIn(7));
-  EXPECT_EQ(report.verdict, Verdict::kAllInside);
+  EXPECT_EQ(report.verdict, HangVerdict::kAllInside);
   EXPECT_TRUE(WaitedFor(report).empty());
 }
 

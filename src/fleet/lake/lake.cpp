@@ -15,7 +15,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "fleet/lake/s3_object.h"
+#include "fleet/storage/s3_object.h"
 
 namespace rochound::fleet {
 namespace {
