@@ -443,13 +443,14 @@ def case_forged(fleet):
     check(two.request("rh.code.default.h1", json.dumps({"hash": "0" * 32})) is None, "h2 got code")
     reader = nats.Client(fleet.port, "reader", "three")
     check(reader.request("rh.ctl.default.all", card) is None, "a reader controls")
+    # The honest host goes on, and answers who may ask.
+    more = history.synthetic(fleet, "host", "--kernels", 5, "--launches", 3000, "--rate", 2000, "--seed", 2, "--report", fleet.folder / "report1.json",
+                             "--hold", 10, name="synthetic1")
+    time.sleep(2)
     control = nats.Client(fleet.port, "control", "four")
     answer = control.request("rh.ctl.default.all", card, 10)
     check(answer is not None and json.loads(answer)["host"] == "h1", f"control gets {answer}")
     check(control.request("$JS.API.STREAM.INFO.RH_SK_default_0") is None, "control reads streams")
-    # The honest host goes on.
-    more = history.synthetic(fleet, "host", "--kernels", 5, "--launches", 3000, "--rate", 2000, "--seed", 2, "--report", fleet.folder / "report1.json",
-                             "--hold", 1, name="synthetic1")
     fleet.wait_for([more], 60)
     time.sleep(1)
     daemon.terminate()

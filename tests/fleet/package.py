@@ -5,6 +5,7 @@
 usage: package.py --list | --case NAME --bin FOLDER --gpu GPU -- PROGRAM
 """
 
+import os
 import pathlib
 import re
 import shutil
@@ -29,6 +30,7 @@ def case_package(fleet):
     """What is in it, who may be root in it, and that it unpacks to programs that run."""
     output = fleet.folder / "packages"
     output.mkdir()
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")  # as ./dev package sets it
     file = debian.make("rochound-fleet", debian.PACKAGES["rochound-fleet"], fleet.bin.parent, output, debian.version())
     fields = out("dpkg-deb", "--field", file)
     check(re.search(r"^Depends: .*libnats", fields, re.M) and "opentelemetry-cpp (>= " in fields, fields)
