@@ -26,6 +26,7 @@
 #include "doctor/fault/fault_report.h"
 #include "launch/child_process.h"
 #include "launch/gpu_use.h"
+#include "launch/output_name.h"
 #include "launch/recorded_program.h"
 #include "store/convert/filter.h"
 #include "swap/swap_verify.h"
@@ -92,6 +93,7 @@ constexpr const char* kRunExamples = R"(
 Examples:
   rochound run -- ./vector_add
   rochound run -o train.rpd --hsa --stacks -- python3 train.py
+  srun rochound run -o rank%r.rpd -- ./app  a trace of each rank
   rochound run --last 30s -- ./server       what happened just before the end
   rochound run --jsonl - -- ./vector_add    one JSON object per call
   rochound run --override cu=72 -- ./app    HIP answers 72 compute units, not 36
@@ -123,7 +125,9 @@ RunCommand::RunCommand(CLI::App& app)
         ->type_name(type)
         ->allow_extra_args(false);
   };
-  text("-o,--output", output_, "FILE", "The trace (default: trace.rpd)");
+  text("-o,--output", output_, "FILE",
+       "The trace (default: trace.rpd); in names of outputs %r is the rank that srun, mpirun or "
+       "torchrun gave, %h the host, %p the process");
   subcommand_->add_flag("--force", force_, "Overwrite a trace that is there; otherwise it is kept");
   text("--log-dir", log_directory_, "FOLDER", "Keep the flight log, and keep it here");
   subcommand_->add_flag_callback(
@@ -194,8 +198,10 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
                        folder.string());
   }
   if (!log_directory_.empty() && IsLogFolder(log_directory_)) {
-    return fmt::format("'{}' holds the log of another run; choose another folder or remove it",
-                       log_directory_);
+    return fmt::format(
+        "'{}' holds the log of another run; choose another folder or remove it. Ranks of one job: "
+        "--log-dir {}/%r",
+        log_directory_, log_directory_);
   }
   return {};
 }
@@ -266,6 +272,11 @@ TraceOutput RunCommand::Output() const {
 }
 
 int RunCommand::Run(const std::vector<std::string>& program) {
+  for (std::string* const name : {&output_, &log_directory_, &jsonl_}) {
+    auto filled = launch::FillOutputName(*name);
+    if (!filled.ok()) return Usage(filled.error().message);
+    *name = std::move(filled).value();
+  }
   if (const std::string problem = Problem(program); !problem.empty()) return Usage(problem);
   const auto command = launch::OnSoftwareGpu(softgpu_, program);
   if (!command.ok()) return Usage(command.error().message);

@@ -83,9 +83,9 @@ def case_slurm(fleet):
     aggregator = fleet.aggregator()
     ranks = 64 if FULL else NODES
     logs = fleet.folder / "logs"
-    # One software GPU per rank; all ranks write into one folder, as a shared file system has it.
+    # One software GPU per rank; all ranks write below one folder, as a shared file system has it.
     step = fleet.start(["srun", "-N", NODES, "-n", ranks, "--overcommit", fleet.bin / "rochound", "softgpu", "--gpu", fleet.options.gpu, "--",
-                        fleet.bin / "rochound", "run", "--log-dir", logs, "--log-only", "--", fleet.options.program, 30 if FULL else 12, "AWAY"],
+                        fleet.bin / "rochound", "run", "--log-dir", logs / "%r", "--log-only", "--", fleet.options.program, 30 if FULL else 12, "AWAY"],
                        "program.log")
 
     def running():

@@ -73,6 +73,8 @@ def main():
                 recorded[pid][function] = count
             launched = dict(database.execute(KERNELS))
     for rank, pid in sorted(pids.items()):
+        if "ncclGetVersion" not in calls[rank]:
+            recorded[pid].pop("ncclGetVersion", None)  # with eight ranks RCCL calls it by itself
         if recorded[pid] != calls[rank]:
             wrong.append(f"rank {rank} called {calls[rank]}, recorded were {recorded[pid]}")
         if launched.get(pid) != kernels[rank]:

@@ -13,6 +13,7 @@
 #include "base/parse.h"
 #include "base/process_stat.h"
 #include "launch/control_client.h"
+#include "launch/output_name.h"
 
 namespace rochound::fleet {
 namespace {
@@ -118,8 +119,7 @@ JobPlace FindJobPlace(pid_t process) {
       break;
     }
   if (place.job.empty()) place.job = "none";
-  for (const char* name :
-       {"ROCHOUND_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+  for (const char* name : launch::kRankVariables)
     if (const auto rank = Variable(environment, name); rank && ParseNumber(*rank, &place.rank))
       break;
   for (const char* name :
