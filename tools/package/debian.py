@@ -28,14 +28,14 @@ if [ "$1" = configure ]; then
   # Not started: it needs /etc/rochound/rochoundd, and somebody who enables it.
   if [ -d /run/systemd/system ]; then
     systemctl daemon-reload
-    systemctl try-restart rochoundd.service || true
+    deb-systemd-invoke try-restart rochoundd.service || true
   fi
 fi
 """
 FLEET_BEFORE = """#!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-  systemctl stop rochoundd.service || true
+  deb-systemd-invoke stop rochoundd.service || true
 fi
 """
 FLEET_PURGE = """#!/bin/sh
@@ -94,8 +94,9 @@ PACKAGES = {
         "Recommends": "nats-server",
         "Suggests": "victoria-metrics",
         "description": "kernels of many hosts, always on",
-        "long": ["A daemon follows all recorded programs of its host and sends sketches of their kernels over NATS;",
-                 "an aggregator keeps them as Parquet. Who hangs, what became slower, and which build did it."],
+        "long": ["A daemon follows all recorded programs of its host and sends sketches of",
+                 "their kernels over NATS; an aggregator keeps them as Parquet. Who hangs, what",
+                 "became slower, and which build did it."],
         "postinst": FLEET_AFTER,
         "prerm": FLEET_BEFORE,
         "postrm": FLEET_PURGE,
