@@ -257,7 +257,8 @@ LaunchOutcome CaptureLaunch(const CaptureOrder& order, Queue& queue, uint64_t at
       outcome = LaunchAlone(queue, at, held, doorbell, store, watch);
       *problem = captured.problem().empty() ? outcome.problem : captured.problem();
       enough_memory = !captured.out_of_memory();
-    } catch (const std::bad_alloc&) {  // what was held is released by now
+    } catch (const std::bad_alloc&) {
+      enough_memory = false;  // what was held is released by now
     }
     if (!enough_memory) *problem = kNoMemory;
   });

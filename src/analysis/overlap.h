@@ -31,7 +31,7 @@ class OverlapSweep {
     std::array<int64_t, size_t{1} << kWorks> ns{};
   };
 
-  explicit OverlapSweep(Window window) : window_(window) {}
+  explicit OverlapSweep(const Window& window) : window_(window) {}
 
   // In the order of gpu, start.
   void Add(int64_t gpu, int64_t start, int64_t end, Work work);

@@ -12,9 +12,8 @@ namespace rochound::base {
 // False: the text is not one whole number that fits. `number` may have changed all the same.
 template <typename Number>
 bool ParseNumber(std::string_view text, Number* number, int base = 10) {
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, *number, base);
-  return read.ec == std::errc() && read.ptr == end;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number, base);
+  return error == std::errc() && end == text.data() + text.size();
 }
 
 // Takes everything up to the separator, or all there is, off the front of text. The separator goes

@@ -2,10 +2,10 @@
 #include "base/process_stat.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "base/files.h"
+#include "base/parse.h"
 
 namespace rochound::base {
 
@@ -27,8 +27,7 @@ std::optional<ProcessStat> ParseProcessStat(std::string_view text) {
     text.remove_prefix(std::min(value.size() + 1, text.size()));
     if (value.empty()) return std::nullopt;
     uint64_t number = 0;
-    const char* const end = value.data() + value.size();
-    const bool is_number = std::from_chars(value.data(), end, number).ptr == end;
+    const bool is_number = ParseNumber(value, &number);
     if (field == kState) {
       stat.state = value[0];
     } else if (field == kParent || field == kUserTime || field == kSystemTime || field == kStart) {

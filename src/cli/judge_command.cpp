@@ -17,7 +17,6 @@
 namespace rochound::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using base::Result;
 
 constexpr const char* kJudgeExamples = R"(

@@ -393,7 +393,7 @@ Result<void> OptimizeCommand::AskModel(Search* search, const std::vector<std::st
     return Judged(search, file, flags, false);
   };
   task.late = [search] { return search->Late(); };
-  const auto done = llm_.Run(task);
+  auto done = llm_.Run(task);
   if (done.ok() || search->accepted.empty()) return done;
   base::LogWarning(done.error().message);
   return {};

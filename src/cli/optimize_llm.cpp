@@ -24,7 +24,6 @@ namespace rochound::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using base::Error;
 using base::Result;
 using nlohmann::ordered_json;
 

@@ -49,7 +49,7 @@ Judge::Borne Judge::TryInputs(const Original& original, const std::string& kind)
   if (!options_.as.empty()) arguments.insert(arguments.end(), {"--as", options_.as});
   const auto answer = Ask(arguments, LaunchLimit(original) * 4 + kOverheadSeconds);
   Borne borne;
-  if (answer.ok() && answer.value().contains("varied")) {
+  if (original.accesses && answer.ok() && answer.value().contains("varied")) {
     borne.elements = answer.value()["varied"].value("elements", size_t{0});
     borne.integers = answer.value()["varied"].value("integers", size_t{0});
     ByteSet readable = original.accesses->read;

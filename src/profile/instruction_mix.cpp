@@ -187,7 +187,8 @@ double WavesOf(const std::array<uint64_t, 3>& grid, const std::array<uint64_t, 3
     groups *= (std::max<uint64_t>(1, grid[i]) + size - 1) / size;
     items *= size;
   }
-  return static_cast<double>(groups * ((items + wave_size - 1) / wave_size));
+  const uint64_t waves = (items + wave_size - 1) / wave_size;
+  return static_cast<double>(groups * waves);
 }
 
 }  // namespace rochound::profile

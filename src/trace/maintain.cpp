@@ -426,9 +426,10 @@ uint64_t Writer::KeepLasting(const Chunk& chunk) {
       case Kind::kThreadHere:
       case Kind::kThreadEnd:
       case Kind::kDropped:
-        break;  // of use only beside what goes with them; the sums are in the header
       case Kind::kSwap:
-        break;  // the recorder says it again
+        // Of use only beside what goes with them; the sums are in the header, and swaps are written
+        // again by the recorder.
+        break;
       default:
         ++lost;
         latest = std::max(latest, TimeOf(head, place));

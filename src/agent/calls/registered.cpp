@@ -16,7 +16,8 @@ constinit std::atomic<bool> registered{false};
 // By the names in its dynamic section. The functions that hand the tables over are not exported.
 bool Needs(void* handle, const char* start) {
   link_map* map = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_ld == nullptr)
+  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr ||
+      map->l_ld == nullptr)
     return false;
   const char* names = nullptr;
   for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry)
