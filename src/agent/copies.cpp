@@ -37,6 +37,15 @@ struct CopyRequest {
   uint32_t height = 0;
 };
 
+CopyRequest BetweenAgents(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
+                          size_t size) {
+  return {.from = AgentIndex(src_agent),
+          .to = AgentIndex(dst_agent),
+          .bytes = size,
+          .destination = dst,
+          .source = reinterpret_cast<uint64_t>(src)};
+}
+
 void RecordCopy(ThreadState* thread, uint64_t number, const CopyRequest& request,
                 uint64_t submit_tsc) {
   auto* record = thread->log->Reserve<trace::Copy>();
@@ -120,12 +129,7 @@ hsa_status_t Blocking(const CopyRequest& request, Call call) {
 hsa_status_t AsyncCopy(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
                        size_t size, uint32_t count, const hsa_signal_t* after,
                        hsa_signal_t signal) {
-  const CopyRequest request{.from = AgentIndex(src_agent),
-                            .to = AgentIndex(dst_agent),
-                            .bytes = size,
-                            .destination = dst,
-                            .source = reinterpret_cast<uint64_t>(src)};
-  return Asynchronous(request, signal, [&] {
+  return Asynchronous(BetweenAgents(dst, dst_agent, src, src_agent, size), signal, [&] {
     return Real().amd.hsa_amd_memory_async_copy_fn(dst, dst_agent, src, src_agent, size, count,
                                                    after, signal);
   });
@@ -232,12 +236,7 @@ struct OnEngine {
   static hsa_status_t Copy(void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
                            size_t size, uint32_t count, const hsa_signal_t* after,
                            hsa_signal_t signal, Rest... rest) {
-    const CopyRequest request{.from = AgentIndex(src_agent),
-                              .to = AgentIndex(dst_agent),
-                              .bytes = size,
-                              .destination = dst,
-                              .source = reinterpret_cast<uint64_t>(src)};
-    return Asynchronous(request, signal, [&] {
+    return Asynchronous(BetweenAgents(dst, dst_agent, src, src_agent, size), signal, [&] {
       const Table& real = Real().amd;
       return real.hsa_amd_memory_async_copy_on_engine_fn(dst, dst_agent, src, src_agent, size,
                                                          count, after, signal, rest...);

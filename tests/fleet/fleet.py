@@ -318,11 +318,7 @@ def case_up(fleet):
 
 def case_s3(fleet):
     """The lake on a real S3, whose gateway is killed while messages come: it waits, and nothing is missing or there twice."""
-    ceph = s3.Ceph(fleet.folder / "ceph")
-    try:
-        ceph.start()
-        ceph.make_bucket("lake")
-        fleet.environment |= ceph.variables()
+    with s3.storage(fleet, "lake") as ceph:
         fleet.server()
         daemon = fleet.daemon("--bus", fleet.url())
         aggregate = [fleet.bin / "rochound-fleet", "aggregate", "--bus", fleet.url(), "--lake", "s3://lake/prefix", "--flush", "1"]
@@ -343,8 +339,6 @@ def case_s3(fleet):
         answer = json.loads(fleet.run(fleet.bin / "rochound-fleet", "kernels", "--lake", "s3://lake/prefix", "--json"))
         compare(raw, answer["kernels"], answer["losses"])
         return f"{launches(raw)} launches"
-    finally:
-        ceph.end()
 
 
 def case_tenants(fleet):

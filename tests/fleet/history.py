@@ -191,11 +191,7 @@ def case_compaction(fleet):
 
 def case_s3_history(fleet):
     """The same on a real S3: code objects are kept, small files merged and removed, answers stay what they are."""
-    ceph = s3.Ceph(fleet.folder / "ceph")
-    try:
-        ceph.start()
-        ceph.make_bucket("lake")
-        fleet.environment |= ceph.variables()
+    with s3.storage(fleet, "lake"):
         fleet.server()
         code = pathlib.Path(fleet.options.program).parent
         daemon = fleet.daemon("--bus", fleet.url(), "--logs", fleet.folder / "host")
@@ -229,8 +225,6 @@ def case_s3_history(fleet):
         text = command(fleet, "diff", *lake, hashes[0], hashes[1], "--kernel", "Copy")
         check("The instructions are the same" in text, text)
         return f"{second['removed']} files removed, {len(hashes)} code objects"
-    finally:
-        ceph.end()
 
 
 CASES = {name.removeprefix("case_"): function for name, function in list(globals().items()) if name.startswith("case_")}

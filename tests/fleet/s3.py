@@ -4,6 +4,7 @@
 radosgw's backends that need no OSD are no way round this: dbstore answers ranged reads wrongly, posix crashes.
 """
 
+import contextlib
 import datetime
 import hashlib
 import hmac
@@ -141,3 +142,16 @@ rgw_data={self.folder}/run
             headers={"x-amz-date": stamp, "x-amz-content-sha256": empty,
                      "Authorization": f"AWS4-HMAC-SHA256 Credential={self.key}/{scope}, SignedHeaders={signed}, Signature={signature}"}),
             timeout=60).close()
+
+
+@contextlib.contextmanager
+def storage(fleet, bucket):
+    """A Ceph with this bucket, which everything that the fleet starts from now on knows."""
+    ceph = Ceph(fleet.folder / "ceph")
+    try:
+        ceph.start()
+        ceph.make_bucket(bucket)
+        fleet.environment |= ceph.variables()
+        yield ceph
+    finally:
+        ceph.end()

@@ -81,11 +81,7 @@ def case_watch_stragglers(fleet):
 
 def case_s3_window(fleet):
     """Daemons that share no folder with who asks send windows by a storage, in which nothing is left."""
-    ceph = s3.Ceph(fleet.folder / "ceph")
-    try:
-        ceph.start()
-        ceph.make_bucket("windows")
-        fleet.environment |= ceph.variables()
+    with s3.storage(fleet, "windows") as ceph:
         hosts = control.Hosts(fleet)
         trace = fleet.folder / "all.rpd"
         text = hosts.ask("capture", "--at", "3", "--for", "2", "--patience", "60", "--by", "s3://windows/some prefix", "-o",
@@ -100,8 +96,6 @@ def case_s3_window(fleet):
         text = hosts.ask("window", "--from", "-5", "--patience", "60", "--by", "s3://windows/w", "-o", fleet.folder / "none", codes=(1,))
         check("cannot write s3://windows/w/" in text, text)
         return f"{len(windows)} windows by S3"
-    finally:
-        ceph.end()
 
 
 CASES = {name.removeprefix("case_"): function for name, function in list(globals().items()) if name.startswith("case_")}

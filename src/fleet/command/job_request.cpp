@@ -56,38 +56,44 @@ Result<JobRequests> JobRequests::Connect(JobSettings settings) {
   return requests;
 }
 
-Result<std::vector<std::string>> JobRequests::Jobs() {
-  ROCHOUND_TRY(const auto beats, bus_->LastOfEach(BeatStream(settings_.tenant).name,
-                                                  BeatPatternOfAllJobs(settings_.tenant), kBeats));
-  std::set<std::string> jobs;
+Result<JobRequests::RanksOfJobs> JobRequests::ReadBeats(const std::string& pattern) {
+  ROCHOUND_TRY(const auto beats,
+               bus_->LastOfEach(BeatStream(settings_.tenant).name, pattern, kBeats));
+  RanksOfJobs jobs;
   for (const StoredMessage& beat : beats) {
     const json content = json::parse(beat.text, nullptr, false);
     if (!content.is_object()) continue;
+    std::set<int64_t> ranks;
     for (const json& process : content.value("processes", json::array()))
-      if (process.value("state", "") != "ended") jobs.insert(content.value("job", ""));
+      if (process.value("state", "") != "ended") ranks.insert(process.value("rank", int64_t{-1}));
+    if (!ranks.empty())
+      jobs[content.value("job", "")][content.value("host", "")] = std::move(ranks);
   }
-  return std::vector<std::string>(jobs.begin(), jobs.end());
+  return jobs;
+}
+
+Result<std::vector<std::string>> JobRequests::Jobs() {
+  ROCHOUND_TRY(jobs_, ReadBeats(BeatPatternOfAllJobs(settings_.tenant)));
+  std::vector<std::string> names;
+  for (const auto& [job, hosts] : jobs_) names.push_back(job);
+  return names;
 }
 
 void JobRequests::SelectJob(const std::string& job) {
   settings_.job = job;
-  hosts_.clear();
-  FindHosts();
+  if (const auto known = jobs_.find(job); known != jobs_.end()) {
+    knows_hosts_ = true;
+    hosts_ = known->second;
+  } else {
+    FindHosts();
+  }
 }
 
 void JobRequests::FindHosts() {
-  const auto beats = bus_->LastOfEach(BeatStream(settings_.tenant).name,
-                                      BeatPattern(settings_.tenant, settings_.job), kBeats);
-  knows_hosts_ = beats.ok();
-  if (!beats.ok()) return;
-  for (const StoredMessage& beat : beats.value()) {
-    const json content = json::parse(beat.text, nullptr, false);
-    if (!content.is_object() || content.value("job", "") != settings_.job) continue;
-    std::set<int64_t> ranks;
-    for (const json& process : content.value("processes", json::array()))
-      if (process.value("state", "") != "ended") ranks.insert(process.value("rank", int64_t{-1}));
-    if (!ranks.empty()) hosts_[content.value("host", "")] = std::move(ranks);
-  }
+  auto jobs = ReadBeats(BeatPattern(settings_.tenant, settings_.job));
+  knows_hosts_ = jobs.ok();
+  hosts_.clear();
+  if (jobs.ok()) hosts_ = std::move(jobs.value()[settings_.job]);
 }
 
 Result<JobRequests::Answers> JobRequests::Ask(const json& request) {

@@ -52,12 +52,16 @@ class JobRequests {
  private:
   JobRequests(JobSettings settings, std::unique_ptr<Bus> bus)
       : settings_(std::move(settings)), bus_(std::move(bus)) {}
+  using RanksOfHosts = std::map<std::string, std::set<int64_t>>;
+  using RanksOfJobs = std::map<std::string, RanksOfHosts>;
+  base::Result<RanksOfJobs> ReadBeats(const std::string& pattern);
   void FindHosts();
 
   JobSettings settings_;
   std::unique_ptr<Bus> bus_;
   bool knows_hosts_ = false;
-  std::map<std::string, std::set<int64_t>> hosts_;  // with the ranks on them
+  RanksOfHosts hosts_;  // with the ranks on them
+  RanksOfJobs jobs_;    // as Jobs saw them last
 };
 
 // Who did not answer, a line each; empty: all did.

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -43,22 +42,16 @@ constexpr std::pair<const char*, const char*> kColumns[] = {
 // What belongs together is together, so that what is not asked for is skipped.
 constexpr const char* kOrder = "job, kernel, host, epoch, number, rank, pid, gpu, code_object";
 
-std::string FromEnvironment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 Result<void> OpenS3(store::duck::Connection& database) {
   ROCHOUND_CHECK(database.Run("LOAD httpfs"));
-  std::string endpoint = FromEnvironment("AWS_ENDPOINT_URL");
+  const S3Access access = S3AccessFromEnvironment();
+  std::string endpoint = access.endpoint;
   const bool plain = endpoint.starts_with("http://");
   if (const size_t scheme = endpoint.find("://"); scheme != std::string::npos)
     endpoint.erase(0, scheme + 3);
-  const std::string region = FromEnvironment("AWS_REGION");
-  std::string secret = fmt::format("CREATE SECRET (TYPE s3, KEY_ID {}, SECRET {}, REGION {}",
-                                   Literal(FromEnvironment("AWS_ACCESS_KEY_ID")),
-                                   Literal(FromEnvironment("AWS_SECRET_ACCESS_KEY")),
-                                   Literal(region.empty() ? "us-east-1" : region));
+  std::string secret =
+      fmt::format("CREATE SECRET (TYPE s3, KEY_ID {}, SECRET {}, REGION {}", Literal(access.key),
+                  Literal(access.secret), Literal(access.region));
   if (!endpoint.empty())
     secret += fmt::format(", ENDPOINT {}, URL_STYLE 'path', USE_SSL {}", Literal(endpoint), !plain);
   return database.Run(secret + ")");

@@ -67,17 +67,16 @@ Result<void> Perform(const std::string& path, const char* what, Answer* answer,
   const std::string place = IsObjectPath(path) ? Escape(path.substr(kScheme.size())) : "";
   const size_t slash = place.find('/');
   if (slash == std::string::npos) return Error{"'" + path + "' is no object"};
-  const std::string region = Variable("AWS_REGION", "us-east-1");
-  const std::string endpoint = Variable("AWS_ENDPOINT_URL");
-  const std::string url = endpoint.empty()
-                              ? fmt::format("https://{}.s3.{}.amazonaws.com{}",
-                                            place.substr(0, slash), region, place.substr(slash))
-                              : endpoint + "/" + place;
+  const S3Access access = S3AccessFromEnvironment();
+  const std::string url = access.endpoint.empty() ? fmt::format("https://{}.s3.{}.amazonaws.com{}",
+                                                                place.substr(0, slash),
+                                                                access.region, place.substr(slash))
+                                                  : access.endpoint + "/" + place;
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(),
                                                                    curl_easy_cleanup);
   if (handle == nullptr) return Error{"libcurl does not work"};
-  const std::string provider = fmt::format("aws:amz:{}:s3", region);
-  const std::string user = Variable("AWS_ACCESS_KEY_ID") + ":" + Variable("AWS_SECRET_ACCESS_KEY");
+  const std::string provider = fmt::format("aws:amz:{}:s3", access.region);
+  const std::string user = access.key + ":" + access.secret;
   CURL* const curl = answer->curl = handle.get();
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, provider.c_str());
@@ -104,6 +103,13 @@ Result<void> Succeeded(const std::string& path, const char* what, const Answer& 
 }
 
 }  // namespace
+
+S3Access S3AccessFromEnvironment() {
+  return {.key = Variable("AWS_ACCESS_KEY_ID"),
+          .secret = Variable("AWS_SECRET_ACCESS_KEY"),
+          .region = Variable("AWS_REGION", "us-east-1"),
+          .endpoint = Variable("AWS_ENDPOINT_URL")};
+}
 
 bool IsObjectPath(std::string_view path) { return path.starts_with(kScheme); }
 

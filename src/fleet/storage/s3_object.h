@@ -13,6 +13,12 @@
 
 namespace rochound::fleet {
 
+// What the variables say. No endpoint: Amazon's own.
+struct S3Access {
+  std::string key, secret, region, endpoint;
+};
+S3Access S3AccessFromEnvironment();
+
 // Whether this is a place in a storage: s3://BUCKET/KEY.
 bool IsObjectPath(std::string_view path);
 
