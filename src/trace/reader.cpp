@@ -12,7 +12,7 @@
 
 #include "base/files.h"
 #include "base/parse.h"
-#include "base/process_stat.h"
+#include "trace/log_name.h"
 
 namespace rochound::trace {
 namespace {
@@ -40,37 +40,16 @@ bool IsProcessFolder(const fs::path& path) {
   return path.filename().string().starts_with("process-");
 }
 
-// Whether the process that a folder is named after is there still, with the same start.
-bool IsRunning(const fs::path& folder) {
-  const std::string name = folder.filename();
-  std::string_view rest = name;
-  TakeUntil(&rest, '-');
-  pid_t process = 0;
-  uint64_t start = 0;
-  if (!ParseNumber(TakeUntil(&rest, '-'), &process) || !ParseNumber(TakeUntil(&rest, '-'), &start))
-    return false;
-  const auto stat = base::ReadProcessStat(process);
-  return stat && stat->start_ticks == start && stat->state != 'Z' && stat->state != 'X';
-}
-
-// Whether the same process has a later log: process-PID-START, then -1, -2, ... after it.
-bool IsReplaced(const fs::path& folder) {
-  const std::string name = folder.filename();
-  std::string_view rest = name;
-  for (int i = 0; i < 3; ++i) TakeUntil(&rest, '-');
-  uint64_t number = 0;
-  if (!rest.empty() && !ParseNumber(rest, &number)) return false;
-  const std::string first = rest.empty() ? name : name.substr(0, name.rfind('-'));
-  std::error_code error;
-  return fs::exists(folder.parent_path() / fmt::format("{}-{}", first, number + 1), error);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ProcessLog>> ProcessLog::Open(const fs::path& folder) {
   std::unique_ptr<ProcessLog> log(new ProcessLog(folder));
-  log->running_ = IsRunning(folder);
-  log->replaced_ = IsReplaced(folder);
+  if (const LogName name = ParseLogName(folder); name.process != 0) {
+    const char state = ProcessState(name);
+    log->running_ = state != 0 && state != 'Z' && state != 'X';
+    std::error_code error;
+    log->replaced_ = fs::exists(NextLog(folder, name), error);
+  }
   ROCHOUND_CHECK(log->FindSegments());
   log->Scan();
   // A string is written before the records that name it, so it is there if they are.

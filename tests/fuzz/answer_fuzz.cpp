@@ -18,7 +18,7 @@ void MustBePrintable(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace rochound::cli;
+  using namespace rochound::launch;
   const ControlAnswer answer = ParseControlAnswer({reinterpret_cast<const char*>(data), size});
   MustBePrintable(answer.error);
   if ((answer.outcome == ControlAnswer::kDone) != answer.error.empty() && !answer.values.empty())

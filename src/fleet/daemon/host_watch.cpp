@@ -119,7 +119,7 @@ void HostWatch::Follow(const fs::path& folder) {
   auto process = std::make_unique<Process>(folder, options_.interval_ns);
   // The environment is there only while the process is.
   process->place = FindJobPlace(process->name.process);
-  if (ProcessState(process->name) == 0) process->place = {"none", -1, -1};
+  if (trace::ProcessState(process->name) == 0) process->place = {"none", -1, -1};
   process->code.set_store(options_.code_store);
   processes_.emplace(folder, std::move(process));
   changed_ = true;
@@ -141,7 +141,7 @@ void HostWatch::Lose(const Process& process, const std::string& what, uint64_t c
 
 void HostWatch::Poll(Process& process) {
   // Looked at before the log: what a process wrote before it ended is in it now.
-  process.state = ProcessState(process.name);
+  process.state = trace::ProcessState(process.name);
   process.ended = StateInWords(process.state) == "ended";
   if (process.rocm.empty() && !process.ended) process.rocm = FindRocmRelease(process.name.process);
   const auto read = [&] {

@@ -26,6 +26,7 @@
 #include "fleet/daemon/recorders.h"
 #include "fleet/daemon/spool.h"
 #include "trace/follower.h"
+#include "trace/log_name.h"
 
 namespace rochound::fleet {
 
@@ -96,12 +97,12 @@ class HostWatch {
  private:
   struct Process {
     Process(const std::filesystem::path& folder, uint64_t interval_ns)
-        : name(ParseLogName(folder)),
+        : name(trace::ParseLogName(folder)),
           follower(folder),
           code(folder),
           rccl(folder),
           counter(interval_ns) {}
-    LogName name;
+    trace::LogName name;
     JobPlace place;
     std::string rocm;  // release of the runtime that it uses; empty: not known yet
     trace::Follower follower;

@@ -14,12 +14,14 @@
 #include "base/process_stat.h"
 #include "launch/control_client.h"
 #include "launch/output_name.h"
+#include "trace/log_name.h"
 
 namespace rochound::fleet {
 namespace {
 
 namespace fs = std::filesystem;
 using base::ParseNumber;
+using trace::ParseLogName;
 
 std::optional<std::string> Variable(const std::string& environment, std::string_view name) {
   size_t at = 0;
@@ -70,26 +72,6 @@ std::vector<fs::path> ListLogs(const fs::path& folder) {
   }
   std::sort(logs.begin(), logs.end());
   return logs;
-}
-
-LogName ParseLogName(const fs::path& folder) {
-  const std::string name = folder.filename();
-  constexpr std::string_view kStart = "process-";
-  if (!name.starts_with(kStart)) return {};
-  std::string_view rest = std::string_view(name).substr(kStart.size());
-  const size_t dash = rest.find('-');
-  if (dash == std::string_view::npos) return {};
-  LogName parsed;
-  const std::string_view start = rest.substr(dash + 1);
-  if (!ParseNumber(rest.substr(0, dash), &parsed.process) ||
-      !ParseNumber(start.substr(0, start.find('-')), &parsed.start))
-    return {};
-  return parsed;
-}
-
-char ProcessState(const LogName& name) {
-  const auto stat = base::ReadProcessStat(name.process);
-  return stat && stat->start_ticks == name.start ? stat->state : 0;
 }
 
 HostState FindHostState(pid_t process) {

@@ -15,22 +15,11 @@
 
 namespace rochound::fleet {
 
-// The folders of logs of one process each (process-PID-START), absolute.
+// The folders of logs of one process each (trace/log_name.h), absolute.
 std::vector<std::filesystem::path> FindRecordedLogs();
 
 // Such folders in this folder, and in the folders in it.
 std::vector<std::filesystem::path> ListLogs(const std::filesystem::path& folder);
-
-struct LogName {
-  pid_t process = 0;
-  uint64_t start = 0;  // field 22 of /proc/PID/stat
-};
-// What the folder's name says; process 0: it is no log's.
-LogName ParseLogName(const std::filesystem::path& folder);
-
-// A process's state as /proc shows it: R, S, D, T (stopped), Z, ...; 0: it is not there, or another
-// process has its number now.
-char ProcessState(const LogName& name);
 
 // Which part of which job a process is, from the variables that schedulers and launchers set.
 struct JobPlace {
