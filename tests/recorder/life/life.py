@@ -6,8 +6,8 @@ usage: rochound softgpu --gpu GPU -- life.py --case CASE --agent PATH --program 
                                              --calls PATH [--rounds N]
        life.py --list
 
-A few rounds each; with ROCHOUND_FULL in the environment 1,000, of threads, queues and streams 10,000. Where the two differ,
-the bare program is run some times more: one that ends in several ways may end in any of them.
+A few rounds each; with ROCHOUND_FULL in the environment 1,000, of threads, queues and streams 10,000, of btrfs 100. Where
+the two differ, the bare program is run some times more: one that ends in several ways may end in any of them.
 """
 
 import argparse
@@ -209,6 +209,7 @@ def often(rounds, place, run):
             ends.append(run(inner))
         finally:
             subprocess.run(["umount", "-l", str(inner.log)], capture_output=True, check=False)
+            (inner.folder / "image").unlink(missing_ok=True)
     return End({end.code for end in ends}, "".join(end.out for end in ends), ends[-1].err)
 
 
@@ -234,8 +235,8 @@ def fill(folder):
     subprocess.run(["sync", "-f", str(folder)], capture_output=True, check=False)
 
 
-def add_file_system(name, make, sizes):
-    @case(f"{name}_full", 1, 1000 // len(sizes))
+def add_file_system(name, make, sizes, many=1000):
+    @case(f"{name}_full", 1, many // len(sizes))
     def full(place, recorded, rounds):
         def one(inner, size):
             make(inner, size)
@@ -244,7 +245,7 @@ def add_file_system(name, make, sizes):
                 for size in sizes]
         return End({str(end.code) for end in ends}, "".join(end.out for end in ends), ends[-1].err)
 
-    @case(f"{name}_filling", 1, 1000)
+    @case(f"{name}_filling", 1, many)
     def filling(place, recorded, rounds):
         def one(inner):
             def fill_log():
@@ -265,8 +266,10 @@ def prepare(folder):
 
 add_file_system("tmpfs", lambda place, kib: tmpfs(place, f"{kib}k"), (4, 64, 1024, 4096))
 add_file_system("ext4", lambda place, kib: image(place, "ext4", kib >> 10, ["mkfs.ext4", "-q", "-F"]), (2048, 8192))
-# A full btrfs with a snapshot raises SIGBUS on writes to allocated blocks; the recorder ends its log before.
-add_file_system("btrfs", lambda place, kib: image(place, "btrfs", kib >> 10, ["mkfs.btrfs", "-q", "-f"]), (128 << 10, 512 << 10))
+# A full btrfs with a snapshot raises SIGBUS on writes to allocated blocks; the recorder ends its log before. To fill one takes
+# seconds, so there are fewer rounds.
+add_file_system("btrfs", lambda place, kib: image(place, "btrfs", kib >> 10, ["mkfs.btrfs", "-q", "-f"]), (128 << 10, 512 << 10),
+                many=100)
 
 
 @case("read_only", 2, 1000)
