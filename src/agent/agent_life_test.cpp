@@ -108,13 +108,21 @@ TEST_F(AgentTest, ACancelledThreadLeavesOurCodeWhole) {
   EXPECT_NE(CurrentState(), State::kDisabled);
 }
 
+// What the program's own exit handlers do, before ours and after it.
+std::function<void()> exits_first;
+std::function<void()> exits_last;
+
 // A handler that calls exit while our code holds locks on its thread; `interrupted` comes to the
 // runtime's function in which the handler runs.
 void ExitInside(const std::function<void()>& load, const std::function<void()>& interrupted) {
   const pid_t child = fork();
   if (child == 0) {
-    atexit([] { OnUnload(); });  // as a runtime does, after our own exit handler
+    atexit([] {
+      exits_last();
+      OnUnload();  // as a runtime does, after our own exit handler
+    });
     load();
+    atexit([] { exits_first(); });
     interrupted();
     _exit(1);
   }
@@ -131,11 +139,32 @@ void ExitInside(const std::function<void()>& load, const std::function<void()>& 
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
+// All that was written was rung for.
+void ExpectRung(hsa_queue_t* queue) {
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  if (fake.doorbell != fake.write_) _exit(2);
+}
+
 TEST_F(AgentTest, ExitInAHandlerThatInterruptsADoorbellEnds) {
   ExitInside([&] { Load(); },
              [&] {
                hsa_queue_t* queue = runtime_.CreateQueue(8192);
+               hsa_queue_t* other = runtime_.CreateQueue(64);
                FakeRuntime::Of(queue).Hold();
+               const hsa_signal_t signal = runtime_.CreateSignal(1);
+               Launch(queue, signal);
+               exits_first = [&] {
+                 for (hsa_queue_t* one : {queue, other, runtime_.CreateQueue(64)}) {
+                   Launch(one);
+                   ExpectRung(one);
+                 }
+               };
+               exits_last = [&] {
+                 Launch(queue);
+                 ExpectRung(queue);
+                 runtime_.core().hsa_signal_destroy_fn(signal);
+                 for (hsa_queue_t* one : {queue, other}) runtime_.core().hsa_queue_destroy_fn(one);
+               };
                FakeRuntime::interruption = [] { exit(7); };
                // Until the signals made ahead are lent, and the doorbell's hook makes more.
                WithoutDrainThread([&] {
@@ -151,6 +180,17 @@ TEST_F(AgentTest, ExitInAHandlerThatInterruptsASignalsChangeEnds) {
                FakeRuntime::Of(queue).Hold();
                const hsa_signal_t signal = runtime_.CreateSignal(1);
                Launch(queue, signal);
+               exits_first = [&] {
+                 runtime_.core().hsa_signal_store_relaxed_fn(signal, 3);
+                 runtime_.core().hsa_signal_add_screlease_fn(signal, 2);
+                 if (reinterpret_cast<const amd_signal_t*>(signal.handle)->value != 5) _exit(2);
+               };
+               exits_last = [&] {
+                 runtime_.core().hsa_signal_destroy_fn(signal);
+                 Launch(queue);
+                 ExpectRung(queue);
+                 runtime_.core().hsa_queue_destroy_fn(queue);
+               };
                FakeRuntime::interruption = [] { exit(7); };
                runtime_.core().hsa_signal_add_screlease_fn(signal, 1);
              });

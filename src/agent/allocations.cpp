@@ -13,6 +13,7 @@
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/state.h"
+#include "agent/thread_state.h"
 #include "base/clock.h"
 
 namespace rochound::agent {
@@ -38,6 +39,7 @@ Reservations& Reserved() {  // with `changing` held
 }
 
 void AddReservation(const void* base, uint64_t size) {
+  if (IsBusy()) return;
   Guarded("no memory for the list of allocations", [&] {
     const std::lock_guard lock(changing);
     Reserved()[reinterpret_cast<uint64_t>(base)] = size;
@@ -84,7 +86,8 @@ hsa_status_t LockToPool(void* host, size_t size, hsa_agent_t* agents, int count,
 
 hsa_status_t Unlock(void* host) {
   uint64_t seen = 0;
-  {
+  if (!IsBusy()) {
+    const Busy busy;
     const std::lock_guard lock(changing);
     const auto locked = Locked().find(reinterpret_cast<uint64_t>(host));
     if (locked != Locked().end()) {
@@ -159,7 +162,8 @@ struct Later {
 
   static hsa_status_t Unreserve(void* base, size_t size) {
     const Table& real = Real().amd;
-    {
+    if (!IsBusy()) {
+      const Busy busy;
       const std::lock_guard lock(changing);
       Reserved().erase(reinterpret_cast<uint64_t>(base));
     }
@@ -214,7 +218,7 @@ void HookAllocations(AmdExtTable* amd) {
 
 void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void* host_base,
                    uint16_t agent) {
-  if (CurrentState() == State::kDisabled || base == nullptr || size == 0) return;
+  if (CurrentState() == State::kDisabled || base == nullptr || size == 0 || IsBusy()) return;
   Guarded("no memory for the list of allocations", [&] {
     const auto start = reinterpret_cast<uint64_t>(base);
     const AllocationStack stack = WhoAsks();
@@ -239,6 +243,8 @@ void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void*
 }
 
 void MemoryGoes(const void* base) {
+  if (IsBusy()) return;
+  const Busy busy;
   ProbeMemoryGoes(reinterpret_cast<uint64_t>(base));
   const AllocationStack stack = WhoAsks();
   const std::lock_guard lock(changing);

@@ -146,6 +146,7 @@ hsa_status_t Load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_objec
       executable, agent, reader, options, &loaded);
   if (status != HSA_STATUS_SUCCESS) return status;
   if (wanted != nullptr) *wanted = loaded;
+  if (IsBusy()) return status;
   if (CurrentState() != State::kDisabled)
     Guarded("no memory for a code object", [&] { Describe(executable, loaded); });
   if (CaptureRequested() || SwapRequested())

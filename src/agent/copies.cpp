@@ -63,14 +63,14 @@ void RecordCopy(ThreadState* thread, uint64_t number, const CopyRequest& request
 }
 
 ThreadState* RecordingThread() {
-  if (!Recording() || !settings().copies) return nullptr;
+  if (!Recording() || !settings().copies || IsBusy()) return nullptr;
   ThreadState* thread = CurrentThread();
   return thread == nullptr || thread->inside ? nullptr : thread;
 }
 
 // The bytes of a rectangle are not side by side.
 void TellProbe(const CopyRequest& request) {
-  if (ProbeWatchesWrites())
+  if (ProbeWatchesWrites() && !IsBusy())
     ProbeMemoryWritten(reinterpret_cast<uint64_t>(request.destination),
                        request.kind == trace::CopyKind::kCopyRectangle ? 0 : request.bytes);
 }

@@ -116,6 +116,22 @@ void TakeFinishedOn(Bucket& bucket, uint64_t signal) {
   }
 }
 
+// What waits on the signal ends without a record, unless the interrupted code holds the lock: then
+// nobody looks at it any more.
+void ForgetInterrupted(Bucket& bucket, uint64_t signal) {
+  if (!bucket.lock.lock_soon()) return;
+  Pending* next = nullptr;
+  for (Pending* one = bucket.first; one != nullptr; one = next) {
+    next = one->next_same_bucket;
+    if (one->signal != signal) continue;
+    one->given_up = true;
+    one->end_ticks = 0;
+    Unlink(bucket, one);
+    one->phase.store(Pending::kTaken, std::memory_order_release);
+  }
+  bucket.lock.unlock();
+}
+
 }  // namespace
 
 void WaitOnProgramSignal(Pending* pending) {
@@ -150,9 +166,12 @@ bool TakeIfFinished(Pending* pending) {
 
 void AddToSignal(hsa_signal_t signal, int64_t added, const std::function<void()>& add) {
   Bucket& bucket = BucketOf(signal.handle);
+  const bool interrupted = IsBusy();
+  const Busy busy;
   // Around the call: whoever comes before or after finds value and entries in agreement.
-  Locked locked(bucket);
-  TakeFinishedOn(bucket, signal.handle);
+  if (!bucket.lock.lock_in_hook(interrupted)) return add();
+  const std::lock_guard lock(bucket.lock, std::adopt_lock);
+  if (!interrupted) TakeFinishedOn(bucket, signal.handle);
   add();
   for (Pending* one = bucket.first; one != nullptr; one = one->next_same_bucket)
     if (one->signal == signal.handle) one->done_at += added;
@@ -162,6 +181,7 @@ void BeforeSignalChanges(hsa_signal_t signal) {
   Bucket& bucket = BucketOf(signal.handle);
   // Acquires what the last taker did: it has read the signal, which may go away now.
   if (bucket.waiting.load(std::memory_order_acquire) == 0) return;
+  if (IsBusy()) return ForgetInterrupted(bucket, signal.handle);
   Locked locked(bucket);
   TakeFinishedOn(bucket, signal.handle);
   Pending* next = nullptr;

@@ -361,7 +361,7 @@ void Connect(Listening& it, hsa_executable_t executable, uint16_t agent) {
 
 hsa_status_t Freeze(hsa_executable_t executable, const char* options) {
   const hsa_status_t status = Real().core.hsa_executable_freeze_fn(executable, options);
-  if (status == HSA_STATUS_SUCCESS) ConnectProbe(executable);
+  if (status == HSA_STATUS_SUCCESS && !IsBusy()) ConnectProbe(executable);
   return status;
 }
 

@@ -69,6 +69,14 @@ struct Queue {
   hsa_kernel_dispatch_packet_t* Packet(uint64_t at) const {
     return static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address) + (at & (packets - 1));
   }
+
+  // The queue is about to be destroyed, in a handler that interrupted our code: nobody looks at its
+  // memory after this. What waits on it, and what this thread holds, is left as it is.
+  void LeaveInterrupted() {
+    doorbell.store(0);
+    for (SpinLock* const lock : {&submitting, &harvesting})
+      if (lock->lock_soon()) lock->unlock();  // who looked has finished
+  }
 };
 
 inline uint64_t PacketIndex(const Pending& dispatch) { return trace::PacketOf(dispatch.id); }

@@ -201,12 +201,14 @@ void RecordTakenDispatch(Queue& queue, ThreadState* thread, uint64_t index, uint
 void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
                 hsa_amd_queue_intercept_packet_writer writer) {
   Queue& queue = *static_cast<Queue*>(data);
+  if (IsBusy()) return writer(packets, count);
   ThreadState* const thread = Noting() ? CurrentThread() : nullptr;
   if (thread == nullptr && !Looking()) return writer(packets, count);
   const auto* const first = static_cast<const hsa_kernel_dispatch_packet_t*>(packets);
   for (uint64_t i = 0; i < count; ++i) {
     alignas(64) hsa_kernel_dispatch_packet_t packet = first[i];
     if ((packet.header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+      const Busy busy;
       const std::lock_guard lock(queue.submitting);
       if (SwapRequested()) SwapPacket(queue, &packet, nullptr);
       if (ProbeWatchesWrites()) ShowToProbe(queue, packet);
@@ -271,7 +273,8 @@ bool AgentOf(const Table& amd, hsa_queue_t* queue, hsa_agent_t* agent) {
 // A queue that was created by a function that we do not know (ROCm 10 has one): its doorbell says
 // which it is when it is rung first. Null: it does not, and that is counted.
 Queue* FollowByDoorbell(hsa_signal_t doorbell) {
-  if (CurrentState() == State::kDisabled) return nullptr;
+  if (CurrentState() == State::kDisabled || IsBusy()) return nullptr;
+  const Busy busy;
   const std::lock_guard lock(following);
   if (Queue* const queue = FindQueue(doorbell.handle)) return queue;
   auto* const handle = reinterpret_cast<hsa_queue_t*>(
@@ -400,13 +403,14 @@ void RingForAllWanted(Queue& queue, hsa_signal_t doorbell, StoreFunction store) 
 void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) {
   Queue* queue = FindQueue(doorbell.handle);
   if (queue == nullptr) queue = FollowByDoorbell(doorbell);
-  if (queue == nullptr) return store(doorbell, value);
-  if (queue->shown) return store(doorbell, value);
+  if (queue == nullptr || queue->shown) return store(doorbell, value);
   const uint64_t limit = static_cast<uint64_t>(value) + 1;
+  const bool interrupted = IsBusy();
   const Busy busy;
-  const std::lock_guard lock(queue->submitting);
+  if (!queue->submitting.lock_in_hook(interrupted)) return store(doorbell, value);
+  const std::lock_guard lock(queue->submitting, std::adopt_lock);
   if (queue->doorbell != doorbell.handle) return store(doorbell, value);  // destroyed meanwhile
-  if (Looking()) return Submit(*queue, limit, doorbell, store);
+  if (Looking() && !interrupted) return Submit(*queue, limit, doorbell, store);
   // Not recording: what was rung for is not ours to look at any more, and neither is what was held
   // back while we recorded.
   queue->wanted = std::max(queue->wanted, limit);
@@ -489,15 +493,14 @@ hsa_status_t QueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
                          void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
                          uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
   // Without a callback of the program's the runtime has one of its own, which we cannot call.
-  QueueListener* const listener = callback != nullptr && CurrentState() != State::kDisabled
-                                      ? KeepListener({callback, data})
-                                      : nullptr;
+  const bool follow = CurrentState() != State::kDisabled && !IsBusy();
+  QueueListener* const listener =
+      callback != nullptr && follow ? KeepListener({callback, data}) : nullptr;
   const bool listen = listener != nullptr;
   const hsa_status_t status =
       Real().core.hsa_queue_create_fn(agent, size, type, listen ? OnQueueError : callback,
                                       listen ? listener : data, private_bytes, group_bytes, queue);
-  if (status == HSA_STATUS_SUCCESS && CurrentState() != State::kDisabled &&
-      IsGpu(AgentIndex(agent)))
+  if (status == HSA_STATUS_SUCCESS && follow && IsGpu(AgentIndex(agent)))
     Guarded("no memory for a queue", [&] {
       FollowQueue(agent, *queue, Real().core.hsa_queue_load_write_index_relaxed_fn(*queue));
     });
@@ -511,7 +514,7 @@ hsa_status_t WatchedQueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type
                                 uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
   const hsa_status_t status = Real().amd.hsa_amd_queue_intercept_create_fn(
       agent, size, type, callback, data, private_bytes, group_bytes, queue);
-  if (status == HSA_STATUS_SUCCESS && CurrentState() != State::kDisabled &&
+  if (status == HSA_STATUS_SUCCESS && CurrentState() != State::kDisabled && !IsBusy() &&
       IsGpu(AgentIndex(agent)))
     Guarded("no memory for a queue", [&] {
       FollowQueue(agent, *queue, Real().core.hsa_queue_load_write_index_relaxed_fn(*queue));
@@ -539,13 +542,16 @@ void Abandon(Queue& queue) {
 
 hsa_status_t QueueDestroy(hsa_queue_t* handle) {
   Queue* queue = handle != nullptr ? FindQueue(handle->doorbell_signal.handle) : nullptr;
-  if (queue == nullptr) return Real().core.hsa_queue_destroy_fn(handle);
+  if (queue != nullptr && IsBusy()) queue->LeaveInterrupted();
+  if (queue == nullptr || IsBusy()) return Real().core.hsa_queue_destroy_fn(handle);
   {
+    const Busy busy;
     const std::lock_guard lock(queue->submitting);
     const std::lock_guard nobody_looks(queue->harvesting);
     queue->doorbell.store(0);
   }
   const hsa_status_t status = Real().core.hsa_queue_destroy_fn(handle);
+  const Busy busy;
   Abandon(*queue);
   return status;
 }

@@ -4,33 +4,66 @@
 #pragma once
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <ctime>
+
+#include "agent/thread_state.h"
 
 namespace rochound::agent {
 
 class SpinLock {
  public:
   void lock() {
-    while (flag_.test_and_set(std::memory_order_acquire)) sched_yield();
+    for (int tries = 0; !try_lock(); ++tries %= kTriesPerPause) Wait(tries);
   }
-  bool try_lock() { return !flag_.test_and_set(std::memory_order_acquire); }
-  // For code that may run in a signal handler (exit), on a thread that holds the lock: gives up
-  // after a while.
+  bool try_lock() {
+    const void* nobody = nullptr;
+    return holder_.compare_exchange_strong(nobody, ThisThread(), std::memory_order_acquire,
+                                           std::memory_order_relaxed);
+  }
+  // For code that may run in a signal handler (exit): gives up after a while, and at once where the
+  // handler has interrupted the holder.
   bool lock_soon() {
-    constexpr int kYields = 20'000;
-    for (int tries = 0; tries < kYields; ++tries) {
+    constexpr int kTries = 20'000;
+    if (holder_.load(std::memory_order_relaxed) == ThisThread()) return false;
+    for (int tries = 0; tries < kTries; ++tries) {
       if (try_lock()) return true;
-      if (tries % 64 == 63) usleep(50);
-      sched_yield();
+      Wait(tries % kTriesPerPause);
     }
     return false;
   }
-  void unlock() { flag_.clear(std::memory_order_release); }
+  // For hooks. interrupted: this thread was in our code already. False: the lock cannot be had.
+  bool lock_in_hook(bool interrupted) {
+    if (interrupted) return lock_soon();
+    lock();
+    return true;
+  }
+  void unlock() { holder_.store(nullptr, std::memory_order_release); }
 
  private:
-  std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
+  static constexpr int kTriesPerPause = 64;
+
+  // Different on each thread that lives.
+  static const void* ThisThread() { return &internal::thread_slot; }
+
+  static void Wait(int tries) {
+    if (tries != kTriesPerPause - 1) {
+      sched_yield();
+      return;
+    }
+    // The holder may be a thread of lower priority, which gets nothing of a yield. Not by usleep,
+    // where a thread that was cancelled would end.
+    const int program_errno = errno;
+    const timespec pause{0, 50'000};
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, nullptr);
+    errno = program_errno;
+  }
+
+  std::atomic<const void*> holder_{nullptr};
 };
 
 }  // namespace rochound::agent

@@ -114,7 +114,7 @@ hsa_status_t SymbolGetInfo(hsa_executable_symbol_t symbol, hsa_executable_symbol
                            void* value) {
   const hsa_status_t status = Real().core.hsa_executable_symbol_get_info_fn(symbol, what, value);
   if (status != HSA_STATUS_SUCCESS || what != HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT ||
-      CurrentState() == State::kDisabled)
+      CurrentState() == State::kDisabled || IsBusy())
     return status;
   Guarded("no memory for a kernel's name", [&] { Learn(symbol, *static_cast<uint64_t*>(value)); });
   return status;

@@ -53,6 +53,8 @@ class Busy {
   Busy& operator=(const Busy&) = delete;
 };
 
+// A hook that finds it so is in such a handler, or in an exit handler after it: it records nothing,
+// and waits for nothing that the interrupted code may hold.
 inline bool IsBusy() { return internal::thread_slot.busy != 0; }
 
 // Marks our own code, for as long as it lives.
