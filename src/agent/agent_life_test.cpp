@@ -13,6 +13,7 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "agent/agent_testing.h"
@@ -22,6 +23,7 @@
 #include "agent/queues.h"
 #include "agent/session.h"
 #include "agent/state.h"
+#include "base/clock.h"
 #include "base/files.h"
 #include "trace/reader.h"
 
@@ -346,6 +348,36 @@ TEST_F(AgentTest, AForkedChildLooksAtNoSignalOfItsParents) {
   }
   FakeRuntime::Of(queue).Go();
   ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(3));
+}
+
+constinit thread_local bool forks_slowly = false;
+
+// One thread waits for the drain thread's turn in vain, since another that forks has it.
+TEST_F(AgentTest, ThreadsThatForkAtOnceLeaveTheDrainThreadItsTurn) {
+  // What is registered before ours runs after it.
+  pthread_atfork(
+      [] {
+        if (forks_slowly) usleep(500'000);
+      },
+      nullptr, nullptr);
+  Load();
+  const auto fork_once = [](bool slowly) {
+    forks_slowly = slowly;
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  };
+  std::thread slow([&] { fork_once(true); });
+  usleep(50'000);
+  std::thread quick([&] { fork_once(false); });
+  slow.join();
+  quick.join();
+  const uint64_t begin = base::ClockNs(CLOCK_MONOTONIC);
+  uint64_t took = 0;
+  WithoutDrainThread([&] { took = base::ClockNs(CLOCK_MONOTONIC) - begin; });
+  EXPECT_LT(took, 900'000'000u);  // after a second it goes on without
 }
 
 // Slow work looks like a hang, and what happens afterwards is what matters.

@@ -66,8 +66,9 @@ constexpr uint64_t kAnchorEveryNs = 500'000'000;
 // away, waits for it: in the child it would hold locks for ever, after the runtime it would use
 // what is gone. A wait is short: this thread may be waiting for one of theirs.
 constinit pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-constinit bool turn_held_for_fork = false;
-constinit bool control_held_for_fork = false;
+// Of the fork on this thread: others may fork at the same time.
+__thread bool turn_held_for_fork __attribute__((tls_model("initial-exec"))) = false;
+__thread bool control_held_for_fork __attribute__((tls_model("initial-exec"))) = false;
 
 timespec After(uint64_t nanoseconds) {
   timespec deadline{};
