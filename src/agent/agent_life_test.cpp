@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <new>
 #include <string>
@@ -438,6 +439,32 @@ TEST_F(AgentTest, ALogThatCannotBeOpenedChangesNothing) {
   Launch(queue);
   EXPECT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(1));
   OnUnload();
+}
+
+bool DrainThreadRuns() {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    const auto name = base::ReadFile(task.path() / "comm");
+    if (name.ok() && name.value() == "rochound-drain\n") return true;
+  }
+  return false;
+}
+
+// Packets are looked at for probes; but not when nobody is left who serves doorbells that wait.
+TEST_F(AgentTest, AProbedProgramsDoorbellIsNotHeldBackWhenWeStepAside) {
+  setenv("ROCHOUND_PROBE_DIR", folder_->path().c_str(), 1);
+  setenv("ROCHOUND_PROBE_WRITES", "1", 1);
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  Disable("a test");
+  WakeDrainThread();
+  for (int i = 0; i < 6000 && DrainThreadRuns(); ++i) usleep(10'000);
+  ASSERT_FALSE(DrainThreadRuns());
+  // The GPU has taken the first packet, and the read index does not say so yet.
+  fake.Hold();
+  fake.Reserve();
+  Launch(queue);
+  EXPECT_EQ(fake.doorbell.load(), 2u);
 }
 
 TEST_F(AgentTest, LoadedTwiceItGoesOn) {

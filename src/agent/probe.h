@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "agent/blit_copies.h"
+#include "agent/state.h"
 
 namespace rochound::agent {
 
@@ -32,7 +33,8 @@ extern std::atomic<bool> probe_watches_writes;
 
 // Whether everything that writes memory is to be told, so that packets have to be looked at.
 inline bool ProbeWatchesWrites() {
-  return internal::probe_watches_writes.load(std::memory_order_relaxed);
+  return internal::probe_watches_writes.load(std::memory_order_relaxed) &&
+         CurrentState() != State::kDisabled;
 }
 
 inline bool ProbeRequested() { return internal::probe_requested.load(std::memory_order_relaxed); }
