@@ -384,7 +384,7 @@ void CaptureBesideARequestForScratch(bool before_the_doorbell, const std::filesy
   usleep(50'000);
   captured.AskForScratch();
   usleep(10'000);  // a thread of the runtime's wakes up
-  const int type = captured.Packet(0)->header & 0xff;
+  const int type = __atomic_load_n(&captured.Packet(0)->header, __ATOMIC_ACQUIRE) & 0xff;
   if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH)
     account->Fail("type of the packet that the runtime reads", type, 2);
   captured.GiveScratch();
