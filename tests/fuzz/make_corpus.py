@@ -67,6 +67,12 @@ def write_faults():
               "memory": {"live": [memory], "freed": [{**memory, "base": "0x2000", "freed_by": 2, "freed_ns": 3, "freed_stack": ["0x400020"]}]}}
     for kind in "memory", "queue", "hang":
         write("fault", kind, part(json.dumps({**record, "kind": kind}).encode()) + part(code) + bytes(range(32)))
+    # A pointer eight bytes before the arguments, and an argument of all bytes that there are; in as much room.
+    outside = code.replace(b"\x84\xae.address_space\xa6global", b"\x83")
+    outside = outside.replace(b".offset\0", b".offset\xcf" + b"\xff" * 7 + b"\xf8", 1).replace(b".size\4", b".size\xcf" + b"\xff" * 8, 1)
+    last = b"amdhsa.version\x92\1\2"
+    outside = outside.replace(last, last + bytes(len(code) - len(outside)))
+    write("fault", "outside", part(json.dumps({**record, "kind": "memory"}).encode()) + part(outside) + bytes(range(32)))
 
 
 def write_control():

@@ -5,7 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+#include <string_view>
+
 #include "base/files.h"
+#include "doctor/fault/record.h"
 
 namespace rochound::doctor {
 namespace {
@@ -55,6 +60,51 @@ TEST_F(FaultRecords, NamesSteerNoTerminal) {
     EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
     EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos) << text;
   }
+}
+
+// The code object of a kernel (pointer, int) whose metadata says that the pointer is eight bytes
+// before the arguments and that the int has all bytes there are.
+std::string CodeWithArgumentsOutside() {
+  auto read =
+      base::ReadFile(std::filesystem::path(ROCHOUND_SOURCE) / "tests/fuzz/corpus/codeobj/gfx1030");
+  EXPECT_TRUE(read.ok());
+  std::string code = read.value();
+  const auto replace = [&](std::string_view old, std::string_view with) {
+    const size_t at = code.find(old);
+    ASSERT_NE(at, std::string::npos) << old;
+    code.replace(at, old.size(), with);
+  };
+  using std::string_literals::operator""s;
+  const size_t size = code.size();
+  replace(
+      "\x84\xae.address_space\xa6"
+      "global",
+      "\x83");
+  replace("\xa7.offset\0"s, "\xa7.offset\xcf\xff\xff\xff\xff\xff\xff\xff\xf8");
+  replace("\xa5.size\4", "\xa5.size\xcf\xff\xff\xff\xff\xff\xff\xff\xff");
+  // What follows the note stays where it was; bytes after the map are not looked at.
+  const std::string_view last = "amdhsa.version\x92\1\2";
+  replace(last, std::string(last) + std::string(size - code.size(), '\0'));
+  return code;
+}
+
+TEST_F(FaultRecords, ArgumentsOutsideOfTheirSegmentAreExplained) {
+  ASSERT_TRUE(
+      base::WriteFile(folder_.path() / "fault-code-0.elf", CodeWithArgumentsOutside()).ok());
+  std::string text = Record("memory", 0, "tiny");
+  const auto replace = [&](std::string_view old, std::string_view with) {
+    text.replace(text.find(old), old.size(), with);
+  };
+  replace(R"("code_object": "")", R"("code_object": "fault-code-0.elf")");
+  replace(R"("kernarg_bytes": "")", R"("kernarg_bytes": "0010000000000000")");
+  const auto explained = Explain(text);
+  ASSERT_TRUE(explained.ok()) << explained.error().message;
+  const auto record = ReadFaultRecord(folder_.path() / "fault.json");
+  ASSERT_TRUE(record.ok()) << record.error().message;
+  const FaultDispatch& dispatch = record.value().queues.at(0).under_way.at(0);
+  ASSERT_GT(dispatch.arguments.size(), 1u) << dispatch.no_code;
+  EXPECT_EQ(dispatch.arguments[0].value, 0u);
+  EXPECT_LT(dispatch.arguments.size(), 1000u);
 }
 
 TEST_F(FaultRecords, WhatIsNoRecordIsRefusedInWords) {

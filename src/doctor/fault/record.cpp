@@ -44,9 +44,11 @@ std::string Bytes(const std::string& hex) {
   return bytes;
 }
 
-uint64_t Word(std::string_view bytes, size_t at) {
+// Of what is not there, zeros: offsets are the file's word.
+uint64_t Word(std::string_view bytes, uint64_t at) {
   uint64_t word = 0;
-  if (at + sizeof word <= bytes.size()) std::memcpy(&word, bytes.data() + at, sizeof word);
+  const std::string_view there = bytes.substr(std::min<uint64_t>(at, bytes.size()), sizeof word);
+  std::memcpy(&word, there.data(), there.size());
   return word;
 }
 
@@ -54,6 +56,8 @@ void AddArguments(const codeobj::Kernel& kernel, std::string_view kernarg,
                   FaultDispatch* dispatch) {
   const std::vector<std::string> types = codeobj::DeclaredTypes(dispatch->kernel);
   int number = 0;
+  // Arguments do not overlap, so all have as many words as the segment; 4 KiB where it was not kept.
+  size_t words_left = std::max<size_t>(kernarg.size(), 4096) / 8;
   for (const codeobj::Argument& argument : kernel.arguments) {
     FaultArgument base;
     base.offset = argument.offset & ~7ull;
@@ -84,7 +88,7 @@ void AddArguments(const codeobj::Kernel& kernel, std::string_view kernarg,
       dispatch->numbers.push_back(number);
     }
     // A structure may hold pointers.
-    for (uint64_t at = 0; at + 8 <= argument.size; at += 8) {
+    for (uint64_t at = 0; at + 8 <= argument.size && words_left > 0; at += 8, --words_left) {
       base.value = Word(kernarg, argument.offset + at);
       FaultArgument part = base;
       part.offset = (argument.offset + at) & ~7ull;
