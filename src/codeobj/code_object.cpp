@@ -184,20 +184,42 @@ class CodeObjectParser {
     }
   }
 
+  struct Notes {  // a part of the file
+    uint64_t offset = 0, size = 0, align = 0;
+  };
+
+  // The same for parts of the file, each once. Notes do not overlap: that all parts together are
+  // longer than the file is an attack.
+  Result<void> FindMetadata(const std::vector<Notes>& parts,
+                            std::vector<std::string_view>* found) const {
+    std::set<std::pair<uint64_t, uint64_t>> seen;
+    uint64_t left = elf_.size();
+    for (const Notes& part : parts) {
+      const auto notes = elf_.Part(part.offset, part.size);
+      if (!notes || !seen.emplace(part.offset, part.size).second) continue;
+      if (part.size > left)
+        return Error{"the code object's notes are larger than the file; it is damaged"};
+      left -= part.size;
+      FindMetadata(*notes, part.align, found);
+    }
+    return {};
+  }
+
   // A device link (-fgpu-rdc) leaves one note for each partition that it compiled.
-  std::vector<std::string_view> FindMetadata() const {
+  Result<std::vector<std::string_view>> FindMetadata() const {
     std::vector<std::string_view> found;
-    for (const Elf64_Phdr& segment : elf_.segments()) {
-      if (segment.p_type != PT_NOTE) continue;
-      const auto notes = elf_.Part(segment.p_offset, segment.p_filesz);
-      if (notes) FindMetadata(*notes, segment.p_align, &found);
-    }
+    std::vector<Notes> parts;
+    for (const Elf64_Phdr& segment : elf_.segments())
+      if (segment.p_type == PT_NOTE)
+        parts.push_back({segment.p_offset, segment.p_filesz, segment.p_align});
+    ROCHOUND_CHECK(FindMetadata(parts, &found));
     if (!found.empty()) return found;
-    for (const ElfView::Section& section : elf_.sections()) {
-      if (section.header.sh_type != SHT_NOTE) continue;
-      const auto notes = elf_.Content(section);
-      if (notes) FindMetadata(*notes, section.header.sh_addralign, &found);
-    }
+    parts.clear();
+    for (const ElfView::Section& section : elf_.sections())
+      if (section.header.sh_type == SHT_NOTE)
+        parts.push_back(
+            {section.header.sh_offset, section.header.sh_size, section.header.sh_addralign});
+    ROCHOUND_CHECK(FindMetadata(parts, &found));
     return found;
   }
 
@@ -205,7 +227,8 @@ class CodeObjectParser {
     std::unordered_map<uint64_t, uint64_t> code_sizes;
     for (const Symbol& function : object_.functions_)
       code_sizes.emplace(function.address, function.size);
-    for (const std::string_view note : FindMetadata()) {
+    ROCHOUND_TRY(const std::vector<std::string_view> notes, FindMetadata());
+    for (const std::string_view note : notes) {
       ROCHOUND_TRY(Metadata metadata, ReadMetadata(note));
       if (!metadata.target.empty()) ROCHOUND_CHECK(CheckTarget(metadata.target));
       object_.kernels_.insert(object_.kernels_.end(),
@@ -271,12 +294,16 @@ class CodeObjectParser {
   }
 
   Result<void> ReadRelocations() {
+    uint64_t left = elf_.size();
     for (const ElfView::Section& section : elf_.sections()) {
       // Those that are not loaded are the linker's and the debugger's business.
       if (section.header.sh_type != SHT_RELA || (section.header.sh_flags & SHF_ALLOC) == 0)
         continue;
       const auto content = elf_.Content(section);
       if (!content) return Error{"the code object's relocations lie outside of it; it is damaged"};
+      if (content->size() > left)
+        return Error{"the code object's relocations are larger than the file; it is damaged"};
+      left -= content->size();
       SymbolTable symbols;
       if (section.header.sh_link != 0 && section.header.sh_link < elf_.sections().size()) {
         ROCHOUND_TRY(symbols, TableOf(elf_.sections()[section.header.sh_link]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "codeobj/code_object.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "codeobj/demangle.h"
@@ -299,6 +302,96 @@ TEST(HostileCodeObject, MayNestItsMetadataDeeply) {
   const auto object = CodeObject::Parse(bytes);
   ASSERT_FALSE(object.ok());
   EXPECT_NE(object.error().message.find("MessagePack"), std::string::npos);
+}
+
+// The same file with these headers after its own ones, all at its end.
+template <typename Header>
+std::string WithMoreHeaders(std::string bytes, const std::vector<Header>& more,
+                            Elf64_Off Elf64_Ehdr::* table, Elf64_Half Elf64_Ehdr::* count) {
+  Elf64_Ehdr header;
+  memcpy(&header, bytes.data(), sizeof header);
+  const std::string own = bytes.substr(header.*table, header.*count * sizeof(Header));
+  header.*table = bytes.size();
+  header.*count = static_cast<Elf64_Half>(header.*count + more.size());
+  bytes += own;
+  bytes.append(reinterpret_cast<const char*>(more.data()), more.size() * sizeof(Header));
+  memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+template <typename Header, typename Wanted>
+Header FindHeader(const std::string& bytes, Elf64_Off Elf64_Ehdr::* table, const Wanted& wanted) {
+  Elf64_Ehdr file;
+  memcpy(&file, bytes.data(), sizeof file);
+  Header header;
+  for (size_t i = 0;; ++i) {
+    memcpy(&header, bytes.data() + file.*table + i * sizeof header, sizeof header);
+    if (wanted(header)) return header;
+  }
+}
+
+Elf64_Phdr NoteSegment(const std::string& bytes) {
+  return FindHeader<Elf64_Phdr>(bytes, &Elf64_Ehdr::e_phoff,
+                                [](const Elf64_Phdr& header) { return header.p_type == PT_NOTE; });
+}
+
+TEST(HostileCodeObject, MayNameItsNoteManyTimes) {
+  const std::string bytes = Load("gfx942.co");
+  const auto same =
+      CodeObject::Parse(WithMoreHeaders(bytes, std::vector<Elf64_Phdr>(1000, NoteSegment(bytes)),
+                                        &Elf64_Ehdr::e_phoff, &Elf64_Ehdr::e_phnum));
+  ASSERT_TRUE(same.ok()) << same.error().message;
+  EXPECT_EQ(same.value().kernels().size(), Read("gfx942.co").kernels().size());
+
+  // All different, but one in the other.
+  std::vector<Elf64_Phdr> longer(1000, NoteSegment(bytes));
+  for (size_t i = 0; i < longer.size(); ++i) longer[i].p_filesz += i;
+  const auto nested =
+      CodeObject::Parse(WithMoreHeaders(bytes, longer, &Elf64_Ehdr::e_phoff, &Elf64_Ehdr::e_phnum));
+  ASSERT_FALSE(nested.ok());
+  EXPECT_NE(nested.error().message.find("notes are larger than the file"), std::string::npos)
+      << nested.error().message;
+}
+
+TEST(HostileCodeObject, MayNameItsRelocationsManyTimes) {
+  std::string bytes = Load("gfx942.co");
+  auto relocations =
+      FindHeader<Elf64_Shdr>(bytes, &Elf64_Ehdr::e_shoff,
+                             [](const Elf64_Shdr& header) { return header.sh_type == SHT_RELA; });
+  relocations.sh_offset = bytes.size();
+  relocations.sh_size = 8192;
+  bytes.append(relocations.sh_size, '\0');
+  const auto object =
+      CodeObject::Parse(WithMoreHeaders(bytes, std::vector<Elf64_Shdr>(1000, relocations),
+                                        &Elf64_Ehdr::e_shoff, &Elf64_Ehdr::e_shnum));
+  ASSERT_FALSE(object.ok());
+  EXPECT_NE(object.error().message.find("relocations are larger than the file"), std::string::npos)
+      << object.error().message;
+}
+
+TEST(HostileCodeObject, MayListEmptyKernelsAndArguments) {
+  const std::string bytes = Load("gfx942.co");
+  const size_t note = bytes.find(std::string("AMDGPU\0", 7));
+  ASSERT_NE(note, std::string::npos);
+  uint32_t size = 0;
+  memcpy(&size, bytes.data() + note - 8, sizeof size);
+  const auto array_of = [](size_t count, char element) {
+    return std::string{'\xdc', static_cast<char>(count >> 8), static_cast<char>(count)} +
+           std::string(count, element);
+  };
+  const std::string begin =
+      "\x81\xae"
+      "amdhsa.kernels";
+  for (const std::string& head : {begin, begin + "\x91\x81\xa5.args"}) {
+    std::string damaged = bytes;
+    std::string metadata = head + array_of(size - head.size() - 3, '\x80');  // empty maps
+    ASSERT_EQ(metadata.size(), size);
+    damaged.replace(note + 8, size, metadata);
+    const auto object = CodeObject::Parse(damaged);
+    ASSERT_FALSE(object.ok());
+    EXPECT_NE(object.error().message.find("MessagePack"), std::string::npos)
+        << object.error().message;
+  }
 }
 
 }  // namespace

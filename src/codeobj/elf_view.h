@@ -28,6 +28,7 @@ class ElfView {
   static bool IsElf(std::string_view bytes);
   static base::Result<ElfView> Open(std::string_view bytes);
 
+  uint64_t size() const { return bytes_.size(); }
   const Elf64_Ehdr& header() const { return header_; }
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   const std::vector<Section>& sections() const { return sections_; }

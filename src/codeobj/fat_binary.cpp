@@ -70,6 +70,11 @@ Result<uint64_t> ReadBundle(std::string_view bytes, const std::shared_ptr<const 
                             Found* found) {
   Cursor cursor(bytes.substr(kBundleMagic.size()));
   const auto count = cursor.Take<uint64_t>();
+  // Compilers write one for each target. What unfolds may repeat them endlessly.
+  constexpr uint64_t kMostParts = 4096;
+  if (!cursor.bad() && count > kMostParts)
+    return Error{fmt::format("the offload bundle has {} parts, and {} can be read; it is damaged",
+                             count, kMostParts)};
   // An entry takes at least 24 bytes, so a wrong count ends soon.
   uint64_t end = 0;
   for (uint64_t i = 0; i < count && !cursor.bad(); ++i) {
@@ -171,8 +176,8 @@ Result<uint64_t> ReadCompressed(std::string_view bytes, uint64_t* largest, Found
   return all ? *all : head + used;
 }
 
-// All bundles in these bytes, one after the other.
-Result<void> ReadBundles(std::string_view bytes, uint64_t largest, Found* found) {
+// All bundles in these bytes, one after the other; *largest as above.
+Result<void> ReadBundles(std::string_view bytes, uint64_t* largest, Found* found) {
   while (true) {
     bytes.remove_prefix(std::min(bytes.find_first_not_of('\0'), bytes.size()));
     // "CCOB" may be anywhere by chance; the long one does not.
@@ -180,7 +185,7 @@ Result<void> ReadBundles(std::string_view bytes, uint64_t largest, Found* found)
       bytes.remove_prefix(std::min(bytes.find(kBundleMagic), bytes.size()));
     if (bytes.empty()) return {};
     if (bytes.starts_with(kCompressedMagic)) {
-      ROCHOUND_TRY(const uint64_t end, ReadCompressed(bytes, &largest, found));
+      ROCHOUND_TRY(const uint64_t end, ReadCompressed(bytes, largest, found));
       bytes.remove_prefix(end);
     } else {
       ROCHOUND_TRY(const uint64_t end, ReadBundle(bytes, nullptr, found));
@@ -189,7 +194,7 @@ Result<void> ReadBundles(std::string_view bytes, uint64_t largest, Found* found)
   }
 }
 
-Result<void> ReadElf(std::string_view bytes, uint64_t largest, Found* found) {
+Result<void> ReadElf(std::string_view bytes, uint64_t* largest, Found* found) {
   ROCHOUND_TRY(const ElfView elf, ElfView::Open(bytes));
   const Elf64_Ehdr& header = elf.header();
   if (header.e_machine == kMachineAmdgpu) {
@@ -198,11 +203,15 @@ Result<void> ReadElf(std::string_view bytes, uint64_t largest, Found* found) {
     return {};
   }
   bool any = false;
+  uint64_t left = bytes.size();
   for (const ElfView::Section& section : elf.sections()) {
     if (section.name != ".hip_fatbin") continue;
     const auto content = elf.Content(section);
     if (!content) return Error{"the section .hip_fatbin lies outside of the file; it is cut short"};
     any = true;
+    if (content->size() > left)
+      return Error{"the sections .hip_fatbin are larger than the file; it is damaged"};
+    left -= content->size();
     ROCHOUND_CHECK(ReadBundles(*content, largest, found));
   }
   if (!any)
@@ -217,9 +226,9 @@ Result<void> ReadElf(std::string_view bytes, uint64_t largest, Found* found) {
 Result<std::vector<EmbeddedObject>> FindCodeObjects(std::string_view bytes, uint64_t largest) {
   Found found;
   if (ElfView::IsElf(bytes)) {
-    ROCHOUND_CHECK(ReadElf(bytes, largest, &found));
+    ROCHOUND_CHECK(ReadElf(bytes, &largest, &found));
   } else if (bytes.starts_with(kBundleMagic) || bytes.starts_with(kCompressedMagic)) {
-    ROCHOUND_CHECK(ReadBundles(bytes, largest, &found));
+    ROCHOUND_CHECK(ReadBundles(bytes, &largest, &found));
   } else {
     return Error{
         "this is neither a code object nor an offload bundle nor a program. Give what hipcc "

@@ -4,7 +4,7 @@
 // (hipcc --genco, --offload-device-only), compressed or not, or a program, library or object file
 // that HIP code was compiled into. Called by offline code, any thread. What is not compressed
 // stays where it is: the caller keeps the bytes as long as the results. Input may come from
-// anybody; how much a compressed bundle may unfold to is limited.
+// anybody; how much all compressed bundles of a file may unfold to is limited.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "codeobj/fat_binary.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -111,6 +112,78 @@ TEST(FatBinary, RefusesWhatUnfoldsTooFar) {
   const auto objects = FindCodeObjects(bytes, 1000);
   ASSERT_FALSE(objects.ok());
   EXPECT_NE(objects.error().message.find("1000 are allowed"), std::string::npos);
+}
+
+// An ELF file of the host whose sections .hip_fatbin are all this content.
+std::string Program(const std::string& content, size_t sections) {
+  const std::string names("\0.hip_fatbin\0", 13);
+  Elf64_Ehdr header{};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_machine = EM_X86_64;
+  header.e_shoff = sizeof header + names.size() + content.size();
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = static_cast<Elf64_Half>(sections + 1);
+  Elf64_Shdr section{};
+  section.sh_type = SHT_STRTAB;
+  section.sh_offset = sizeof header;
+  section.sh_size = names.size();
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  bytes += names + content;
+  bytes.append(reinterpret_cast<const char*>(&section), sizeof section);
+  section.sh_name = 1;
+  section.sh_type = SHT_PROGBITS;
+  section.sh_offset = sizeof header + names.size();
+  section.sh_size = content.size();
+  for (size_t i = 0; i < sections; ++i)
+    bytes.append(reinterpret_cast<const char*>(&section), sizeof section);
+  return bytes;
+}
+
+TEST(FatBinary, AllSectionsOfAFileShareWhatMayBeUnfolded) {
+  const std::string bundle = Load("compressed.hsaco");
+  if (bundle.empty()) GTEST_SKIP() << "this ROCm's compiler cannot compress";
+  // Of version 2 or 3: "CCOB", two numbers of 16 bits, then both sizes.
+  uint64_t unfolded = 0;
+  if (bundle[4] == 2)
+    memcpy(&unfolded, bundle.data() + 12, 4);
+  else
+    memcpy(&unfolded, bundle.data() + 16, 8);
+  const std::string one = Program(bundle, 1);
+  const auto objects = FindCodeObjects(one, unfolded);
+  ASSERT_TRUE(objects.ok()) << objects.error().message;
+  // Not longer than the file, so that only the unfolding is too much.
+  const std::string two = Program(bundle, 2) + std::string(bundle.size(), '\0');
+  EXPECT_TRUE(FindCodeObjects(two, 2 * unfolded).ok());
+  const auto refused = FindCodeObjects(two, 2 * unfolded - 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("are allowed"), std::string::npos)
+      << refused.error().message;
+}
+
+TEST(FatBinary, SectionsThatAreLongerThanTheFileAreRefused) {
+  const std::string bytes = Program(Load("bundle.hsaco"), 1000);
+  const auto objects = FindCodeObjects(bytes);
+  ASSERT_FALSE(objects.ok());
+  EXPECT_NE(objects.error().message.find("larger than the file"), std::string::npos)
+      << objects.error().message;
+}
+
+TEST(FatBinary, ABundleOfManyPartsIsRefused) {
+  const std::string id = "hipv4-amdgcn-amd-amdhsa--gfx942";
+  const uint64_t count = 100000;
+  const auto word = [](uint64_t number) {
+    return std::string(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  std::string bytes = "__CLANG_OFFLOAD_BUNDLE__" + word(count);
+  const size_t end = bytes.size() + count * (24 + id.size());
+  for (uint64_t i = 0; i < count; ++i) bytes += word(end) + word(4) + word(id.size()) + id;
+  bytes += "\177ELF";
+  const auto objects = FindCodeObjects(bytes);
+  ASSERT_FALSE(objects.ok());
+  EXPECT_NE(objects.error().message.find("100000 parts"), std::string::npos)
+      << objects.error().message;
 }
 
 TEST(FatBinary, SurvivesEveryCut) {

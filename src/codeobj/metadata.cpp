@@ -12,10 +12,13 @@ using base::Error;
 using base::Result;
 using nlohmann::json;
 
-// The reader recurses as deep as its input is nested, so the depth is looked at before. Real
-// metadata has five levels.
-class DepthCheck : public nlohmann::json_sax<json> {
+// What is looked at before the tree is made. The reader recurses as deep as its input is nested;
+// real metadata has five levels. A map of one byte becomes a kernel or an argument of hundreds;
+// real ones have at least 30.
+class ShapeCheck : public nlohmann::json_sax<json> {
  public:
+  explicit ShapeCheck(size_t bytes) : maps_left_(bytes / 16 + 1) {}
+
   bool null() override { return true; }
   bool boolean(bool /*value*/) override { return true; }
   bool number_integer(number_integer_t /*value*/) override { return true; }
@@ -23,7 +26,9 @@ class DepthCheck : public nlohmann::json_sax<json> {
   bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
   bool string(string_t& /*value*/) override { return true; }
   bool binary(binary_t& /*value*/) override { return true; }
-  bool start_object(size_t /*elements*/) override { return ++depth_ < kDeepest; }
+  bool start_object(size_t /*elements*/) override {
+    return ++depth_ < kDeepest && maps_left_-- > 0;
+  }
   bool key(string_t& /*value*/) override { return true; }
   bool end_object() override { return --depth_ >= 0; }
   bool start_array(size_t /*elements*/) override { return ++depth_ < kDeepest; }
@@ -36,6 +41,7 @@ class DepthCheck : public nlohmann::json_sax<json> {
  private:
   static constexpr int kDeepest = 32;
   int depth_ = 0;
+  size_t maps_left_;
 };
 
 const json* Find(const json& map, const char* key) {
@@ -106,7 +112,8 @@ Kernel ReadKernel(const json& from) {
         kernel.reqd_workgroup_size[i] = (*required)[i].get<uint64_t>();
   }
   if (const json* arguments = Find(from, ".args"); arguments != nullptr && arguments->is_array()) {
-    for (const json& argument : *arguments) kernel.arguments.push_back(ReadArgument(argument));
+    for (const json& argument : *arguments)
+      if (argument.is_object()) kernel.arguments.push_back(ReadArgument(argument));
   }
   std::stable_partition(kernel.arguments.begin(), kernel.arguments.end(),
                         [](const Argument& argument) { return !argument.hidden(); });
@@ -116,7 +123,7 @@ Kernel ReadKernel(const json& from) {
 }  // namespace
 
 Result<Metadata> ReadMetadata(std::string_view message_pack) {
-  DepthCheck check;
+  ShapeCheck check(message_pack.size());
   if (!json::sax_parse(message_pack.begin(), message_pack.end(), &check,
                        json::input_format_t::msgpack, false))
     return Error{"the code object's metadata is damaged: its MessagePack cannot be read"};
@@ -126,7 +133,8 @@ Result<Metadata> ReadMetadata(std::string_view message_pack) {
   Get(root, "amdhsa.target", &metadata.target);
   if (const json* kernels = Find(root, "amdhsa.kernels");
       kernels != nullptr && kernels->is_array()) {
-    for (const json& kernel : *kernels) metadata.kernels.push_back(ReadKernel(kernel));
+    for (const json& kernel : *kernels)
+      if (kernel.is_object()) metadata.kernels.push_back(ReadKernel(kernel));
   }
   return metadata;
 }
