@@ -2,11 +2,12 @@
 #include "probe/stream.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -84,6 +85,7 @@ class Module {
     module->delta_ = delta;
     module->base_ = base;
     module->size_ = size;
+    module->text_left_ = module->bytes_.size();
     module->target_ = object.target().processor;
     for (const codeobj::Kernel& kernel : object.kernels())
       module->kernels_[kernel.descriptor_address + delta] = kernel;
@@ -141,11 +143,15 @@ class Module {
     return std::nullopt;
   }
 
-  std::unique_ptr<Place> Parse(uint64_t address) const {
+  std::unique_ptr<Place> Parse(uint64_t address) {
     const auto text = TextAt(address);
-    if (!text) return nullptr;
+    // Blanks before it would make a place of each of them.
+    if (!text || !text->starts_with("{")) return nullptr;
+    // Texts do not overlap in memory, so all are in the file.
+    if (text->size() > text_left_) return nullptr;
     const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object()) return nullptr;
+    text_left_ -= text->size();
     auto place = std::make_unique<Place>();
     place->function = StringOf(json, "function");
     const std::string is = StringOf(json, "is");
@@ -175,6 +181,7 @@ class Module {
   std::string bytes_;
   codeobj::ElfView elf_;
   uint64_t delta_ = 0, base_ = 0, size_ = 0;
+  uint64_t text_left_ = 0;  // that may still become places
   std::string target_;
   std::map<uint64_t, codeobj::Kernel> kernels_;
   std::unordered_map<uint64_t, std::unique_ptr<Place>> places_;
@@ -201,27 +208,37 @@ uint32_t High(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 class StreamReader {
  public:
   StreamReader(fs::path file, const std::function<bool(const std::string&)>& choose,
-               Receiver* receiver, StreamSummary* summary)
-      : file_(std::move(file)), choose_(choose), receiver_(*receiver), summary_(*summary) {}
+               Receiver* receiver, StreamSummary* summary, std::set<std::string>* names)
+      : file_(std::move(file)),
+        choose_(choose),
+        receiver_(*receiver),
+        summary_(*summary),
+        names_(*names) {}
 
   Result<void> Read() {
-    std::ifstream in(file_, std::ios::binary);
-    if (!in) return Error(fmt::format("cannot read '{}'", file_.string()));
+    // A FIFO, say, would keep us waiting.
+    ROCHOUND_TRY(const int descriptor, base::OpenRegularFile(file_));
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(fdopen(descriptor, "rb"), fclose);
+    if (!in) {
+      close(descriptor);
+      return Error(fmt::format("cannot read '{}'", file_.string()));
+    }
     std::vector<uint64_t> words;
-    for (uint64_t header = 0; in.read(reinterpret_cast<char*>(&header), sizeof header);) {
+    for (uint64_t header = 0;;) {
+      const size_t got = fread(&header, 1, sizeof header, in.get());
+      summary_.cut_off = summary_.cut_off || (got != 0 && got != sizeof header);
+      if (got != sizeof header) break;
       const uint64_t length = header >> 32 & 0xff;
       if (header >> 48 != kRochoundProbeMagic || length == 0)
         return Error(fmt::format("'{}' is no stream of probes, or it is damaged", file_.string()));
       words.resize(length);
       words[0] = header;
-      if (length > 1 && !in.read(reinterpret_cast<char*>(words.data() + 1),
-                                 static_cast<std::streamsize>((length - 1) * sizeof header))) {
+      if (fread(words.data() + 1, sizeof header, length - 1, in.get()) != length - 1) {
         summary_.cut_off = true;
         break;
       }
       ROCHOUND_CHECK(Take(words));
     }
-    if (in.gcount() != 0 && in.gcount() != sizeof(uint64_t)) summary_.cut_off = true;
     ++summary_.processes;
     if (!ended_) ++summary_.without_end;
     summary_.dropped += dropped_;
@@ -301,6 +318,10 @@ class StreamReader {
     name.resize(strnlen(name.data(), name.size()));
     if (name.empty() || name.find('/') != std::string::npos)
       return Error(fmt::format("'{}' names a code object outside of its folder", file_.string()));
+    // Each is a file of its own; all that are named stay in memory.
+    if (!names_.insert(name).second)
+      return Error(fmt::format("'{}' names the code object '{}' twice; it is damaged",
+                               file_.string(), name));
     ROCHOUND_TRY(auto module,
                  Module::Open(file_.parent_path() / name, words[1], words[2], words[3]));
     // What was loaded at the same place before is gone.
@@ -513,6 +534,7 @@ class StreamReader {
   StreamSummary& summary_;
   uint64_t process_ = 0;
   std::map<std::pair<uint64_t, uint64_t>, std::vector<uint64_t>> arguments_;  // of new dispatches
+  std::set<std::string>& names_;  // of the code objects of all processes
   std::vector<std::unique_ptr<Module>> modules_;
   std::vector<std::unique_ptr<Module>> gone_;  // whose sites a receiver may still know
   std::map<std::array<uint64_t, 5>, Known> dispatches_;
@@ -542,10 +564,11 @@ Result<StreamSummary> ReadStreams(const fs::path& folder,
   if (error) return base::ErrnoError("cannot read the folder", folder, error.value());
   std::sort(files.begin(), files.end());
   StreamSummary summary;
+  std::set<std::string> names;
   // All live until the end, as the receiver was promised.
   std::vector<std::unique_ptr<StreamReader>> readers;
   for (const fs::path& file : files) {
-    readers.push_back(std::make_unique<StreamReader>(file, choose, receiver, &summary));
+    readers.push_back(std::make_unique<StreamReader>(file, choose, receiver, &summary, &names));
     ROCHOUND_CHECK(readers.back()->Read());
   }
   return summary;

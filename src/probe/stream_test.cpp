@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "probe/stream.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -100,6 +104,7 @@ class StreamTest : public testing::Test {
     EXPECT_TRUE(code.ok() && sites_.size() <= kSitesBytes);
     std::string bytes = code.value();
     bytes.replace(kSitesInFile, sites_.size(), sites_);
+    AddSegments(&bytes);
     std::ofstream(folder_ / "77-1.hsaco", std::ios::binary) << bytes;
     std::ofstream(folder_ / "77.probe", std::ios::binary)
         .write(reinterpret_cast<const char*>(words_.data()),
@@ -107,6 +112,27 @@ class StreamTest : public testing::Test {
     return ReadStreams(folder_, nullptr, &got_);
   }
 
+  // Loads the sites again and again, each a page after the other.
+  void AddSegments(std::string* bytes) const {
+    Elf64_Ehdr header;
+    memcpy(&header, bytes->data(), sizeof header);
+    const std::string own = bytes->substr(header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));
+    header.e_phoff = bytes->size();
+    header.e_phnum = static_cast<Elf64_Half>(header.e_phnum + segments_);
+    *bytes += own;
+    Elf64_Phdr segment{};
+    segment.p_type = PT_LOAD;
+    segment.p_offset = kSitesInFile;
+    segment.p_filesz = kSitesBytes;
+    for (uint64_t i = 0; i < segments_; ++i) {
+      segment.p_vaddr = kSites - kLoaded + kPage * (i + 1);
+      bytes->append(reinterpret_cast<const char*>(&segment), sizeof segment);
+    }
+    memcpy(bytes->data(), &header, sizeof header);
+  }
+
+  static constexpr uint64_t kPage = 0x4000;
+  uint64_t segments_ = 0;
   fs::path folder_;
   std::string sites_;
   uint64_t flat_ = 0, wrong_ = 0;
@@ -159,6 +185,41 @@ TEST_F(StreamTest, TakesPlacesOfAnyShape) {
   EXPECT_EQ(summary.value().accesses, 1u);
 }
 
+TEST_F(StreamTest, APlaceBeginsAtItsFirstByteOnly) {
+  sites_ = std::string(100, ' ') + R"({"is":"access","action":"load","space":"global","bytes":4})" +
+           '\0';
+  AddWave();
+  for (uint64_t site = 0; site <= 100; ++site) AddAccess(site, 1, {0x1000});
+  const auto summary = Read();
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary.value().accesses, 1u);
+  EXPECT_EQ(summary.value().not_understood, 100u);
+}
+
+TEST_F(StreamTest, PlacesAreNotLongerThanTheirCodeObject) {
+  const std::string name(200, 'n');
+  sites_ =
+      R"({"is":"access","action":"load","space":"global","bytes":4,"name":")" + name + "\"}" + '\0';
+  segments_ = 1000;
+  AddWave();
+  for (uint64_t i = 1; i <= segments_; ++i) AddAccess(i * kPage, 1, {0x1000});
+  const auto summary = Read();
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  const uint64_t most = fs::file_size(folder_ / "77-1.hsaco") / sites_.size();
+  EXPECT_LE(summary.value().accesses, most);
+  EXPECT_GE(summary.value().accesses, most / 2);
+  EXPECT_EQ(summary.value().accesses + summary.value().not_understood, segments_);
+}
+
+TEST_F(StreamTest, RefusesACodeObjectThatIsNamedTwice) {
+  Add(Message(kRochoundProbeModule, 0,
+              Text({kLoaded, kLoaded + 0x10000, 0x4000, 0}, "77-1.hsaco")));
+  const auto summary = Read();
+  ASSERT_FALSE(summary.ok());
+  EXPECT_NE(summary.error().message.find("77-1.hsaco"), std::string::npos)
+      << summary.error().message;
+}
+
 TEST_F(StreamTest, ReadsUpToWhereTheFileEnds) {
   AddWave();
   AddAccess(flat_, 1, {0x1000});
@@ -169,6 +230,16 @@ TEST_F(StreamTest, ReadsUpToWhereTheFileEnds) {
     EXPECT_EQ(summary.value().accesses, 1u) << less;
     EXPECT_TRUE(summary.value().cut_off) << less;
   }
+}
+
+TEST_F(StreamTest, AFifoIsRefusedAtOnce) {
+  ASSERT_EQ(mkfifo((folder_ / "1.probe").c_str(), 0600), 0);
+  alarm(20);  // nobody writes into it
+  const auto summary = Read();
+  alarm(0);
+  ASSERT_FALSE(summary.ok());
+  EXPECT_NE(summary.error().message.find("not a regular file"), std::string::npos)
+      << summary.error().message;
 }
 
 TEST_F(StreamTest, RefusesWhatIsNoStream) {

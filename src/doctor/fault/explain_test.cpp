@@ -4,6 +4,8 @@
 #include "doctor/fault/explain.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -117,6 +119,17 @@ TEST_F(FaultRecords, WhatIsNoRecordIsRefusedInWords) {
     EXPECT_NE(explained.error().message.find("not the record of a fault"), std::string::npos)
         << explained.error().message;
   }
+}
+
+TEST_F(FaultRecords, AFifoIsRefusedAtOnce) {
+  const auto file = folder_.path() / "fault.json";
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  alarm(20);  // nobody writes into it
+  const auto explained = ExplainFault(file);
+  alarm(0);
+  ASSERT_FALSE(explained.ok());
+  EXPECT_NE(explained.error().message.find("not a regular file"), std::string::npos)
+      << explained.error().message;
 }
 
 TEST_F(FaultRecords, ATraceIsToldFromARecord) {

@@ -2,11 +2,11 @@
 #include "doctor/fault/record.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -280,8 +280,11 @@ namespace {
 bool IsDatabase(const fs::path& file) {
   constexpr std::string_view kBegin = "SQLite format 3";
   char begin[kBegin.size()] = {};
-  std::ifstream stream(file, std::ios::binary);
-  return stream.read(begin, sizeof(begin)) && std::string_view(begin, sizeof(begin)) == kBegin;
+  const auto opened = base::OpenRegularFile(file);
+  if (!opened.ok()) return false;
+  const ssize_t got = read(opened.value(), begin, sizeof(begin));
+  close(opened.value());
+  return got == sizeof(begin) && std::string_view(begin, sizeof(begin)) == kBegin;
 }
 
 Error NoRecord(const fs::path& file, const char* what) {

@@ -15,13 +15,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The name as a pattern that fits nothing else: read_parquet takes patterns.
+std::string Pattern(const std::string& file) {
+  std::string pattern;
+  for (const char c : file) {
+    if (c == '*' || c == '?' || c == '[')
+      pattern += {'[', c, ']'};
+    else
+      pattern += c;
+  }
+  return pattern;
+}
+
 base::Result<std::vector<std::string>> ParquetFiles(const fs::path& folder) {
   std::vector<std::string> files;
   std::error_code error;
   if (!fs::exists(folder, error)) return files;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error)) {
-    if (it->path().extension() == ".parquet") files.push_back(it->path().string());
+    if (it->path().extension() != ".parquet" || it->is_directory(error)) continue;
+    // DuckDB would wait for a FIFO.
+    if (!it->is_regular_file(error))
+      return base::Error{"'" + it->path().string() + "' is not a regular file"};
+    files.push_back(it->path().string());
   }
   if (error) return base::Error{"cannot read '" + folder.string() + "': " + error.message()};
   std::sort(files.begin(), files.end());
@@ -41,8 +57,10 @@ base::Result<SourceFacts> AttachParquet(duck::Connection& connection, const fs::
     }
     std::string list;
     for (const std::string& file : files) {
-      list += (list.empty() ? "" : ", ") + duck::Literal(file);
+      const std::string pattern = Pattern(file);
+      list += (list.empty() ? "" : ", ") + duck::Literal(pattern);
       connection.AllowFile(file);
+      if (pattern != file) connection.AllowFile(pattern);  // DuckDB asks for both
     }
     std::string columns;
     for (const TraceColumn& column : table.columns) {

@@ -2,6 +2,8 @@
 #include "store/open/trace_database.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <set>
 #include <string>
@@ -193,6 +195,51 @@ TEST_F(TraceDatabaseTest, ParquetOfSeveralProcessesIsSplitByProcess) {
   EXPECT_EQ(Column(back, "SELECT id FROM rocpd_op ORDER BY id"),
             Column(trace, "SELECT id FROM rocpd_op ORDER BY id"));
   EXPECT_FALSE(ExportParquet(trace, parquet).ok()) << "a folder that is there was replaced";
+}
+
+TEST_F(TraceDatabaseTest, ParquetIsReadFromRegularFilesOnly) {
+  TraceDatabase trace = Open({Write({}, "a.rpd")}, {.exports = true});
+  const fs::path parquet = folder_->path() / "a.parquet";
+  ASSERT_TRUE(ExportParquet(trace, parquet).ok());
+  const fs::path table = parquet / "rocpd_api";
+  const auto refused = [&](const char* name) {
+    alarm(20);  // nobody writes into a FIFO
+    const auto opened = TraceDatabase::Open({parquet});
+    alarm(0);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_NE(opened.error().message.find(std::string(name) + "' is not a regular file"),
+              std::string::npos)
+        << opened.error().message;
+    fs::remove(table / name);
+  };
+  ASSERT_EQ(mkfifo((table / "b.parquet").c_str(), 0600), 0);
+  refused("b.parquet");
+  fs::create_symlink("/dev/zero", table / "c.parquet");
+  refused("c.parquet");
+  fs::create_symlink("absent", table / "d.parquet");
+  refused("d.parquet");
+  EXPECT_TRUE(TraceDatabase::Open({parquet}).ok());
+}
+
+TEST_F(TraceDatabaseTest, ParquetFilesAreNoPatterns) {
+  TraceDatabase trace = Open({Write({}, "a.rpd")}, {.exports = true});
+  const fs::path parquet = folder_->path() / "run1";
+  ASSERT_TRUE(ExportParquet(trace, parquet).ok());
+  const fs::path table = parquet / "rocpd_api";
+  fs::path file;
+  for (const auto& entry : fs::recursive_directory_iterator(table))
+    if (entry.is_regular_file()) file = entry.path();
+  // As patterns, the first two fit all three.
+  fs::copy_file(file, table / "?.parquet");
+  fs::copy_file(file, table / "*.parquet");
+  fs::rename(file, table / "[.parquet");
+  // As a pattern, this folder is the other one.
+  const fs::path copy = folder_->path() / "run[1]";
+  fs::copy(parquet, copy, fs::copy_options::recursive);
+  for (const fs::path& path : {parquet, copy}) {
+    TraceDatabase back = Open({path});
+    EXPECT_EQ(Column(back, "SELECT count(*) FROM rocpd_api"), Values{"3"}) << path;
+  }
 }
 
 TEST_F(TraceDatabaseTest, LoadedTracesNeedTheirFileNoMore) {
