@@ -92,7 +92,8 @@ class SqliteRows {
       memcpy(&real, &bits, sizeof real);
       sqlite3_bind_double(statement, column, real);
     } else {
-      const size_t size = std::min<size_t>(Take(input, 1) % 64, input->size());
+      const uint64_t wanted = Take(input, 1) % 64;
+      const size_t size = std::min<size_t>(wanted, input->size());
       if (kind < 250) {
         sqlite3_bind_text(statement, column, input->data(), static_cast<int>(size),
                           SQLITE_TRANSIENT);

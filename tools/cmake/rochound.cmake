@@ -23,7 +23,8 @@
 #       What is loaded into other people's programs, or loads ROCm into its own: in a portable build (ROCHOUND_OLD_LIBC) it needs
 #       no library but libc, with the C++ runtime inside.
 #   rochound_fuzzer(NAME SOURCES a.cpp... [LIBS lib...])
-#       A libFuzzer binary bin/fuzz_NAME for `./dev fuzz`; does nothing unless ROCHOUND_FUZZ is on.
+#       A libFuzzer binary bin/fuzz_NAME for `./dev fuzz`. In builds without ROCHOUND_FUZZ it has a main of our own, and
+#       the test fuzz-seeds.NAME runs the seeds of corpus/NAME beside it, or inputs made by chance where there are none.
 #   rochound_bench(NAME SOURCES a.cpp... [LIBS lib...])
 #       A binary bin/bench_NAME for `./dev bench NAME`; it must understand --json.
 
@@ -151,14 +152,22 @@ function(rochound_hip_release variable)
 endfunction()
 
 function(rochound_fuzzer name)
-  if(NOT ROCHOUND_FUZZ)
-    return()
-  endif()
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(fuzz_${name} ${arg_SOURCES})
   target_link_libraries(fuzz_${name} PRIVATE ${arg_LIBS} Threads::Threads)
-  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers fuzz_${name})
+  if(ROCHOUND_FUZZ)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    return()
+  endif()
+  target_compile_options(fuzz_${name} PRIVATE -O0)
+  target_link_libraries(fuzz_${name} PRIVATE rochound_run_seeds)
+  set(seeds "${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name}")
+  if(NOT IS_DIRECTORY "${seeds}")
+    set(seeds "")
+  endif()
+  add_test(NAME fuzz-seeds.${name} COMMAND fuzz_${name} ${seeds})
+  set_tests_properties(fuzz-seeds.${name} PROPERTIES LABELS fuzz-seeds TIMEOUT 120)
 endfunction()
 
 function(rochound_bench name)
