@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "agent/agent_facts.h"
@@ -24,6 +26,7 @@
 #include "agent/queue.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
+#include "agent/spin_lock.h"
 #include "agent/state.h"
 #include "base/clock.h"
 #include "base/files.h"
@@ -93,22 +96,31 @@ Json DescribeLive(uint64_t base, const Allocation& one) {
   return json;
 }
 
+Json DescribeFreed(const Freed& one) {
+  Json json = Describe(one.base, one.allocation);
+  json.Add(fault::kFreedBy, one.thread);
+  json.Add(fault::kFreedNs, one.when_ns);
+  if (one.stack[0] != 0) json.Add(fault::kFreedStack, StackText(one.stack));
+  return json;
+}
+
+// The program goes on allocating while its memory is described.
 Json DescribeMemory() {
   constexpr size_t kMost = 20'000;
-  const HeldAllocations held;
+  std::vector<std::pair<uint64_t, Allocation>> all;
+  std::vector<Freed> freed;
+  {
+    const HeldAllocations held;
+    const auto end = held.all().size() > kMost
+                         ? std::next(held.all().begin(), static_cast<ptrdiff_t>(kMost))
+                         : held.all().end();
+    all.assign(held.all().begin(), end);
+    freed = held.freed();
+  }
   Json live = Json::Array();
-  for (const auto& [base, one] : held.all()) {
-    if (live.size() == kMost) break;
-    live.Add(DescribeLive(base, one));
-  }
+  for (const auto& [base, one] : all) live.Add(DescribeLive(base, one));
   Json gone = Json::Array();
-  for (const Freed& one : held.freed()) {
-    Json json = Describe(one.base, one.allocation);
-    json.Add(fault::kFreedBy, one.thread);
-    json.Add(fault::kFreedNs, one.when_ns);
-    if (one.stack[0] != 0) json.Add(fault::kFreedStack, StackText(one.stack));
-    gone.Add(json);
-  }
+  for (const Freed& one : freed) gone.Add(DescribeFreed(one));
   return {{fault::kLive, live}, {fault::kFreed, gone}};
 }
 
@@ -185,8 +197,26 @@ Symbol FindKernel(uint64_t object, uint16_t agent) {
   return symbol;
 }
 
-Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, Gathered* gathered) {
-  const hsa_kernel_dispatch_packet_t packet = *queue.Packet(at);
+// A queue as it was while it was locked.
+struct QueueCopy {
+  struct Dispatch {
+    uint64_t at;
+    hsa_kernel_dispatch_packet_t packet;
+  };
+  uint32_t index = 0;
+  uint16_t agent = 0;
+  bool failed = false;
+  uint32_t packets = 0;
+  uint64_t read = 0;
+  uint64_t write = 0;
+  uint64_t since_ns = 0;
+  std::vector<Dispatch> dispatches;  // that have not been seen to finish
+  std::vector<PacketCopy> ring;
+};
+
+Json DescribeDispatch(const QueueCopy& queue, const QueueCopy::Dispatch& dispatch,
+                      Gathered* gathered) {
+  const auto& [at, packet] = dispatch;
   const Symbol symbol = FindKernel(packet.kernel_object, queue.agent);
   const auto kernarg = reinterpret_cast<uint64_t>(packet.kernarg_address);
   uint64_t delta = 0;
@@ -199,7 +229,7 @@ Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, Gathered* 
     return sizes;
   };
   return {{fault::kPacket, at},
-          {fault::kFetched, at < read},
+          {fault::kFetched, at < queue.read},
           {fault::kKernel, symbol.name},
           {fault::kKernelObject, AddressText(packet.kernel_object)},
           {fault::kCompletionSignal, AddressText(packet.completion_signal.handle)},
@@ -214,52 +244,92 @@ Json DescribeDispatch(const Queue& queue, uint64_t at, uint64_t read, Gathered* 
           {fault::kKernargBytes, HexBytes(arguments)}};
 }
 
-// Keeps a queue from being destroyed while it is looked at. The lock may be held for long by the
-// thread whose launch failed while it was captured; then that thread keeps the queue.
+// Keeps a queue from being destroyed while it is copied. Nothing else is done meanwhile, neither a
+// question to the runtime nor a file: who rings its doorbell waits. Where the first lock is held for
+// long, as by a thread that captures a launch, the second does as well: who destroys a queue needs
+// both.
 class WhileItLives {
  public:
-  explicit WhileItLives(Queue& queue) : queue_(queue), locked_(queue.submitting.lock_soon()) {}
+  explicit WhileItLives(Queue& queue) : lock_(LockOne(queue)) {
+    lives_ = lock_ != nullptr && queue.doorbell != 0;
+    may_harvest_ = lives_ && lock_ == &queue.submitting;
+  }
   ~WhileItLives() {
-    if (locked_) queue_.submitting.unlock();
+    if (lock_ != nullptr) lock_->unlock();
   }
   WhileItLives(const WhileItLives&) = delete;
   WhileItLives& operator=(const WhileItLives&) = delete;
 
+  // False: it is destroyed, or may be at any moment.
+  explicit operator bool() const { return lives_; }
+  bool may_harvest() const { return may_harvest_; }
+
  private:
-  Queue& queue_;
-  const bool locked_;
+  static SpinLock* LockOne(Queue& queue) {
+    constexpr int kTries = 500;
+    for (SpinLock* lock : {&queue.submitting, &queue.harvesting})
+      for (int tries = 0; tries < kTries; ++tries, usleep(100))
+        if (lock->try_lock()) return lock;
+    return nullptr;
+  }
+
+  SpinLock* const lock_;
+  bool lives_ = false;
+  bool may_harvest_ = false;
 };
 
-// Dispatches that have not been seen to finish.
-Json DescribeQueue(Queue& queue, bool failed, Gathered* gathered) {
+QueueCopy CopyQueue(Queue& queue, bool may_harvest) {
   constexpr size_t kMost = 16;
-  const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
-  const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
-  HarvestQueue(queue, Harvest::kAll);
-  Json dispatches = Json::Array();
-  uint64_t first = read;
+  QueueCopy copy;
+  copy.index = queue.index;
+  copy.agent = queue.agent;
+  copy.packets = queue.packets;
+  copy.read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
+  copy.write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
+  copy.since_ns = queue.front_since_ns.load(std::memory_order_relaxed);
+  if (may_harvest) HarvestQueue(queue, Harvest::kAll);
+  uint64_t first = copy.read;
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     const Pending& one = queue.pending[at & queue.pending_mask];
     const uint64_t packet = PacketIndex(one);
     // A packet's place in the ring is written anew a round later.
     if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting ||
-        packet < queue.ended_before || write - packet > queue.packets)
+        packet < queue.ended_before || copy.write - packet > queue.packets)
       continue;
-    if (dispatches.size() == kMost) break;
+    if (copy.dispatches.size() == kMost) break;
     first = std::min(first, packet);
-    dispatches.Add(DescribeDispatch(queue, packet, read, gathered));
+    copy.dispatches.push_back({packet, *queue.Packet(packet)});
   }
-  const uint64_t since_ns = queue.front_since_ns.load(std::memory_order_relaxed);
+  copy.ring = CopyPackets(queue, first, copy.write);
+  return copy;
+}
+
+std::vector<QueueCopy> CopyQueues(const hsa_queue_t* failed) {
+  std::vector<QueueCopy> copies;
+  ForEachQueue([&](Queue& queue) {
+    const WhileItLives lives(queue);
+    if (!lives) return;
+    copies.push_back(CopyQueue(queue, lives.may_harvest()));
+    copies.back().failed = queue.queue == failed;
+  });
+  return copies;
+}
+
+Json DescribeQueue(const QueueCopy& queue, Gathered* gathered) {
+  Json dispatches = Json::Array();
+  for (const QueueCopy::Dispatch& dispatch : queue.dispatches)
+    dispatches.Add(DescribeDispatch(queue, dispatch, gathered));
+  const uint64_t since_ns = queue.since_ns;
   const uint64_t now_ns = rochound::base::ClockNs(CLOCK_MONOTONIC);
   return {{fault::kIndex, queue.index},
           {fault::kAgent, queue.agent},
-          {fault::kFailed, failed},
-          {fault::kRead, read},
-          {fault::kWrite, write},
+          {fault::kFailed, queue.failed},
+          {fault::kRead, queue.read},
+          {fault::kWrite, queue.write},
           {fault::kPackets, queue.packets},
           {fault::kFrontNs, since_ns != 0 && now_ns > since_ns ? now_ns - since_ns : 0},
           {fault::kUnderWay, dispatches},
-          {fault::kInRing, DescribePackets(queue, first, write)}};
+          {fault::kInRing, DescribePackets(queue.ring)}};
 }
 
 // What the driver says the GPU is, whatever HSA_OVERRIDE_GFX_VERSION makes of it; 0: not known.
@@ -327,12 +397,10 @@ void Write(Json record, const hsa_queue_t* failed, int agent, const char* kind,
   record.Add(fault::kAgents, DescribeAgents());
   Gathered gathered(kind);
   Json queues = Json::Array();
-  ForEachQueue([&](Queue& queue) {
-    const WhileItLives lives(queue);
-    if (queue.doorbell == 0) return;
-    queues.Add(DescribeQueue(queue, queue.queue == failed, &gathered));
-    if (queue.queue == failed || (agent < 0 && queue.front_since_ns != 0)) agent = queue.agent;
-  });
+  for (const QueueCopy& queue : CopyQueues(failed)) {
+    queues.Add(DescribeQueue(queue, &gathered));
+    if (queue.failed || (agent < 0 && queue.since_ns != 0)) agent = queue.agent;
+  }
   record.Add(fault::kQueues, queues);
   Json copies = Json::Array();
   for (const uint64_t signal : CopySignals()) copies.Add(AddressText(signal));
@@ -351,22 +419,26 @@ void Write(Json record, const hsa_queue_t* failed, int agent, const char* kind,
   write();
 }
 
-// The launches themselves, if that was asked for: those that the GPU may have started, on the queue
-// that failed or else on all of that GPU. It may take a while, and comes when everything else is
-// safe. Each is named by its place, as in the record.
-void CaptureSuspects(const hsa_queue_t* failed, int agent) {
-  constexpr int kMost = 8;
-  const char* const wanted = getenv(contract::variables::kFaultBundle);
-  if (wanted == nullptr || *wanted == '\0') return;
-  int captured = 0;
+// A launch that may have failed.
+struct Suspect {
+  const Queue* queue;  // kept for ever
+  uint64_t place;
+  hsa_kernel_dispatch_packet_t packet;
+};
+
+// Those that the GPU may have started, on the queue that failed or else on all of that GPU.
+std::vector<Suspect> FindSuspects(const hsa_queue_t* failed, int agent) {
+  constexpr size_t kMost = 8;
+  std::vector<Suspect> suspects;
   ForEachQueue([&](Queue& queue) {
     const WhileItLives lives(queue);
-    if (queue.doorbell == 0 || (failed != nullptr && queue.queue != failed) ||
+    if (!lives || (failed != nullptr && queue.queue != failed) ||
         (agent >= 0 && queue.agent != agent))
       return;
     const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
     bool oldest = true;
-    for (uint64_t at = queue.pending_head; at != queue.pending_tail && captured < kMost; ++at) {
+    for (uint64_t at = queue.pending_head; at != queue.pending_tail && suspects.size() < kMost;
+         ++at) {
       const Pending& one = queue.pending[at & queue.pending_mask];
       const uint64_t place = PacketIndex(one);
       if (one.phase.load(std::memory_order_acquire) != Pending::kWaiting ||
@@ -374,16 +446,25 @@ void CaptureSuspects(const hsa_queue_t* failed, int agent) {
         continue;
       if (!oldest && place >= read) break;
       oldest = false;
-      ++captured;
-      const hsa_kernel_dispatch_packet_t packet = *queue.Packet(place);
-      const Symbol symbol = FindKernel(packet.kernel_object, queue.agent);
-      const std::string folder =
-          std::string(wanted) + "-" + std::to_string(queue.index) + "-" + std::to_string(place);
-      const std::string problem =
-          CaptureFailedLaunch(queue, packet, symbol.name, symbol.kernarg_bytes, folder);
-      if (!problem.empty()) Log()->WriteText("fault-bundle-problem", problem);
+      suspects.push_back({&queue, place, *queue.Packet(place)});
     }
   });
+  return suspects;
+}
+
+// The launches themselves, if that was asked for. It may take a while, and comes when everything
+// else is safe. Each is named by its place, as in the record.
+void CaptureSuspects(const hsa_queue_t* failed, int agent) {
+  const char* const wanted = getenv(contract::variables::kFaultBundle);
+  if (wanted == nullptr || *wanted == '\0') return;
+  for (const auto& [queue, place, packet] : FindSuspects(failed, agent)) {
+    const Symbol symbol = FindKernel(packet.kernel_object, queue->agent);
+    const std::string folder =
+        std::string(wanted) + "-" + std::to_string(queue->index) + "-" + std::to_string(place);
+    const std::string problem =
+        CaptureFailedLaunch(*queue, packet, symbol.name, symbol.kernarg_bytes, folder);
+    if (!problem.empty()) Log()->WriteText("fault-bundle-problem", problem);
+  }
 }
 
 // The first is what matters: what comes after is often its consequence.
@@ -450,18 +531,18 @@ uint64_t LookAtQueues(uint64_t now_ns) {
   return longest;
 }
 
-// The first kernel that has not ended; empty: a packet of another kind is before it.
-std::string FrontKernel(Queue& queue) {
+// The object of the first kernel that has not ended; 0: a packet of another kind is before it.
+uint64_t FrontKernel(Queue& queue, bool may_harvest) {
   const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
   const uint64_t write = Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue);
-  HarvestQueue(queue, Harvest::kAll);
+  if (may_harvest) HarvestQueue(queue, Harvest::kAll);
   const uint64_t head = queue.pending_head;
-  if (head == queue.pending_tail) return {};
+  if (head == queue.pending_tail) return 0;
   const uint64_t packet = PacketIndex(queue.pending[head & queue.pending_mask]);
-  if (write - packet > queue.packets) return {};
+  if (write - packet > queue.packets) return 0;
   for (uint64_t at = read; at < packet; ++at)
-    if (IsValidPacket(queue, at)) return {};
-  return FindKernel(queue.Packet(packet)->kernel_object, queue.agent).name;
+    if (IsValidPacket(queue, at)) return 0;
+  return queue.Packet(packet)->kernel_object;
 }
 
 hsa_status_t OnSystemEvent(const hsa_amd_event_t* event, void*) {
@@ -528,22 +609,34 @@ void WatchProgress(uint64_t now_ns) {
 void StopWatchingProgress() {
   stopped_watching = true;
   ForEachQueue([](Queue& queue) {
-    if (queue.submitting.lock_soon()) queue.submitting.unlock();  // who looked has finished
+    for (SpinLock* lock : {&queue.submitting, &queue.harvesting})
+      if (lock->lock_soon()) lock->unlock();  // who looked has finished
   });
 }
 
 std::vector<InFlightWork> WorkInFlightFor(uint64_t least_ns) {
-  std::vector<InFlightWork> found;
-  if (!RuntimeAlive() || stopped_watching) return found;
+  struct Front {
+    const Queue* queue;  // kept for ever
+    uint64_t ns;
+    uint64_t kernel;
+  };
+  std::vector<Front> fronts;
+  if (!RuntimeAlive() || stopped_watching) return {};
   const uint64_t now_ns = rochound::base::ClockNs(CLOCK_MONOTONIC);
   ForEachQueue([&](Queue& queue) {
     const uint64_t since_ns = queue.front_since_ns;
+    if (since_ns == 0 || now_ns < since_ns + least_ns) return;
     const WhileItLives lives(queue);
-    if (queue.doorbell == 0 || since_ns == 0 || now_ns < since_ns + least_ns) return;
-    uint16_t gpu = 0;
-    for (uint16_t agent = 0; agent < queue.agent; ++agent) gpu += IsGpu(agent) ? 1 : 0;
-    found.push_back({gpu, queue.index, now_ns - since_ns, FrontKernel(queue)});
+    if (lives && !stopped_watching)
+      fronts.push_back({&queue, now_ns - since_ns, FrontKernel(queue, lives.may_harvest())});
   });
+  std::vector<InFlightWork> found;
+  for (const auto& [queue, ns, kernel] : fronts) {
+    uint16_t gpu = 0;
+    for (uint16_t agent = 0; agent < queue->agent; ++agent) gpu += IsGpu(agent) ? 1 : 0;
+    found.push_back({gpu, queue->index, ns,
+                     kernel != 0 ? FindKernel(kernel, queue->agent).name : std::string()});
+  }
   return found;
 }
 

@@ -76,17 +76,28 @@ bool IsValidPacket(const Queue& queue, uint64_t at) {
   return TypeOf(queue, at) != HSA_PACKET_TYPE_INVALID;
 }
 
-Json DescribePackets(const Queue& queue, uint64_t first, uint64_t end) {
-  Json packets = Json::Array();
-  for (uint64_t at = first; at < end && packets.size() < kMostPackets; ++at) {
+std::vector<PacketCopy> CopyPackets(const Queue& queue, uint64_t first, uint64_t end) {
+  std::vector<PacketCopy> copies;
+  for (uint64_t at = first; at < end && copies.size() < kMostPackets; ++at) {
     const uint16_t type = TypeOf(queue, at);
     if (type == HSA_PACKET_TYPE_INVALID) continue;
-    // All packets have their completion signal in the same place.
-    hsa_barrier_and_packet_t barrier;
-    std::memcpy(&barrier, queue.Packet(at), sizeof barrier);
+    PacketCopy& copy = copies.emplace_back();
+    copy.at = at;
+    std::memcpy(&copy.content, queue.Packet(at), sizeof copy.content);
+    // The GPU may have taken it since.
+    copy.content.header = static_cast<uint16_t>(type << HSA_PACKET_HEADER_TYPE);
+  }
+  return copies;
+}
+
+Json DescribePackets(const std::vector<PacketCopy>& copies) {
+  Json packets = Json::Array();
+  for (const PacketCopy& copy : copies) {
+    const hsa_barrier_and_packet_t& barrier = copy.content;
+    const uint16_t type = barrier.header >> HSA_PACKET_HEADER_TYPE & 0xff;
     hsa_amd_barrier_value_packet_t value;
     std::memcpy(&value, &barrier, sizeof value);
-    Json packet = {{fault::kPacket, at},
+    Json packet = {{fault::kPacket, copy.at},
                    {fault::kCompletionSignal, AddressText(barrier.completion_signal.handle)}};
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       packet.Add(fault::kType, "dispatch");

@@ -19,9 +19,19 @@ std::string AddressText(uint64_t address);
 // A packet that is there, by its type; false: it is over, or was not written yet.
 bool IsValidPacket(const Queue& queue, uint64_t at);
 
-// The packets from `first` to before `end`, some dozens at most: type, completion signal, and what
-// barriers wait for. Each: {"packet", "type", "completion_signal", "waits": [{"signal", "value",
-// "wanted", "mask", "condition"}]}
-base::JsonText DescribePackets(const Queue& queue, uint64_t first, uint64_t end);
+// A packet as it was in the ring. Packets of other types have the same size, and their completion
+// signal in the same place.
+struct PacketCopy {
+  uint64_t at = 0;
+  hsa_barrier_and_packet_t content{};
+};
+
+// The packets from `first` to before `end` that are there, some dozens at most. Asks nobody, so that
+// it can be done while the queue is locked.
+std::vector<PacketCopy> CopyPackets(const Queue& queue, uint64_t first, uint64_t end);
+
+// Type, completion signal, and what barriers wait for. Each: {"packet", "type",
+// "completion_signal", "waits": [{"signal", "value", "wanted", "mask", "condition"}]}
+base::JsonText DescribePackets(const std::vector<PacketCopy>& copies);
 
 }  // namespace rochound::agent
