@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <new>
 #include <string>
 #include <thread>
@@ -19,8 +21,10 @@
 
 #include "agent/agent_testing.h"
 #include "agent/calls/ranges.h"
+#include "agent/copies.h"
 #include "agent/fake_runtime.h"
 #include "agent/faults.h"
+#include "agent/pending.h"
 #include "agent/queues.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -32,6 +36,21 @@ namespace {
 
 // Which of this thread's next allocations fails, from 1; 0: none.
 constinit thread_local int failing_allocation = 0;
+
+// Freed blocks of this size are kept and filled, so that a test can see who writes to one later; 0:
+// none. The first few; the rest is freed.
+constinit thread_local size_t watched_size = 0;
+constexpr unsigned char kFilling = 1;
+constinit unsigned char* watched[16] = {};
+constinit size_t watched_count = 0;
+
+void Free(void* memory, size_t bytes) {
+  if (memory == nullptr || watched_size == 0 || bytes != watched_size ||
+      watched_count == std::size(watched))
+    return free(memory);
+  memset(memory, kFilling, bytes);
+  watched[watched_count++] = static_cast<unsigned char*>(memory);
+}
 
 void* Allocate(size_t bytes) {
   if (failing_allocation > 0 && --failing_allocation == 0) return nullptr;
@@ -49,8 +68,8 @@ void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return Alloca
 void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes); }
 void operator delete(void* memory) noexcept { free(memory); }
 void operator delete[](void* memory) noexcept { free(memory); }
-void operator delete(void* memory, size_t) noexcept { free(memory); }
-void operator delete[](void* memory, size_t) noexcept { free(memory); }
+void operator delete(void* memory, size_t bytes) noexcept { Free(memory, bytes); }
+void operator delete[](void* memory, size_t bytes) noexcept { Free(memory, bytes); }
 
 namespace rochound::agent {
 namespace {
@@ -272,6 +291,33 @@ TEST_F(AgentTest, CopiesHaveTimesAndRefusedOnesAreNone) {
   const Seen seen = Read();
   EXPECT_EQ(seen.copies, 1);
   EXPECT_EQ(seen.copy_times.size(), 1u);
+}
+
+// The program's signal counts other work as well. That ends while the copy is asked for, and a
+// harvest takes the copy for the one that ended.
+TEST_F(AgentTest, ARefusedCopyThatWasTakenForFinishedIsNotTouched) {
+  runtime_.table()->amd_ext_->hsa_amd_memory_async_copy_fn =
+      [](void*, hsa_agent_t, const void*, hsa_agent_t, size_t, uint32_t, const hsa_signal_t*,
+         hsa_signal_t signal) {
+        __atomic_fetch_sub(&reinterpret_cast<amd_signal_t*>(signal.handle)->value, 1,
+                           __ATOMIC_ACQ_REL);
+        watched_size = sizeof(Pending);
+        while (HarvestCopies() != 0) usleep(1000);
+        watched_size = 0;
+        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+      };
+  Load();
+  int memory = 0;
+  const hsa_signal_t signal = runtime_.CreateSignal(2);
+  WithoutDrainThread([&] {
+    EXPECT_EQ(runtime_.amd().hsa_amd_memory_async_copy_fn(&memory, {2}, &memory, {1}, sizeof memory,
+                                                          0, nullptr, signal),
+              HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  });
+  ASSERT_EQ(watched_count, 1u);
+  for (size_t i = 0; i < sizeof(Pending); ++i) EXPECT_EQ(watched[0][i], kFilling) << i;
+  runtime_.core().hsa_signal_destroy_fn(signal);
+  EXPECT_EQ(Read().copies, 0);
 }
 
 TEST_F(AgentTest, KernelsAreNamedByWhoAsksForTheirObject) {

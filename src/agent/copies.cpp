@@ -75,35 +75,42 @@ void TellProbe(const CopyRequest& request) {
                        request.kind == trace::CopyKind::kCopyRectangle ? 0 : request.bytes);
 }
 
+// The runtime refused the copy. Its entry may be gone: a signal that counts other work as well may
+// have said that the copy is over.
+void CancelCopy(uint64_t number) {
+  const Busy busy;
+  const std::lock_guard lock(changing);
+  for (const auto& one : InFlight())
+    if (one->id == number) return Cancel(one.get());
+}
+
 // A copy whose end the program's signal tells. `call` asks the runtime.
 template <typename Call>
 hsa_status_t Asynchronous(const CopyRequest& request, hsa_signal_t signal, Call call) {
   TellProbe(request);
   ThreadState* thread = RecordingThread();
   if (thread == nullptr || signal.handle == 0) return call();
-  Pending* pending = nullptr;
-  uint64_t number = 0;
+  uint64_t number = 0;  // 0: it is not followed
   Guarded("no memory for a copy", [&] {
     auto fresh = std::make_unique<Pending>();
     fresh->work = Work::kCopy;
     fresh->signal = signal.handle;
-    number = fresh->id = last_copy.fetch_add(1) + 1;
+    fresh->id = last_copy.fetch_add(1) + 1;
     const std::lock_guard lock(changing);
     InFlight().push_back(std::move(fresh));
-    pending = InFlight().back().get();
+    number = InFlight().back()->id;
     // Before the call: the signal may fire before it returns. Still under the lock, or a harvest
     // would take an entry that waits on nothing yet for one that is over.
-    WaitOnProgramSignal(pending);
+    WaitOnProgramSignal(InFlight().back().get());
   });
-  if (pending == nullptr) return call();
+  if (number == 0) return call();
   const uint64_t submit_tsc = trace::ReadTsc();
   const hsa_status_t status = call();
-  // A harvest may have freed the entry by now, but only if the copy was accepted and is over. One
-  // that was refused is none: HIP then copies with another engine or with a kernel.
+  // One that was refused is none: HIP then copies with another engine or with a kernel.
   if (status == HSA_STATUS_SUCCESS)
     RecordCopy(thread, number, request, submit_tsc);
   else
-    Cancel(pending);
+    CancelCopy(number);
   return status;
 }
 
