@@ -73,6 +73,9 @@ class HeldAllocations {
   const Allocations* all_;
 };
 
+// The runtime is about to go, and with it all of its memory.
+void ForgetAllocations();
+
 // In a forked child: what another thread of the parent held or was changing is made anew.
 void ForgetAllocationsAfterFork();
 

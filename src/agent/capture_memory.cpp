@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "agent/capture_memory.h"
 
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "agent/runtime.h"
@@ -15,11 +15,6 @@ namespace rochound::agent {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-
-bool Mapped(uint64_t base, uint64_t size) {
-  const uint64_t start = base & ~(kPage - 1);
-  return msync(reinterpret_cast<void*>(start), base + size - start, MS_ASYNC) == 0;
-}
 
 std::string Hex(uint64_t number) {
   char text[24];
@@ -35,19 +30,10 @@ CaptureMemory::CaptureMemory(const HeldAllocations& held, const LoadedCode& code
                              uint64_t kernarg_bytes, const std::string& disk, MemoryReader* reader)
     : reader_(*reader), reservations_(held.reservations()), kernarg_address_(kernarg), disk_(disk) {
   for (const auto& [base, one] : held.all()) {
-    MemoryReader::Place place = reader->Find(base);
-    if (one.kind == MemoryKind::kManaged && !place.known) {
-      // The program unmaps it without telling the runtime.
-      if (!Mapped(base, one.size)) continue;
-      place.host = true;
-      place.host_base = base;
-    }
-    if (one.host_base != 0) {
-      place.host = true;
-      place.host_base = one.host_base;
-    }
-    Add(base, one.size, one.kind == MemoryKind::kPool && place.host ? "host" : KindName(one.kind),
-        place);
+    const std::optional<MemoryReader::Place> place = reader->FindAllocation(base, one);
+    if (!place) continue;
+    Add(base, one.size, one.kind == MemoryKind::kPool && place->host ? "host" : KindName(one.kind),
+        *place);
     if (!regions_.empty() && regions_.back().base == base)
       regions_.back().host_base = one.host_base;
   }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "agent/own_memory.h"
@@ -18,6 +20,14 @@ constexpr uint64_t kMostBytes = 16 << 20;
 constexpr size_t kMostPieces = 1024;
 constexpr int kMostDepth = 4;
 constexpr uint64_t kVariables = 1 << 20;
+
+// The allocation that an address is in; null: none.
+const Allocations::value_type* Containing(const HeldAllocations& held, uint64_t address) {
+  const auto after = held.all().upper_bound(address);
+  if (after == held.all().begin()) return nullptr;
+  const auto& found = *std::prev(after);
+  return address - found.first < found.second.size ? &found : nullptr;
+}
 
 }  // namespace
 
@@ -48,15 +58,14 @@ void FaultMemory::AddVariables(const LoadedCode& code) {
 }
 
 void FaultMemory::AddPointers(const std::byte* bytes, size_t size, uint64_t reach) {
+  const HeldAllocations held;
   for (size_t at = 0; at + 8 <= size && leads_.size() < 4 * kMostPieces; at += 8) {
     uint64_t word = 0;
     std::memcpy(&word, bytes + at, sizeof word);
     if (word < 65536) continue;
-    const auto after = held_.all().upper_bound(word);
-    if (after == held_.all().begin()) continue;
-    const auto& [base, one] = *std::prev(after);
-    if (word - base >= one.size) continue;
-    leads_.push_back({word, std::min(reach, base + one.size - word)});
+    const auto* const found = Containing(held, word);
+    if (found == nullptr) continue;
+    leads_.push_back({word, std::min(reach, found->first + found->second.size - word)});
   }
 }
 
@@ -85,20 +94,42 @@ void FaultMemory::Take(uint64_t address, uint64_t size, int depth) {
     AddPointers(reinterpret_cast<const std::byte*>(kept.data()), kept.size(), kFromPointer);
 }
 
-bool FaultMemory::Read(uint64_t address, uint64_t size, std::string* piece) {
-  if (!reader_) {
-    const auto after = held_.all().upper_bound(address);
-    if (after == held_.all().begin()) return false;
-    const auto& [base, one] = *std::prev(after);
-    piece->resize(size);
-    return ReadOwnMemory(one.host_base != 0 ? one.host_base + (address - base) : address,
-                         piece->data(), size);
+std::optional<MemoryReader::Place> FaultMemory::Find(const HeldAllocations& held, uint64_t address,
+                                                     uint64_t size) const {
+  const auto* const found = Containing(held, address);
+  if (found == nullptr) {  // of a code object
+    if (!reader_) return MemoryReader::Place{.host = true, .host_base = address};
+    const MemoryReader::Place place = reader_->Find(address);
+    return place.known && size <= place.bytes ? std::optional(place) : std::nullopt;
   }
-  return reader_->Read(address, size, reader_->Find(address),
-                       [&](uint64_t, std::span<const std::byte> bytes) {
-                         piece->append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-                         return true;
-                       });
+  const auto& [base, one] = *found;
+  const uint64_t offset = address - base;
+  if (one.size - offset < size) return std::nullopt;  // another one than when the pointer was seen
+  if (!reader_)
+    return MemoryReader::Place{.host = true,
+                               .host_base = (one.host_base != 0 ? one.host_base : base) + offset};
+  std::optional<MemoryReader::Place> place = reader_->FindAllocation(base, one);
+  if (place) place->host_base += offset;
+  return place;
+}
+
+bool FaultMemory::Read(uint64_t address, uint64_t size, std::string* piece) {
+  std::optional<MemoryReader::Place> place;
+  {
+    const HeldAllocations held;
+    place = Find(held, address, size);
+    if (!place) return false;
+    // Nothing may go away under the GPU's hands: who allocates or frees waits for this copy, which
+    // is short or is given up.
+    if (!place->host)
+      return reader_->Read(address, size, *place, [&](uint64_t, std::span<const std::byte> bytes) {
+        piece->append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        return true;
+      });
+  }
+  // What the host reads may go away: then it is not read.
+  piece->resize(size);
+  return ReadOwnMemory(place->host_base, piece->data(), size);
 }
 
 void FaultMemory::Follow() {

@@ -3,7 +3,8 @@
 // The memory that kernels in flight lead to, saved when a GPU has failed: what their arguments
 // point to, what pointers in there point to, and the variables of their code objects. So that
 // afterwards it can be told which pointer led where. Bounded in bytes and in time: a GPU that
-// failed may answer no more. On the thread that was told of the fault, or asked about a hang.
+// failed may answer no more. On the thread that was told of the fault, or asked about a hang. The
+// program goes on allocating meanwhile, but for the time of one copy by the GPU.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -43,8 +44,10 @@ class FaultMemory {
   void AddPointers(const std::byte* bytes, size_t size, uint64_t reach);
   void Take(uint64_t address, uint64_t size, int depth);
   bool Read(uint64_t address, uint64_t size, std::string* piece);
+  // None: nobody reads it.
+  std::optional<MemoryReader::Place> Find(const HeldAllocations& held, uint64_t address,
+                                          uint64_t size) const;
 
-  const HeldAllocations held_;
   std::optional<MemoryReader> reader_;  // none: the GPU copies nothing
   std::map<uint64_t, std::string> pieces_;
   std::vector<Lead> leads_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "agent/memory_reader.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -10,6 +12,12 @@
 
 namespace rochound::agent {
 namespace {
+
+bool Mapped(uint64_t base, uint64_t size) {
+  constexpr uint64_t kPage = 4096;
+  const uint64_t start = base & ~(kPage - 1);
+  return msync(reinterpret_cast<void*>(start), base + size - start, MS_ASYNC) == 0;
+}
 
 struct PoolSearch {
   hsa_amd_memory_pool_t pool{};
@@ -91,6 +99,24 @@ MemoryReader::Place MemoryReader::Find(uint64_t address) const {
   place.host = owner < AgentCount() && !IsGpu(owner) && info.hostBaseAddress != nullptr;
   place.host_base = reinterpret_cast<uint64_t>(info.hostBaseAddress) +
                     (address - reinterpret_cast<uint64_t>(info.agentBaseAddress));
+  place.bytes = reinterpret_cast<uint64_t>(info.agentBaseAddress) + info.sizeInBytes - address;
+  return place;
+}
+
+std::optional<MemoryReader::Place> MemoryReader::FindAllocation(uint64_t base,
+                                                                const Allocation& one) const {
+  Place place = Find(base);
+  if (one.host_base != 0) {
+    place.host = true;
+    place.host_base = one.host_base;
+  } else if (!place.known && one.kind == MemoryKind::kManaged) {
+    // The program unmaps it without telling the runtime.
+    if (!Mapped(base, one.size)) return std::nullopt;
+    place.host = true;
+    place.host_base = base;
+  } else if (!place.known && one.kind != MemoryKind::kVmem) {
+    return std::nullopt;  // older runtimes do not know virtual memory; its end goes through a hook
+  }
   return place;
 }
 

@@ -10,7 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+
+#include "agent/allocations.h"
 
 namespace rochound::agent {
 
@@ -35,8 +38,11 @@ class MemoryReader {
     bool host = false;   // the host reads it at host_base
     bool known = false;  // to the runtime
     uint64_t host_base = 0;
+    uint64_t bytes = 0;  // from the address on, of the block that the runtime knows
   };
   Place Find(uint64_t address) const;
+  // An allocation's place. None: it may not be there any more, and a GPU that reads it faults.
+  std::optional<Place> FindAllocation(uint64_t base, const Allocation& one) const;
 
   // Hands over the range piece by piece, in order; each piece but the last is kPiece long. False:
   // it could not be read, or `take` said no.

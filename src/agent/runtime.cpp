@@ -170,6 +170,7 @@ void RuntimeShutsDown() {
         ForgetCopies();
         ForgetQueues();
         ForgetSwaps();
+        ForgetAllocations();
       }
       alive.store(false, std::memory_order_release);
     });
