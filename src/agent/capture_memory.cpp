@@ -33,9 +33,7 @@ CaptureMemory::CaptureMemory(const HeldAllocations& held, const LoadedCode& code
     const std::optional<MemoryReader::Place> place = reader->FindAllocation(base, one);
     if (!place) continue;
     Add(base, one.size, one.kind == MemoryKind::kPool && place->host ? "host" : KindName(one.kind),
-        *place);
-    if (!regions_.empty() && regions_.back().base == base)
-      regions_.back().host_base = one.host_base;
+        *place, one.host_base);
   }
   Add(code.base, code.size, "code_object", reader->Find(code.base));
   image_ = code.base;
@@ -47,19 +45,22 @@ CaptureMemory::CaptureMemory(const HeldAllocations& held, const LoadedCode& code
 }
 
 // Keeps the list sorted and disjoint: what overlaps (memory that was locked twice) is cut.
-void CaptureMemory::Add(uint64_t base, uint64_t size, const char* kind,
-                        const MemoryReader::Place& place) {
+void CaptureMemory::Add(uint64_t base, uint64_t size, const char* kind, MemoryReader::Place place,
+                        uint64_t host_base) {
   auto at = std::upper_bound(
       regions_.begin(), regions_.end(), base,
       [](uint64_t left, const capture::Region& right) { return left < right.base; });
+  uint64_t start = base;
   uint64_t end = base + size;
-  if (at != regions_.begin()) base = std::max(base, std::prev(at)->base + std::prev(at)->size);
+  if (at != regions_.begin()) start = std::max(base, std::prev(at)->base + std::prev(at)->size);
   if (at != regions_.end()) end = std::min(end, at->base);
-  if (base >= end) return;
+  if (start >= end) return;
+  place.host_base += start - base;
   capture::Region region;
-  region.base = base;
-  region.size = end - base;
+  region.base = start;
+  region.size = end - start;
   region.kind = kind;
+  region.host_base = host_base != 0 ? host_base + (start - base) : 0;
   const uint16_t owner = AgentIndex(place.owner);
   region.owner = place.known && owner < AgentCount() ? owner : -1;
   const auto index = at - regions_.begin();
@@ -67,9 +68,23 @@ void CaptureMemory::Add(uint64_t base, uint64_t size, const char* kind,
   places_.insert(places_.begin() + index, place);
 }
 
+MemoryReader::Place CaptureMemory::PlaceAt(uint64_t address) const {
+  for (size_t i = 0; i < regions_.size(); ++i) {
+    const uint64_t offset = address - regions_[i].base;
+    if (offset >= regions_[i].size) continue;
+    MemoryReader::Place place = places_[i];
+    place.host_base += offset;
+    return place;
+  }
+  MemoryReader::Place place = reader_.Find(address);
+  // Memory of the program's own, that the GPU sees as the program does.
+  if (!place.known) place = {.host = true, .host_base = address};
+  return place;
+}
+
 bool CaptureMemory::ReadKernarg(uint64_t address, uint64_t size) {
   if (size == 0) return false;
-  const bool read = reader_.Read(address, size, reader_.Find(address),
+  const bool read = reader_.Read(address, size, PlaceAt(address),
                                  [&](uint64_t, std::span<const std::byte> bytes) {
                                    kernarg_.insert(kernarg_.end(), bytes.begin(), bytes.end());
                                    return true;
@@ -86,7 +101,7 @@ void CaptureMemory::SplitOutKernarg(uint64_t address, uint64_t size) {
   const auto whole = std::find_if(
       regions_.begin(), regions_.end(),
       [&](const capture::Region& region) { return address - region.base < region.size; });
-  if (whole == regions_.end()) return Add(start, end - start, "kernarg", reader_.Find(start));
+  if (whole == regions_.end()) return Add(start, end - start, "kernarg", PlaceAt(start));
   const capture::Region region = std::move(*whole);
   const auto index = whole - regions_.begin();
   const MemoryReader::Place place = places_[static_cast<size_t>(index)];
@@ -98,7 +113,8 @@ void CaptureMemory::SplitOutKernarg(uint64_t address, uint64_t size) {
   const auto add = [&](uint64_t from, uint64_t to, const char* kind) {
     MemoryReader::Place part = place;
     part.host_base += from - region.base;
-    if (from < to) Add(from, to - from, kind, part);
+    const uint64_t host_base = region.host_base != 0 ? region.host_base + (from - region.base) : 0;
+    if (from < to) Add(from, to - from, kind, part, host_base);
   };
   add(region.base, start, region.kind.c_str());
   add(start, end, "kernarg");

@@ -3,7 +3,7 @@
 // Which memory belongs to a launch, and its bytes: the kernel arguments, the code object's image
 // (module variables live there), and of the program's allocations all, or those that can be reached
 // from there by following whatever looks like a pointer. What was not taken is listed all the same.
-// Used by one thread, while the allocations are held.
+// Used by one thread, while the allocations and the code objects are held.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,10 @@ class CaptureMemory {
   const std::string& problem() const { return problem_; }
 
  private:
-  void Add(uint64_t base, uint64_t size, const char* kind, const MemoryReader::Place& place);
+  // host_base: see capture::Region.
+  void Add(uint64_t base, uint64_t size, const char* kind, MemoryReader::Place place,
+           uint64_t host_base = 0);
+  MemoryReader::Place PlaceAt(uint64_t address) const;
   void SplitOutKernarg(uint64_t address, uint64_t size);
   bool ReadKernarg(uint64_t address, uint64_t size);
   // Marks the regions that the words of these bytes point into, and puts them into the queue.
