@@ -7,20 +7,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "agent/agent_testing.h"
 #include "agent/fake_code.h"
+#include "agent/fake_memory.h"
 #include "agent/fake_runtime.h"
 #include "agent/faults.h"
 #include "agent/queue.h"
 #include "agent/session.h"
 #include "base/clock.h"
+#include "trace/reader.h"
 
 namespace rochound::agent {
 namespace {
@@ -126,6 +130,67 @@ TEST_F(AgentTest, AQueueWhoseDoorbellIsHeldIsLookedAt) {
   EXPECT_NE(FileOfProcess("now.json").find("kernel_object"), std::string::npos);
   fake.Go();
   ASSERT_TRUE(fake.WaitUntilConsumed(1));
+}
+
+// A capture reads the images of all code objects; who unloads another module waits for its end.
+TEST_F(AgentTest, NoCodeObjectGoesAwayDuringACapture) {
+  setenv("ROCHOUND_CAPTURE_DIR", (folder_->path() / "bundle").c_str(), 1);
+  FakeCode::Install(runtime_.table()->core_);
+  FakeMemory::Install(runtime_.table()->core_, runtime_.table()->amd_ext_);
+  Load();
+  FakeMemory::Add(kImage, kImageBytes);
+  FakeMemory::Add(2 * kImage, kImageBytes);
+  FakeCode::Load(runtime_.core(), 1, kImage, kImageBytes, "a code object");
+  FakeCode::Load(runtime_.core(), 2, 2 * kImage, kImageBytes, "another");
+  uint64_t kernel = 0;
+  runtime_.core().hsa_executable_symbol_get_info_fn(
+      {kImage / 64}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel);
+  std::thread program;
+  bool stayed = false;
+  FakeMemory::on_copy = [&] {
+    program = std::thread([&] { runtime_.core().hsa_executable_destroy_fn({2}); });
+    stayed = !WaitFor([] { return !FakeCode::Has(2 * kImage); }, 200'000'000);
+    return false;
+  };
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  char arguments[16] = {};
+  FakeRuntime::Of(queue).Packet(0)->kernarg_address = arguments;
+  Launch(queue, {0}, kernel);
+  ASSERT_TRUE(program.joinable()) << FileOfProcess("capture");
+  program.join();
+  EXPECT_TRUE(stayed);
+  EXPECT_FALSE(FakeCode::Has(2 * kImage));
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(1));
+  FakeMemory::on_copy = nullptr;
+}
+
+// The runtime gives a module that is loaded anew the addresses, and the handle, of the one before.
+TEST_F(AgentTest, AKernelThatIsLoadedAnewIsOfAnotherCodeObject) {
+  FakeCode::Install(runtime_.table()->core_);
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  for (const char* bytes : {"a code object", "its next version"}) {
+    FakeCode::Load(runtime_.core(), 1, kImage, kImageBytes, bytes);
+    uint64_t kernel = 0;
+    for (int asked = 0; asked < 2; ++asked)
+      runtime_.core().hsa_executable_symbol_get_info_fn(
+          {kImage / 64}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel);
+    Launch(queue, {0}, kernel);
+    runtime_.core().hsa_executable_destroy_fn({1});
+  }
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(2));
+  const Seen seen = Read();
+  std::set<uint32_t> ids;
+  for (const auto& [dispatch, record] : seen.dispatches) ids.insert(record.kernel);
+  EXPECT_EQ(ids.size(), 2u);
+  const auto run = trace::RunLog::Open(log_);
+  ASSERT_TRUE(run.ok());
+  std::set<uint32_t> code_objects;
+  for (const auto& [id, kernel] : run.value().processes()[0]->kernels())
+    code_objects.insert(kernel.code_object);
+  EXPECT_EQ(code_objects, (std::set<uint32_t>{1, 2}));
+  const std::string lines = FileOfProcess("code_objects");
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
 }
 
 }  // namespace

@@ -296,16 +296,16 @@ TEST_F(AgentTest, CopiesHaveTimesAndRefusedOnesAreNone) {
 // The program's signal counts other work as well. That ends while the copy is asked for, and a
 // harvest takes the copy for the one that ended.
 TEST_F(AgentTest, ARefusedCopyThatWasTakenForFinishedIsNotTouched) {
-  runtime_.table()->amd_ext_->hsa_amd_memory_async_copy_fn =
-      [](void*, hsa_agent_t, const void*, hsa_agent_t, size_t, uint32_t, const hsa_signal_t*,
-         hsa_signal_t signal) {
-        __atomic_fetch_sub(&reinterpret_cast<amd_signal_t*>(signal.handle)->value, 1,
-                           __ATOMIC_ACQ_REL);
-        watched_size = sizeof(Pending);
-        while (HarvestCopies() != 0) usleep(1000);
-        watched_size = 0;
-        return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-      };
+  runtime_.table()->amd_ext_->hsa_amd_memory_async_copy_fn = [](void*, hsa_agent_t, const void*,
+                                                                hsa_agent_t, size_t, uint32_t,
+                                                                const hsa_signal_t*,
+                                                                hsa_signal_t signal) {
+    __atomic_fetch_sub(&reinterpret_cast<amd_signal_t*>(signal.handle)->value, 1, __ATOMIC_ACQ_REL);
+    watched_size = sizeof(Pending);
+    while (HarvestCopies() != 0) usleep(1000);
+    watched_size = 0;
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  };
   Load();
   int memory = 0;
   const hsa_signal_t signal = runtime_.CreateSignal(2);

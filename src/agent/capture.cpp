@@ -186,6 +186,7 @@ class Captured {
   }
 
   const CaptureOrder& order_;
+  const HeldCode held_code_;
   const HeldAllocations held_;
   MemoryReader reader_;
   std::unique_ptr<CaptureMemory> memory_;

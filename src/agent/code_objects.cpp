@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,10 @@ using Bytes = std::shared_ptr<const std::vector<std::byte>>;
 using Loader = hsa_ven_amd_loader_1_01_pfn_t;
 
 constinit std::mutex changing;
+constinit std::shared_mutex unloading;  // who destroys an executable has it alone
+// How often this thread has it: a handler that calls exit may destroy executables on a thread that
+// reads them.
+constinit thread_local int held_here = 0;
 
 std::map<uint64_t, Bytes>& Kept() {  // by loaded code object; with `changing` held
   static auto* const kept = new std::map<uint64_t, Bytes>;
@@ -154,6 +159,16 @@ hsa_status_t Load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_objec
   return status;
 }
 
+// Until the runtime is done: whoever lists the executables meanwhile would find this one.
+hsa_status_t Destroy(hsa_executable_t executable) {
+  std::unique_lock lock(unloading, std::defer_lock);
+  if (held_here == 0) lock.lock();
+  ++held_here;
+  const hsa_status_t status = Real().core.hsa_executable_destroy_fn(executable);
+  --held_here;
+  return status;
+}
+
 // The object as the program has it; it may not be there any more, but usually is part of its file.
 Bytes ReadObject(uint64_t address, uint64_t size) {
   auto bytes = std::make_shared<std::vector<std::byte>>(size);
@@ -239,7 +254,17 @@ std::map<uint64_t, uint64_t> LoadedImages() {
   return images.sizes;
 }
 
-void HookCodeObjects(CoreApiTable* core) { core->hsa_executable_load_agent_code_object_fn = Load; }
+void HookCodeObjects(CoreApiTable* core) {
+  core->hsa_executable_load_agent_code_object_fn = Load;
+  core->hsa_executable_destroy_fn = Destroy;
+}
+
+HeldCode::HeldCode() {
+  if (held_here++ == 0) unloading.lock_shared();
+}
+HeldCode::~HeldCode() {
+  if (--held_here == 0) unloading.unlock_shared();
+}
 
 bool FindExecutable(uint64_t address, hsa_executable_t* executable) {
   Loader loader{};
@@ -300,6 +325,7 @@ void WriteCodeObjects() {
 void ForgetCodeObjectsAfterFork() {
   new (&changing) std::mutex;
   new (&writing) std::mutex;
+  new (&unloading) std::shared_mutex;
   new (&Kept()) std::map<uint64_t, Bytes>;
   new (&AllLines()) Lines;
 }

@@ -41,6 +41,17 @@ bool FindLoadedCode(uint64_t address, LoadedCode* found);
 // Where the images of all loaded code objects are.
 std::map<uint64_t, uint64_t> LoadedImages();  // sizes
 
+// As long as one lives no executable goes away: the thread that would destroy it waits. For whoever
+// reads the images of code objects or asks the runtime about an executable. Taken before
+// HeldAllocations, where both are needed.
+class HeldCode {
+ public:
+  HeldCode();
+  ~HeldCode();
+  HeldCode(const HeldCode&) = delete;
+  HeldCode& operator=(const HeldCode&) = delete;
+};
+
 // In a forked child: what another thread of the parent held or was changing is made anew.
 void ForgetCodeObjectsAfterFork();
 

@@ -116,6 +116,7 @@ std::optional<MemoryReader::Place> FaultMemory::Find(const HeldAllocations& held
 bool FaultMemory::Read(uint64_t address, uint64_t size, std::string* piece) {
   std::optional<MemoryReader::Place> place;
   {
+    const HeldCode held_code;
     const HeldAllocations held;
     place = Find(held, address, size);
     if (!place) return false;

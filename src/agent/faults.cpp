@@ -132,7 +132,10 @@ class CodeFiles {
   // Its file's name; empty: it could not be found.
   std::string NameOf(uint64_t kernel_object, uint64_t* delta) {
     LoadedCode code;
-    if (!FindLoadedCode(kernel_object, &code)) return {};
+    {
+      const HeldCode held;
+      if (!FindLoadedCode(kernel_object, &code)) return {};
+    }
     *delta = code.delta;
     if (!names_.contains(code.base)) loaded_.push_back(code);
     const auto known = names_.find(code.base);
@@ -190,6 +193,7 @@ Symbol FindKernel(uint64_t object, uint16_t agent) {
   Symbol symbol;
   symbol.object = object;
   hsa_executable_t executable{};
+  const HeldCode held;
   if (FindExecutable(object, &executable))
     Real().core.hsa_executable_iterate_agent_symbols_fn(executable, AgentHandle(agent), VisitSymbol,
                                                         &symbol);

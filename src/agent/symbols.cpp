@@ -63,7 +63,8 @@ uint32_t CountExecutable(hsa_executable_t executable) {
   return count->second;
 }
 
-// The object's id under this name; a new one if the object is new or was called otherwise before.
+// The object's id under this name; a new one if the object is new, was called otherwise before, or
+// was of another code object.
 // 0: there are too many; it is recorded without a name.
 uint32_t Enter(uint64_t object, std::string_view name, hsa_executable_t executable, uint16_t agent,
                uint64_t kernarg_bytes) {
@@ -72,9 +73,10 @@ uint32_t Enter(uint64_t object, std::string_view name, hsa_executable_t executab
   uint32_t id = 0;
   kernels.Put(object, [&](Kernel& kernel, bool fresh) {
     id = kernel.id.load(std::memory_order_relaxed);
-    if (!fresh && kernel.name == text) return;
+    const uint32_t code_object = CountExecutable(executable);
+    if (!fresh && kernel.name == text && kernel.code_object == code_object) return;
     id = ++last_id;
-    kernel.code_object = CountExecutable(executable);
+    kernel.code_object = code_object;
     RecordKernel(id, object, text, kernel.code_object, agent, kernarg_bytes);
     CaptureLearnsKernel(id, name, kernarg_bytes);
     kernel.name = text;
