@@ -35,8 +35,9 @@ hsa_status_t LoadImage(hsa_executable_t executable, hsa_agent_t, hsa_code_object
                        const char*, hsa_loaded_code_object_t* loaded) {
   const std::lock_guard lock(images_lock);
   next_image.executable = executable.handle;
-  loaded->handle = ++last_loaded;
-  images[last_loaded] = std::move(next_image);
+  ++last_loaded;
+  if (loaded != nullptr) loaded->handle = last_loaded;
+  images[last_loaded] = std::exchange(next_image, {});
   return HSA_STATUS_SUCCESS;
 }
 

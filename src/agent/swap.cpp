@@ -109,11 +109,14 @@ struct Noted {  // a record of the log
   uint32_t original, candidate, file, reason;
 };
 
+// Where a candidate was loaded: the GPU, and the variables that it was bound to.
+using LoadedFor = std::pair<uint16_t, std::vector<std::pair<std::string, uint64_t>>>;
+
 // A code object of the cache. Kept for ever: the runtime may go on reading its bytes.
 struct Candidate {
   std::string bytes;
   codeobj::CodeObject object;
-  std::map<std::pair<uint16_t, uint64_t>, hsa_executable_t> loaded;
+  std::map<LoadedFor, hsa_executable_t> loaded;
 };
 
 struct Cache {
@@ -262,13 +265,15 @@ class Choice {
     std::erase_if(*fitting, [&](const Fitting& one) { return one.entry->round != newest; });
   }
 
-  // Once for each GPU, and, if it uses variables of the original's, for each original.
+  // Once for each GPU, and, if it uses variables of the original's, for each place of these.
   bool Load(const Fitting& chosen, hsa_executable_t* executable, std::string* problem) const {
     std::vector<BoundVariable> variables;
-    for (const codeobj::SwapPlan::Binding& binding : chosen.plan.bindings)
+    LoadedFor key(original_.agent, {});
+    for (const codeobj::SwapPlan::Binding& binding : chosen.plan.bindings) {
       variables.push_back({binding.name, binding.address + code_.delta});
+      key.second.emplace_back(binding.name, binding.address + code_.delta);
+    }
     auto& loaded = chosen.candidate->loaded;
-    const std::pair key(original_.agent, variables.empty() ? 0 : code_.base);
     if (const auto known = loaded.find(key); known != loaded.end()) {
       *executable = known->second;
       return true;

@@ -14,6 +14,10 @@
 #define FACTOR 2
 #endif
 
+#if defined(PADDING)
+__device__ int padding[PADDING] = {1};
+#endif
+
 #if defined(VARIABLE)
 __device__ int gain = 3;
 #elif defined(STATIC_VARIABLE)
