@@ -32,7 +32,7 @@ constinit std::mutex changing;
 constinit std::shared_mutex unloading;  // who destroys an executable has it alone
 // How often this thread has it: a handler that calls exit may destroy executables on a thread that
 // reads them.
-constinit thread_local int held_here = 0;
+__thread int held_here __attribute__((tls_model("initial-exec"))) = 0;
 
 std::map<uint64_t, Bytes>& Kept() {  // by loaded code object; with `changing` held
   static auto* const kept = new std::map<uint64_t, Bytes>;
