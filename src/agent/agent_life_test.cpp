@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include <iterator>
 #include <new>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -36,6 +38,14 @@ namespace {
 
 // Which of this thread's next allocations fails, from 1; 0: none.
 constinit thread_local int failing_allocation = 0;
+// All allocations of the drain thread fail.
+constinit std::atomic<bool> drain_thread_without_memory{false};
+
+bool IsDrainThread() {
+  char name[16] = {};
+  return pthread_getname_np(pthread_self(), name, sizeof name) == 0 &&
+         std::string_view(name) == "rochound-drain";
+}
 
 // Freed blocks of this size are kept and filled, so that a test can see who writes to one later; 0:
 // none. The first few; the rest is freed.
@@ -53,6 +63,7 @@ void Free(void* memory, size_t bytes) {
 }
 
 void* Allocate(size_t bytes) {
+  if (drain_thread_without_memory && IsDrainThread()) return nullptr;
   if (failing_allocation > 0 && --failing_allocation == 0) return nullptr;
   return malloc(bytes == 0 ? 1 : bytes);
 }
@@ -475,6 +486,24 @@ TEST_F(AgentTest, WhatIsInFlightIsDescribedWithoutMemoryOrNotAtAll) {
   EXPECT_NE(FileOfProcess("now.json").find("kernel_object"), std::string::npos);
   fake.Go();
   ASSERT_TRUE(fake.WaitUntilConsumed(3));
+}
+
+// What the drain thread does last needs no memory: nobody rings for this packet after it.
+TEST_F(AgentTest, ADoorbellThatWasHeldBackIsNotLostWithoutMemory) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const uint64_t late = fake.Reserve();
+  const uint64_t early = fake.Reserve();
+  fake.Write(early, 64, {0});
+  runtime_.Ring(queue, early);
+  drain_thread_without_memory = true;
+  Disable("a test");
+  for (int i = 0; i < 2000 && fake.doorbell <= early; ++i) usleep(10'000);
+  EXPECT_EQ(fake.doorbell.load(), early + 1);
+  fake.Write(late, 64, {0});
+  EXPECT_TRUE(fake.WaitUntilConsumed(2));
+  drain_thread_without_memory = false;
 }
 
 TEST_F(AgentTest, ALogThatCannotBeOpenedChangesNothing) {

@@ -746,13 +746,22 @@ bool ServeLateDoorbells() {
   return any;
 }
 
-void RingHeldDoorbells() {
-  ForEachQueue([](Queue& queue) {
-    const std::lock_guard lock(queue.submitting);
-    if (queue.wanted > queue.rung && queue.doorbell != 0)
-      RingForAllWanted(queue, hsa_signal_t{queue.doorbell},
+bool RingHeldDoorbells() {
+  bool left = false;
+  // The table itself: memory may be what there is none of.
+  for (const std::atomic<Queue*>& slot : by_doorbell) {
+    Queue* const queue = slot.load(std::memory_order_acquire);
+    if (queue == nullptr) continue;
+    if (!queue->submitting.try_lock()) {
+      left = true;
+      continue;
+    }
+    if (queue->wanted > queue->rung && queue->doorbell != 0)
+      RingForAllWanted(*queue, hsa_signal_t{queue->doorbell},
                        Real().core.hsa_signal_store_screlease_fn);
-  });
+    queue->submitting.unlock();
+  }
+  return left;
 }
 
 void GiveBackSignals() {

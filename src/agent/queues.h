@@ -26,8 +26,9 @@ size_t HarvestDispatches();
 // A doorbell that waits for a packet another thread has yet to write; true while there are any.
 bool ServeLateDoorbells();
 // Rings for everything that the program rang for, looked at or not: the last thing that the drain
-// thread does, since nobody serves late doorbells after it.
-void RingHeldDoorbells();
+// thread does, since nobody serves late doorbells after it. True: a queue was in use, and has to be
+// looked at again. Needs no memory.
+bool RingHeldDoorbells();
 
 // Destroys our signals that are not lent; the runtime complains at its end about those left.
 void GiveBackSignals();

@@ -176,11 +176,14 @@ uint64_t DrainTurn(Drain* drain) {
 }
 
 // Nobody serves what we hold after this: doorbells, and captured launches whose signals are ours.
+// True: not all could be let go yet.
 bool LetGo() {
   const Turn mine;
   if (!RuntimeAlive()) return false;
-  RingHeldDoorbells();
-  return ServeLateLaunches();
+  const bool doorbells = RingHeldDoorbells();
+  bool launches = false;
+  Guarded("no memory in the drain thread", [&] { launches = ServeLateLaunches(); });
+  return doorbells || launches;
 }
 
 void DrainLoop() {
@@ -202,9 +205,7 @@ void* DrainThread(void*) {
   Guarded("no memory in the drain thread", DrainLoop);
   // Nobody empties the ring after this.
   Guarded("no memory in the drain thread", [] { EndProbe(ProbeEnd::kDisabled); });
-  Guarded("no memory in the drain thread", [] {
-    while (LetGo()) usleep(1000);
-  });
+  while (LetGo()) usleep(1000);
   drain_running.store(false);
   return nullptr;
 }
