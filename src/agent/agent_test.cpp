@@ -175,6 +175,62 @@ TEST_F(AgentTest, ALatePacketThatNobodyRingsForIsNotStuck) {
   ASSERT_TRUE(fake.WaitUntilConsumed(2));
 }
 
+// There is always some packet missing, but none for long.
+TEST_F(AgentTest, PacketsThatAreLateOneAfterAnotherAreAllRecorded) {
+  constexpr uint64_t kLongNs = 300'000'000;
+  constexpr uint64_t kSurelyInTimeNs = 40'000'000;
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const auto launch = [&](uint64_t index) {
+    fake.Write(index, 64, {0});
+    runtime_.Ring(queue, index);
+  };
+  // A machine that keeps a packet missing for too long shows nothing, so it is asked again.
+  uint64_t lost_before = 0;
+  uint64_t lost = 0;
+  bool in_time = false;
+  for (int attempt = 0; attempt < 20 && !in_time; ++attempt) {
+    lost_before = Lost(trace::DropReason::kNotSeen);
+    in_time = true;
+    uint64_t late = fake.Reserve(2);
+    launch(late + 1);
+    uint64_t since_ns = base::ClockNs(CLOCK_MONOTONIC);
+    const uint64_t end_ns = since_ns + kLongNs;
+    while (base::ClockNs(CLOCK_MONOTONIC) < end_ns) {
+      usleep(1000);
+      const uint64_t next = fake.Reserve(2);
+      launch(next + 1);
+      launch(late);
+      late = next;
+      const uint64_t now_ns = base::ClockNs(CLOCK_MONOTONIC);
+      in_time = in_time && now_ns - since_ns < kSurelyInTimeNs;
+      since_ns = now_ns;
+    }
+    launch(late);
+    ASSERT_TRUE(fake.WaitUntilConsumed(late + 2));
+    lost = Lost(trace::DropReason::kNotSeen) - lost_before;
+  }
+  EXPECT_TRUE(in_time);
+  EXPECT_EQ(lost, 0u);
+  EXPECT_GE(Read().Timed() + lost_before, fake.consumed());
+}
+
+TEST_F(AgentTest, APacketThatStaysMissingIsCounted) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const uint64_t missing = fake.Reserve(2);
+  fake.Write(missing + 1, 64, {0});
+  runtime_.Ring(queue, missing + 1);
+  for (int i = 0; i < 2000 && fake.doorbell < missing + 2; ++i) usleep(10'000);
+  EXPECT_EQ(fake.doorbell.load(), missing + 2);
+  fake.Write(missing, 64, {0});
+  ASSERT_TRUE(fake.WaitUntilConsumed(missing + 2));
+  EXPECT_EQ(Lost(trace::DropReason::kNotSeen), 1u);
+  EXPECT_EQ(Read().Timed(), 1u);
+}
+
 // What was held back while recording is rung for by the next one who rings, recorded or not.
 TEST_F(AgentTest, ADoorbellThatWasHeldBackIsNotLostWhenRecordingStops) {
   Load();

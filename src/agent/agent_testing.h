@@ -84,6 +84,14 @@ class AgentTest : public testing::Test {
     return seen;
   }
 
+  // Records that the process has lost so far for a reason.
+  uint64_t Lost(trace::DropReason reason) {
+    Flush();
+    const auto run = trace::RunLog::Open(log_);
+    EXPECT_TRUE(run.ok()) << run.error().message;
+    return run.ok() ? run.value().processes().front()->Dropped(reason) : 0;
+  }
+
   uint64_t Launch(hsa_queue_t* queue, hsa_signal_t signal = {0}, uint64_t kernel = 64) {
     FakeQueue& fake = FakeRuntime::Of(queue);
     const uint64_t index = fake.Reserve();

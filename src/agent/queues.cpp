@@ -365,7 +365,8 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
   ThreadState* thread = Noting() ? CurrentThread() : nullptr;
   queue.wanted = std::max(queue.wanted, limit);
   const uint64_t now_tsc = trace::ReadTsc();
-  uint64_t at = queue.next.load(std::memory_order_relaxed);
+  const uint64_t first = queue.next.load(std::memory_order_relaxed);
+  uint64_t at = first;
   for (; at < queue.wanted; ++at) {
     const uint16_t header = __atomic_load_n(&queue.Packet(at)->header, __ATOMIC_ACQUIRE);
     if ((header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_INVALID) {
@@ -383,12 +384,12 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
   }
   queue.next.store(at, std::memory_order_relaxed);
   RingFor(queue, at, doorbell, store);
-  if (queue.wanted <= queue.rung) {
+  const bool was_late = queue.late_since_tsc != 0;
+  if (queue.wanted <= queue.rung)
     queue.late_since_tsc = 0;
-  } else if (queue.late_since_tsc == 0) {
-    queue.late_since_tsc = now_tsc;
-    WakeDrainThread();
-  }
+  else if (!was_late || at != first)  // another packet is late now: its time starts anew
+    queue.late_since_tsc = trace::ReadTsc();
+  if (queue.late_since_tsc != 0 && !was_late) WakeDrainThread();
 }
 
 // With the queue's lock held.
@@ -720,8 +721,8 @@ bool ServeLateDoorbells() {
   // While the packet it waits for is missing the GPU could not go on either, so holding a doorbell
   // back costs nothing; unless the packet is over already and the read index does not say so yet.
   // Then it is stepped over, after longer than a thread takes between two stores even on a machine
-  // with far more threads than cores.
-  constexpr uint64_t kPatienceTsc = 200'000'000;
+  // with far more threads than cores. The other core's counter may be a little ahead of this one's.
+  constexpr int64_t kPatienceTsc = 200'000'000;
   bool any = false;
   ForEachQueue([&](Queue& queue) {
     if (!queue.submitting.try_lock()) return;
@@ -729,16 +730,15 @@ bool ServeLateDoorbells() {
       RingForAllWanted(queue, hsa_signal_t{queue.doorbell},
                        Real().core.hsa_signal_store_screlease_fn);
     } else if (queue.late_since_tsc != 0 && queue.doorbell != 0) {
-      const uint64_t before = queue.next.load(std::memory_order_relaxed);
-      if (!queue.holds_next && trace::ReadTsc() - queue.late_since_tsc > kPatienceTsc) {
-        queue.next.store(before + 1, std::memory_order_relaxed);
+      const auto late_tsc = static_cast<int64_t>(trace::ReadTsc() - queue.late_since_tsc);
+      if (!queue.holds_next && late_tsc > kPatienceTsc) {
+        queue.next.fetch_add(1, std::memory_order_relaxed);
         queue.late_since_tsc = 0;
+        if (trace::Writer* log = Noting() ? Log() : nullptr)
+          log->CountDropped(trace::DropReason::kNotSeen);
       }
       Submit(queue, queue.wanted, hsa_signal_t{queue.doorbell},
              Real().core.hsa_signal_store_screlease_fn);
-      // Another packet is late now: its time starts anew.
-      if (queue.late_since_tsc != 0 && queue.next.load(std::memory_order_relaxed) != before)
-        queue.late_since_tsc = trace::ReadTsc();
       any = any || queue.late_since_tsc != 0;
     }
     queue.submitting.unlock();

@@ -38,7 +38,8 @@ struct Reason {
 };
 constexpr Reason kLosses[] = {{DropReason::kNoChunk, "no room in the log"},
                               {DropReason::kNoSignal, "no signal to time a kernel with"},
-                              {DropReason::kNoString, "no room for a name"}};
+                              {DropReason::kNoString, "no room for a name"},
+                              {DropReason::kNotSeen, "a packet was not seen in its queue"}};
 
 std::string Records(uint64_t number) { return Count(number, "record", "records"); }
 

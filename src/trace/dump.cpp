@@ -46,8 +46,8 @@ const char* RangeKindName(uint64_t kind) {
 }
 
 const char* DropReasonName(uint64_t reason) {
-  static constexpr const char* kNames[] = {nullptr, "no_room", "no_signal", "recycled",
-                                           "no_string"};
+  static constexpr const char* kNames[] = {nullptr,    "no_room",   "no_signal",
+                                           "recycled", "no_string", "not_seen"};
   return NameIn(kNames, reason);
 }
 

@@ -356,7 +356,7 @@ uint64_t ProcessLog::Dropped(DropReason reason) const {
 
 uint64_t ProcessLog::unknown_reasons_dropped() const {
   uint64_t sum = dropped_[0];
-  for (size_t i = static_cast<size_t>(DropReason::kNoString) + 1; i < dropped_.size(); ++i) {
+  for (size_t i = static_cast<size_t>(DropReason::kNotSeen) + 1; i < dropped_.size(); ++i) {
     sum += dropped_[i];
   }
   return sum;

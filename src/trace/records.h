@@ -372,13 +372,19 @@ struct Dropped {
   uint64_t now_tsc;
   uint64_t reserved;
 };
-enum class DropReason : uint16_t { kNoChunk = 1, kNoSignal = 2, kRecycled = 3, kNoString = 4 };
+enum class DropReason : uint16_t {
+  kNoChunk = 1,
+  kNoSignal = 2,
+  kRecycled = 3,
+  kNoString = 4,
+  kNotSeen = 5,
+};
 ROCHOUND_RECORD(Dropped, 32, "dropped",
                 "Records were lost since the last record of this kind and reason. The sums are in "
                 "the header of segment 0.",
                 ROCHOUND_SMALL("reason", kDropReason,
                                "1 no room, 2 no signal to time with, 3 recycled in flight-recorder "
-                               "mode, 4 no room for a string"),
+                               "mode, 4 no room for a string, 5 packet that was not seen"),
                 ROCHOUND_FIELD(Dropped, records, kNumber, "how many"),
                 ROCHOUND_FIELD(Dropped, now_tsc, kTsc, "when it was noticed"));
 

@@ -20,6 +20,7 @@ std::vector<LostEvents> ListLostEvents(const trace::ProcessLog& log, const Joine
   dropped(trace::DropReason::kNoChunk, "there was no room in the log: disk full, or too fast");
   dropped(trace::DropReason::kNoSignal, "too much GPU work in flight at once");
   dropped(trace::DropReason::kNoString, "there was no room for texts");
+  dropped(trace::DropReason::kNotSeen, "packets were submitted and not seen in their queue");
   if (const uint64_t count = log.unknown_reasons_dropped())
     add("records dropped", count, "for a reason that this release does not know");
   // A flight recorder forgets old chunks on purpose, and with them one half of some pairs.
