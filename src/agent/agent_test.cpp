@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <map>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "agent/agent_testing.h"
@@ -343,6 +345,62 @@ TEST_F(AgentTest, ASignalThatIsAddedToLosesNoTimes) {
   }
   runtime_.core().hsa_signal_destroy_fn(signal);
   EXPECT_EQ(Read().Timed(), 400u);
+}
+
+// The kernel ends after our look at the signal and before its value is replaced.
+class ReplacedSignal : public AgentTest {
+ protected:
+  // Launches kernels one after the other; `replace` waits for each and makes the signal ready again.
+  template <typename Replace>
+  void LaunchAll(Replace replace) {
+    Load();
+    hsa_queue_t* queue = runtime_.CreateQueue(64);
+    fake = &FakeRuntime::Of(queue);
+    signal = runtime_.CreateSignal(1);
+    std::map<uint64_t, uint64_t> ends;
+    for (int i = 0; i < 20; ++i) {
+      fake->Hold();
+      const uint64_t index = Launch(queue, signal);
+      FakeRuntime::interruption = [] {
+        fake->Go();
+        while (__atomic_load_n(&Memory()->value, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+      };
+      replace(signal);
+      ends[trace::DispatchNumber(1, index)] = Memory()->end_ts;
+    }
+    runtime_.core().hsa_signal_destroy_fn(signal);
+    const Seen seen = Read();
+    EXPECT_EQ(seen.times.size(), ends.size());
+    for (const auto& [dispatch, time] : seen.times)
+      EXPECT_EQ(time.end_ticks, ends[dispatch]) << dispatch;
+  }
+
+  static amd_signal_t* Memory() { return reinterpret_cast<amd_signal_t*>(signal.handle); }
+
+  inline static FakeQueue* fake = nullptr;
+  inline static hsa_signal_t signal{};
+};
+
+TEST_F(ReplacedSignal, ByCompareAndSwapLosesNoTimes) {
+  LaunchAll([&](hsa_signal_t one) {
+    EXPECT_EQ(runtime_.core().hsa_signal_cas_scacq_screl_fn(one, 0, 1), 0);
+  });
+}
+
+TEST_F(ReplacedSignal, ByExchangeLosesNoTimes) {
+  LaunchAll([&](hsa_signal_t one) {
+    EXPECT_EQ(runtime_.core().hsa_signal_exchange_scacq_screl_fn(one, 1), 0);
+  });
+}
+
+// A compare-and-swap that fails leaves the kernel to be timed.
+TEST_F(ReplacedSignal, ByACompareThatFailsIsNotReplaced) {
+  LaunchAll([&](hsa_signal_t one) {
+    const auto handler = std::exchange(FakeRuntime::interruption, nullptr);
+    EXPECT_EQ(runtime_.core().hsa_signal_cas_scacq_screl_fn(one, 0, 1), 1);
+    FakeRuntime::interruption = handler;
+    EXPECT_EQ(runtime_.core().hsa_signal_cas_scacq_screl_fn(one, 0, 1), 0);
+  });
 }
 
 // A program that counts its work: both kernels are in flight when it has added for the second.

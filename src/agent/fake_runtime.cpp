@@ -79,6 +79,23 @@ void SignalAdd(hsa_signal_t signal, hsa_signal_value_t value) {
   __atomic_fetch_add(&Memory(signal)->value, value, __ATOMIC_ACQ_REL);
 }
 
+hsa_signal_value_t SignalLoad(hsa_signal_t signal) {
+  return __atomic_load_n(&Memory(signal)->value, __ATOMIC_ACQUIRE);
+}
+
+hsa_signal_value_t SignalExchange(hsa_signal_t signal, hsa_signal_value_t value) {
+  Interrupt();
+  return __atomic_exchange_n(&Memory(signal)->value, value, __ATOMIC_ACQ_REL);
+}
+
+hsa_signal_value_t SignalCas(hsa_signal_t signal, hsa_signal_value_t expected,
+                             hsa_signal_value_t value) {
+  Interrupt();
+  __atomic_compare_exchange_n(&Memory(signal)->value, &expected, value, false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
+  return expected;
+}
+
 hsa_status_t QueueCreate(hsa_agent_t, uint32_t size, hsa_queue_type32_t,
                          void (*callback)(hsa_status_t, hsa_queue_t*, void*), void*, uint32_t,
                          uint32_t, hsa_queue_t** queue) {
@@ -274,7 +291,10 @@ FakeRuntime::FakeRuntime() {
   core_.hsa_signal_store_screlease_fn = SignalStore;
   core_.hsa_signal_silent_store_relaxed_fn = SignalStore;
   core_.hsa_signal_silent_store_screlease_fn = SignalStore;
+  core_.hsa_signal_load_relaxed_fn = SignalLoad;
   core_.hsa_signal_add_screlease_fn = SignalAdd;
+  core_.hsa_signal_exchange_scacq_screl_fn = SignalExchange;
+  core_.hsa_signal_cas_scacq_screl_fn = SignalCas;
   core_.hsa_executable_symbol_get_info_fn = SymbolInfo;
   amd_.version = {HSA_AMD_EXT_API_TABLE_MAJOR_VERSION, sizeof amd_, 0, 0};
   amd_.hsa_amd_signal_create_fn = AmdSignalCreate;

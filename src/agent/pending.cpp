@@ -25,7 +25,7 @@ Bucket& BucketOf(uint64_t signal) {
   return buckets[(signal * 0x9e3779b97f4a7c15ull >> 32) % kBuckets];
 }
 
-// Held for a few loads, one record, and at most an atomic addition of the runtime's; never around a
+// Held for a few loads, one record, and at most an atomic operation of the runtime's; never around a
 // call into the runtime's locks.
 class Locked {
  public:
@@ -93,11 +93,10 @@ void End(Bucket& bucket, Pending* pending, bool times_known) {
   pending->phase.store(Pending::kTaken, std::memory_order_release);
 }
 
-// Takes everything that has finished on a program's signal. The signal counts down once per piece
-// of work; with several pieces on one signal only the last to finish has left its times there. With
-// the bucket locked.
-void TakeFinishedOn(Bucket& bucket, uint64_t signal) {
-  const int64_t value = Value(signal);
+// Takes everything that has finished on a program's signal, which has that value, or had it until
+// now. The signal counts down once per piece of work; with several pieces on one signal only the
+// last to finish has left its times there. With the bucket locked.
+void TakeFinishedOn(Bucket& bucket, uint64_t signal, int64_t value) {
   const auto finished = [&](const Pending* one) {
     return one->signal == signal && value <= one->done_at;
   };
@@ -132,6 +131,18 @@ void ForgetInterrupted(Bucket& bucket, uint64_t signal) {
   bucket.lock.unlock();
 }
 
+// The same, and gives up on the rest.
+void TakeAllOn(Bucket& bucket, uint64_t signal, int64_t value) {
+  TakeFinishedOn(bucket, signal, value);
+  Pending* next = nullptr;
+  for (Pending* pending = bucket.first; pending != nullptr; pending = next) {
+    next = pending->next_same_bucket;
+    if (pending->signal != signal) continue;
+    pending->given_up = true;
+    End(bucket, pending, false);
+  }
+}
+
 }  // namespace
 
 void WaitOnProgramSignal(Pending* pending) {
@@ -160,7 +171,7 @@ bool TakeIfFinished(Pending* pending) {
   Locked locked(bucket);
   // The program may have destroyed the signal since; then its times were taken before.
   if (pending->phase.load(std::memory_order_acquire) != Pending::kWaiting) return true;
-  TakeFinishedOn(bucket, pending->signal);
+  TakeFinishedOn(bucket, pending->signal, Value(pending->signal));
   return pending->phase.load(std::memory_order_relaxed) != Pending::kWaiting;
 }
 
@@ -171,7 +182,7 @@ void AddToSignal(hsa_signal_t signal, int64_t added, const std::function<void()>
   // Around the call: whoever comes before or after finds value and entries in agreement.
   if (!bucket.lock.lock_in_hook(interrupted)) return add();
   const std::lock_guard lock(bucket.lock, std::adopt_lock);
-  if (!interrupted) TakeFinishedOn(bucket, signal.handle);
+  if (!interrupted) TakeFinishedOn(bucket, signal.handle, Value(signal.handle));
   add();
   for (Pending* one = bucket.first; one != nullptr; one = one->next_same_bucket)
     if (one->signal == signal.handle) one->done_at += added;
@@ -183,14 +194,22 @@ void BeforeSignalChanges(hsa_signal_t signal) {
   if (bucket.waiting.load(std::memory_order_acquire) == 0) return;
   if (IsBusy()) return ForgetInterrupted(bucket, signal.handle);
   Locked locked(bucket);
-  TakeFinishedOn(bucket, signal.handle);
-  Pending* next = nullptr;
-  for (Pending* pending = bucket.first; pending != nullptr; pending = next) {
-    next = pending->next_same_bucket;
-    if (pending->signal != signal.handle) continue;
-    pending->given_up = true;
-    End(bucket, pending, false);
+  TakeAllOn(bucket, signal.handle, Value(signal.handle));
+}
+
+int64_t ReplaceSignalValue(hsa_signal_t signal, const int64_t* expected,
+                           const std::function<int64_t()>& replace) {
+  Bucket& bucket = BucketOf(signal.handle);
+  if (bucket.waiting.load(std::memory_order_acquire) == 0) return replace();
+  if (IsBusy()) {
+    ForgetInterrupted(bucket, signal.handle);
+    return replace();
   }
+  Locked locked(bucket);
+  const int64_t before = replace();
+  // The times are there until the next kernel ends, which is not submitted before we return.
+  if (expected == nullptr || before == *expected) TakeAllOn(bucket, signal.handle, before);
+  return before;
 }
 
 void GiveUp(Pending* pending) {

@@ -46,6 +46,12 @@ bool TakeIfFinished(Pending* pending);
 // nothing waits on it.
 void BeforeSignalChanges(hsa_signal_t signal);
 
+// The program gives its signal another value by `replace`, which returns the one that was there;
+// with `expected`, only if that was there. Otherwise as BeforeSignalChanges, but nothing can finish
+// between the look and the change.
+int64_t ReplaceSignalValue(hsa_signal_t signal, const int64_t* expected,
+                           const std::function<int64_t()>& replace);
+
 // The program adds to its signal, by `add`: what waits on it waits for as much more.
 void AddToSignal(hsa_signal_t signal, int64_t added, const std::function<void()>& add);
 

@@ -25,6 +25,7 @@
 #include "agent/queue.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
+#include "agent/signal_changes.h"
 #include "agent/signal_pool.h"
 #include "agent/state.h"
 #include "agent/swap.h"
@@ -426,57 +427,6 @@ void Store(hsa_signal_t signal, hsa_signal_value_t value) {
   real(signal, value);
 }
 
-// Every other way to change a signal's value: a program that makes its signal ready for the next
-// kernel this way must not give that kernel's times to the last one.
-template <auto kEntry>
-struct Change;
-template <typename Result, typename... Arguments,
-          Result (*CoreApiTable::*kEntry)(hsa_signal_t, Arguments...)>
-struct Change<kEntry> {
-  static Result Call(hsa_signal_t signal, Arguments... arguments) {
-    BeforeSignalChanges(signal);
-    return (Real().core.*kEntry)(signal, arguments...);
-  }
-};
-
-// A compare-and-swap that is going to fail changes nothing.
-template <hsa_signal_value_t (*CoreApiTable::*kEntry)(hsa_signal_t, hsa_signal_value_t,
-                                                      hsa_signal_value_t)>
-struct Change<kEntry> {
-  static hsa_signal_value_t Call(hsa_signal_t signal, hsa_signal_value_t expected,
-                                 hsa_signal_value_t value) {
-    if (Real().core.hsa_signal_load_relaxed_fn(signal) == expected) BeforeSignalChanges(signal);
-    return (Real().core.*kEntry)(signal, expected, value);
-  }
-};
-
-// Adding changes no order: a program may count work that way while some of it is in flight.
-template <auto kEntry, int kSign>
-void Add(hsa_signal_t signal, hsa_signal_value_t value) {
-  AddToSignal(signal, kSign * value, [&] { (Real().core.*kEntry)(signal, value); });
-}
-
-template <int kSign, auto... kEntries>
-void HookAdditions(CoreApiTable* core) {
-  const auto hook = [&]<auto kEntry>() {
-    if (core->*kEntry != nullptr) core->*kEntry = Add<kEntry, kSign>;
-  };
-  (hook.template operator()<kEntries>(), ...);
-}
-
-template <auto... kEntries>
-void HookChanges(CoreApiTable* core) {
-  const auto hook = [&]<auto kEntry>() {
-    if (core->*kEntry != nullptr) core->*kEntry = Change<kEntry>::Call;
-  };
-  (hook.template operator()<kEntries>(), ...);
-}
-
-hsa_status_t SignalDestroy(hsa_signal_t signal) {
-  BeforeSignalChanges(signal);
-  return Real().core.hsa_signal_destroy_fn(signal);
-}
-
 // Kept for ever: the runtime may call back as long as it lives.
 QueueListener* KeepListener(const QueueListener& listener) {
   QueueListener* added = nullptr;
@@ -673,25 +623,9 @@ void ForEachQueue(const std::function<void(Queue&)>& function) {
 }
 
 void HookQueues(CoreApiTable* core, AmdExtTable* amd) {
-  using Core = CoreApiTable;
-  HookChanges<&Core::hsa_signal_exchange_scacq_screl_fn, &Core::hsa_signal_exchange_scacquire_fn,
-              &Core::hsa_signal_exchange_screlease_fn, &Core::hsa_signal_exchange_relaxed_fn,
-              &Core::hsa_signal_cas_scacq_screl_fn, &Core::hsa_signal_cas_scacquire_fn,
-              &Core::hsa_signal_cas_screlease_fn, &Core::hsa_signal_cas_relaxed_fn,
-              &Core::hsa_signal_and_scacq_screl_fn, &Core::hsa_signal_and_scacquire_fn,
-              &Core::hsa_signal_and_screlease_fn, &Core::hsa_signal_and_relaxed_fn,
-              &Core::hsa_signal_or_scacq_screl_fn, &Core::hsa_signal_or_scacquire_fn,
-              &Core::hsa_signal_or_screlease_fn, &Core::hsa_signal_or_relaxed_fn,
-              &Core::hsa_signal_xor_scacq_screl_fn, &Core::hsa_signal_xor_scacquire_fn,
-              &Core::hsa_signal_xor_screlease_fn, &Core::hsa_signal_xor_relaxed_fn>(core);
-  HookAdditions<1, &Core::hsa_signal_add_scacq_screl_fn, &Core::hsa_signal_add_scacquire_fn,
-                &Core::hsa_signal_add_screlease_fn, &Core::hsa_signal_add_relaxed_fn>(core);
-  HookAdditions<-1, &Core::hsa_signal_subtract_scacq_screl_fn,
-                &Core::hsa_signal_subtract_scacquire_fn, &Core::hsa_signal_subtract_screlease_fn,
-                &Core::hsa_signal_subtract_relaxed_fn>(core);
+  HookSignalChanges(core);
   core->hsa_queue_create_fn = QueueCreate;
   core->hsa_queue_destroy_fn = QueueDestroy;
-  core->hsa_signal_destroy_fn = SignalDestroy;
   core->hsa_signal_store_relaxed_fn = Store<&CoreApiTable::hsa_signal_store_relaxed_fn>;
   core->hsa_signal_store_screlease_fn = Store<&CoreApiTable::hsa_signal_store_screlease_fn>;
   core->hsa_signal_silent_store_relaxed_fn =
