@@ -16,6 +16,7 @@
 #include <functional>
 #include <iterator>
 #include <new>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,6 +28,7 @@
 #include "agent/fake_runtime.h"
 #include "agent/faults.h"
 #include "agent/pending.h"
+#include "agent/queue.h"
 #include "agent/queues.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -113,6 +115,55 @@ TEST_F(AgentTest, DestroyedQueuesTakeNoRoom) {
   const size_t before = ResidentKiB();
   for (int i = 0; i < 50; ++i) use_one();
   EXPECT_LT(ResidentKiB(), before + 20 * 1024);
+}
+
+// Nor time: the drain thread does not look at them, and later queues get their places.
+TEST_F(AgentTest, DestroyedQueuesAreForgotten) {
+  constexpr size_t kQueues = 2000;
+  Load();
+  std::set<const Queue*> objects;
+  size_t visited = 0;
+  const auto look = [&](const Queue& queue) {
+    objects.insert(&queue);
+    ++visited;
+  };
+  for (size_t i = 0; i < kQueues; ++i) {
+    hsa_queue_t* const queue = runtime_.CreateQueue(64);
+    Launch(queue);
+    if (i % 10 == 0) ForEachQueue(look);
+    runtime_.core().hsa_queue_destroy_fn(queue);
+  }
+  EXPECT_EQ(visited, kQueues / 10) << "one at a time";
+  // A new one is made only while somebody looks at the others.
+  EXPECT_LT(objects.size(), kQueues / 20);
+  EXPECT_EQ(Read().dispatches.size(), kQueues) << "each has a number of its own";
+}
+
+TEST_F(AgentTest, QueuesAreFoundHoweverManyCameAndWentBefore) {
+  Load();
+  std::vector<hsa_queue_t*> queues;
+  for (int i = 0; i < 300; ++i) queues.push_back(runtime_.CreateQueue(64));
+  for (size_t i = 0; i < queues.size(); i += 2) runtime_.core().hsa_queue_destroy_fn(queues[i]);
+  for (size_t i = 0; i < queues.size(); i += 2) queues[i] = runtime_.CreateQueue(64);
+  for (hsa_queue_t* queue : queues) Launch(queue);
+  for (hsa_queue_t* queue : queues) ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(1));
+  EXPECT_EQ(Read().Timed(), queues.size());
+}
+
+TEST_F(AgentTest, QueuesWithTheSameCallbackShareAListener) {
+  Load();
+  const auto listener = [&](void* data) {
+    hsa_queue_t* queue = nullptr;
+    runtime_.core().hsa_queue_create_fn(
+        {2}, 64, HSA_QUEUE_TYPE_MULTI, [](hsa_status_t, hsa_queue_t*, void*) {}, data, 0, 0,
+        &queue);
+    return FakeRuntime::last_callback_data.load();
+  };
+  int one = 0;
+  int other = 0;
+  void* const first = listener(&one);
+  EXPECT_EQ(listener(&one), first);
+  EXPECT_NE(listener(&other), first);
 }
 
 // A thread that is cancelled while our code runs on it ends at the program's next cancellation

@@ -97,9 +97,10 @@ hsa_signal_value_t SignalCas(hsa_signal_t signal, hsa_signal_value_t expected,
 }
 
 hsa_status_t QueueCreate(hsa_agent_t, uint32_t size, hsa_queue_type32_t,
-                         void (*callback)(hsa_status_t, hsa_queue_t*, void*), void*, uint32_t,
+                         void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data, uint32_t,
                          uint32_t, hsa_queue_t** queue) {
   FakeRuntime::last_callback = reinterpret_cast<uintptr_t>(callback);
+  FakeRuntime::last_callback_data = data;
   const std::lock_guard lock(queues_lock);
   queues.push_back(std::make_unique<FakeQueue>(size));
   queues.back()->handle()->id = queues.size();
@@ -198,6 +199,7 @@ hsa_status_t CopyTime(hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t* 
 
 std::atomic<int> FakeRuntime::live_signals{0};
 std::atomic<uintptr_t> FakeRuntime::last_callback{0};
+std::atomic<void*> FakeRuntime::last_callback_data{nullptr};
 thread_local void (*FakeRuntime::interruption)() = nullptr;
 
 FakeQueue::FakeQueue(uint32_t packets)

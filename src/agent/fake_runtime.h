@@ -86,6 +86,7 @@ class FakeRuntime {
 
   static std::atomic<int> live_signals;
   static std::atomic<uintptr_t> last_callback;  // of the queue that was created last
+  static std::atomic<void*> last_callback_data;
   // Called once, in the middle of the next function of the runtime's that this thread calls: what a
   // signal handler would do there.
   static thread_local void (*interruption)();

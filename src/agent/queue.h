@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What is known about one queue of the program. Shared by the files that follow queues; queues.h
-// is what everybody else sees. Queue objects are kept for ever, since a thread may be in the hook
-// of a queue that another destroys; the room for its dispatches goes with the queue.
+// is what everybody else sees. Queue objects are never freed, since a thread may be in the hook of a
+// queue that another destroys: a later queue gets them. Whoever takes `submitting` finds by the
+// doorbell whether it is still the same queue. The room for its dispatches goes with the queue.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -30,7 +31,9 @@ struct Queue {
   uint32_t packets = 0;
   uint32_t index = 0;
   uint16_t agent = 0;
-  bool shown = false;  // the runtime shows us each packet, so the doorbell need not be watched
+  uint32_t place = 0;  // in the table of doorbells
+  // The runtime shows us each packet, so the doorbell need not be watched.
+  std::atomic<bool> shown{false};
 
   SpinLock submitting;            // guards what the hook changes, down to `lent`
   std::atomic<uint64_t> next{0};  // first packet that has not been looked at
@@ -66,6 +69,8 @@ struct Queue {
   uint64_t seen_head = 0;
   std::atomic<uint64_t> front_since_ns{0};  // CLOCK_MONOTONIC; 0: nothing is in flight
 
+  Queue* next_unused = nullptr;  // of queue_list.h
+
   hsa_kernel_dispatch_packet_t* Packet(uint64_t at) const {
     return static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address) + (at & (packets - 1));
   }
@@ -90,6 +95,8 @@ enum class Harvest {
 // Writes the times of what has finished; returns how many dispatches are left.
 size_t HarvestQueue(Queue& queue, Harvest how = Harvest::kSome);
 
+// Queues that are there, or were a moment ago (doorbell 0). None gets another queue's place
+// meanwhile.
 void ForEachQueue(const std::function<void(Queue&)>& function);
 
 }  // namespace rochound::agent

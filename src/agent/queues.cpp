@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <vector>
+#include <utility>
 
 #include "agent/anchors.h"
 #include "agent/blit_copies.h"
@@ -23,6 +24,7 @@
 #include "agent/pending.h"
 #include "agent/probe.h"
 #include "agent/queue.h"
+#include "agent/queue_list.h"
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/signal_changes.h"
@@ -36,38 +38,8 @@
 namespace rochound::agent {
 namespace {
 
-// Queues by doorbell handle, read without a lock.
-constexpr size_t kSlots = 4096;
-constinit std::atomic<Queue*> by_doorbell[kSlots];
-constinit SpinLock changing;
 constinit SpinLock following;  // who follows a queue by its doorbell
-
-std::vector<Queue*>& AllQueues() {  // with `changing` held
-  static auto* const queues = new std::vector<Queue*>;
-  return *queues;
-}
-
-size_t Start(uint64_t doorbell) { return (doorbell >> 6) * 0x9e3779b97f4a7c15ull >> 52; }
-static_assert(kSlots == 1u << 12, "Start takes twelve bits");
-
-Queue* FindQueue(uint64_t doorbell) {
-  for (size_t at = Start(doorbell), looked = 0; looked < kSlots; ++at, ++looked) {
-    Queue* queue = by_doorbell[at % kSlots].load(std::memory_order_acquire);
-    if (queue == nullptr) return nullptr;
-    if (queue->doorbell.load(std::memory_order_relaxed) == doorbell) return queue;
-  }
-  return nullptr;
-}
-
-void Enter(Queue* queue) {  // with `changing` held
-  for (size_t at = Start(queue->doorbell), looked = 0; looked < kSlots; ++at, ++looked) {
-    std::atomic<Queue*>& slot = by_doorbell[at % kSlots];
-    Queue* there = slot.load(std::memory_order_relaxed);
-    if (there != nullptr && there->doorbell.load(std::memory_order_relaxed) != 0) continue;
-    slot.store(queue, std::memory_order_release);  // in place of one that was destroyed, if any
-    return;
-  }
-}
+constinit SpinLock listening;  // who adds a listener
 
 void RecordQueue(const Queue& queue) {
   ThreadState* thread = CurrentThread();
@@ -230,27 +202,38 @@ void WatchToo(Queue& queue) {
   if (!queue.shown) has_plain_doorbells.store(true);
 }
 
+// Makes the object one of this queue, whatever it was before. With both of its locks held.
+void Begin(Queue& queue, hsa_queue_t* handle, uint64_t next, uint64_t room) {
+  queue.queue = handle;
+  queue.hsa_id = handle->id;
+  queue.packets = handle->size;
+  queue.shown = queue.holds_next = false;
+  queue.rung = queue.wanted = queue.next = next;
+  queue.pending_mask = room - 1;
+  queue.pending_head = queue.pending_tail = queue.stuck_head = 0;
+  queue.barrier = queue.ended_before = queue.watched_barrier = queue.barrier_passed_ns = 0;
+  queue.late_since_tsc = queue.looked_at_all_tsc = queue.last_end_ticks = 0;
+  queue.seen_read = queue.seen_head = queue.front_since_ns = 0;
+  queue.doorbell = handle->doorbell_signal.handle;
+}
+
 // next: the first packet that may be ours to look at.
 void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle, uint64_t next) {
   Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(handle, 1);
-  auto queue = std::make_unique<Queue>();
-  queue->queue = handle;
-  queue->hsa_id = handle->id;
-  queue->packets = handle->size;
-  queue->doorbell = handle->doorbell_signal.handle;
-  queue->agent = AgentIndex(agent);
-  queue->rung = queue->wanted = queue->next = next;
   const uint64_t room = 2ull * handle->size;  // sizes are powers of two
-  queue->pending = std::make_unique<Pending[]>(room);
-  queue->pending_mask = room - 1;
+  auto pending = std::make_unique<Pending[]>(room);
+  const uint16_t agent_index = AgentIndex(agent);
   PrepareSignals();
-  const std::lock_guard lock(changing);
-  if (AllQueues().size() == trace::kMostQueues) return;
-  queue->index = static_cast<uint32_t>(AllQueues().size() + 1);
-  AllQueues().push_back(queue.get());
-  RecordQueue(*queue);
-  if (!IsDoorbellByKind(handle->doorbell_signal)) WatchToo(*queue);
-  Enter(queue.release());
+  const auto begin = [&](Queue& queue) {
+    queue.agent = agent_index;
+    queue.pending = std::move(pending);
+    Begin(queue, handle, next, room);
+  };
+  const auto describe = [&](Queue& queue) {
+    RecordQueue(queue);
+    if (!IsDoorbellByKind(handle->doorbell_signal)) WatchToo(queue);
+  };
+  AddQueue(handle->doorbell_signal.handle, begin, describe);
 }
 
 // The agent of a queue, by the runtime's own word where it has one. ROCm 5 has not, nor the names:
@@ -427,15 +410,14 @@ void Store(hsa_signal_t signal, hsa_signal_value_t value) {
   real(signal, value);
 }
 
-// Kept for ever: the runtime may call back as long as it lives.
+// Kept for ever: the runtime may call back as long as it lives. One for all queues with the same
+// callback and data.
 QueueListener* KeepListener(const QueueListener& listener) {
   QueueListener* added = nullptr;
   Guarded("no memory for a queue", [&] {
-    static auto* const kept = new std::vector<std::unique_ptr<QueueListener>>;
-    auto fresh = std::make_unique<QueueListener>(listener);
-    const std::lock_guard lock(changing);
-    kept->push_back(std::move(fresh));
-    added = kept->back().get();
+    static auto* const kept = new std::map<std::pair<QueueCallback, void*>, QueueListener>;
+    const std::lock_guard lock(listening);
+    added = &kept->try_emplace({listener.program, listener.data}, listener).first->second;
   });
   return added;
 }
@@ -504,6 +486,7 @@ hsa_status_t QueueDestroy(hsa_queue_t* handle) {
   const hsa_status_t status = Real().core.hsa_queue_destroy_fn(handle);
   const Busy busy;
   Abandon(*queue);
+  RemoveQueue(*queue, status == HSA_STATUS_SUCCESS);
   return status;
 }
 
@@ -612,16 +595,6 @@ size_t HarvestQueue(Queue& queue, Harvest how) {
   return left;
 }
 
-void ForEachQueue(const std::function<void(Queue&)>& function) {
-  std::vector<Queue*> queues;
-  {
-    if (!changing.lock_soon()) return;
-    const std::lock_guard lock(changing, std::adopt_lock);
-    queues = AllQueues();
-  }
-  for (Queue* queue : queues) function(*queue);
-}
-
 void HookQueues(CoreApiTable* core, AmdExtTable* amd) {
   HookSignalChanges(core);
   core->hsa_queue_create_fn = QueueCreate;
@@ -682,19 +655,16 @@ bool ServeLateDoorbells() {
 
 bool RingHeldDoorbells() {
   bool left = false;
-  // The table itself: memory may be what there is none of.
-  for (const std::atomic<Queue*>& slot : by_doorbell) {
-    Queue* const queue = slot.load(std::memory_order_acquire);
-    if (queue == nullptr) continue;
-    if (!queue->submitting.try_lock()) {
+  ForEachDoorbell([&](Queue& queue) {
+    if (!queue.submitting.try_lock()) {
       left = true;
-      continue;
+      return;
     }
-    if (queue->wanted > queue->rung && queue->doorbell != 0)
-      RingForAllWanted(*queue, hsa_signal_t{queue->doorbell},
+    if (queue.wanted > queue.rung && queue.doorbell != 0)
+      RingForAllWanted(queue, hsa_signal_t{queue.doorbell},
                        Real().core.hsa_signal_store_screlease_fn);
-    queue->submitting.unlock();
-  }
+    queue.submitting.unlock();
+  });
   return left;
 }
 
@@ -714,11 +684,9 @@ void RecordQueues() {
 }
 
 void ForgetQueuesAfterFork() {
-  for (std::atomic<Queue*>& slot : by_doorbell) slot.store(nullptr);
-  new (&changing) SpinLock;
+  ForgetQueueListAfterFork();
   new (&following) SpinLock;
-  // Not cleared: another thread of the parent may have been changing it.
-  new (&AllQueues()) std::vector<Queue*>;
+  new (&listening) SpinLock;
   ForgetPendingAfterFork();
   ForgetSignalsAfterFork();
 }
@@ -730,6 +698,7 @@ void ForgetQueues() {
     queue.doorbell.store(0);
     Abandon(queue);
     queue.submitting.unlock();
+    RemoveQueue(queue, !queue.shown);
   });
   DestroySignals();
 }
