@@ -425,7 +425,7 @@ void Write(Json record, const hsa_queue_t* failed, int agent, const char* kind,
 
 // A launch that may have failed.
 struct Suspect {
-  const Queue* queue;  // kept for ever
+  const Queue* queue;  // never freed
   uint64_t place;
   hsa_kernel_dispatch_packet_t packet;
 };
@@ -619,8 +619,9 @@ void StopWatchingProgress() {
 }
 
 std::vector<InFlightWork> WorkInFlightFor(uint64_t least_ns) {
-  struct Front {
-    const Queue* queue;  // kept for ever
+  struct Front {  // copies: the queue's object may be another queue's afterwards
+    uint16_t agent;
+    uint32_t index;
     uint64_t ns;
     uint64_t kernel;
   };
@@ -632,14 +633,16 @@ std::vector<InFlightWork> WorkInFlightFor(uint64_t least_ns) {
     if (since_ns == 0 || now_ns < since_ns + least_ns) return;
     const WhileItLives lives(queue);
     if (lives && !stopped_watching)
-      fronts.push_back({&queue, now_ns - since_ns, FrontKernel(queue, lives.may_harvest())});
+      fronts.push_back({queue.agent, queue.index, now_ns - since_ns,
+                        FrontKernel(queue, lives.may_harvest())});
   });
   std::vector<InFlightWork> found;
-  for (const auto& [queue, ns, kernel] : fronts) {
+  for (const Front& front : fronts) {
     uint16_t gpu = 0;
-    for (uint16_t agent = 0; agent < queue->agent; ++agent) gpu += IsGpu(agent) ? 1 : 0;
-    found.push_back({gpu, queue->index, ns,
-                     kernel != 0 ? FindKernel(kernel, queue->agent).name : std::string()});
+    for (uint16_t agent = 0; agent < front.agent; ++agent) gpu += IsGpu(agent) ? 1 : 0;
+    found.push_back(
+        {gpu, front.index, front.ns,
+         front.kernel != 0 ? FindKernel(front.kernel, front.agent).name : std::string()});
   }
   return found;
 }
