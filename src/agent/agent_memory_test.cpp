@@ -72,7 +72,7 @@ TEST_F(AgentMemoryTest, ManagedMemoryThatWasUnmappedIsNotReadByTheGpu) {
   LoadWithMemory();
   std::byte* const managed = Map(kRange);
   std::memset(managed, 'm', kRange);
-  runtime_.amd().hsa_amd_svm_attributes_set_fn(managed, kRange, nullptr, 0);
+  MemoryAppears(managed, kRange, MemoryKind::kManaged);
   EXPECT_TRUE(SavedAt(reinterpret_cast<uint64_t>(managed)) == std::string(kRange, 'm'));
   munmap(managed, kRange);
   SavedAt(reinterpret_cast<uint64_t>(managed));

@@ -125,10 +125,6 @@ void FakeMemory::Install(CoreApiTable* core, AmdExtTable* amd) {
   amd->hsa_amd_memory_async_copy_fn = CopyKnown;
   amd->hsa_amd_memory_lock_fn = LockMemory;
   amd->hsa_amd_memory_unlock_fn = [](void*) { return HSA_STATUS_SUCCESS; };
-  if constexpr (requires { amd->hsa_amd_svm_attributes_set_fn; })
-    amd->hsa_amd_svm_attributes_set_fn = [](void*, size_t, hsa_amd_svm_attribute_pair_t*, size_t) {
-      return HSA_STATUS_SUCCESS;
-    };
 }
 
 void FakeMemory::Add(uint64_t base, uint64_t size) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Memory for the small runtime of the agent's tests: a pool of the host's and one of the GPU's, both
-// in plain memory, locked and managed memory, and a copy engine that refuses what a GPU would fault
-// at. One set for the process.
+// in plain memory, locked memory, and a copy engine that refuses what a GPU would fault at. One set
+// for the process.
 #pragma once
 
 #include <hsa/hsa.h>
