@@ -305,6 +305,126 @@ TEST_F(AgentTest, AMissingPacketsDoorbellIsAlsoThatOfThoseBehindIt) {
   }
 }
 
+// A program that fills its ring once, and later writes only headers.
+class FilledRing : public AgentTest {
+ protected:
+  void Fill() {
+    Load();
+    queue_ = runtime_.CreateQueue(kPackets);
+    fake_ = &FakeRuntime::Of(queue_);
+    for (uint64_t i = 0; i < kPackets; ++i) {
+      fake_->Write(i, 64, {0});
+      SetHeader(i, HSA_PACKET_TYPE_INVALID);
+    }
+  }
+
+  // Goes once around the ring, one kernel after the other, and notes when each ran.
+  void GoAround(bool recorded) {
+    for (uint64_t i = 0; i < kPackets; ++i) {
+      const uint64_t before = base::ClockNs(CLOCK_BOOTTIME) / kTickNs;
+      const uint64_t index = fake_->Reserve();
+      SetHeader(index, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+      runtime_.Ring(queue_, index);
+      ASSERT_TRUE(fake_->WaitUntilConsumed(index + 1));
+      const uint64_t after = base::ClockNs(CLOCK_BOOTTIME) / kTickNs;
+      if (recorded) ran_[trace::DispatchNumber(1, index)] = {before, after};
+    }
+  }
+
+  // Kernels that use the signals after the others.
+  void LaunchElsewhere() {
+    hsa_queue_t* const queue = runtime_.CreateQueue(kPackets);
+    for (uint64_t i = 0; i < 4 * kPackets; ++i) {
+      const uint64_t before = base::ClockNs(CLOCK_BOOTTIME) / kTickNs;
+      const uint64_t index = Launch(queue);
+      ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(index + 1));
+      const uint64_t after = base::ClockNs(CLOCK_BOOTTIME) / kTickNs;
+      ran_[trace::DispatchNumber(2, index)] = {before, after};
+    }
+  }
+
+  void ExpectTimes() {
+    const Seen seen = Read();
+    EXPECT_EQ(seen.dispatches.size(), ran_.size());
+    EXPECT_EQ(seen.Timed(), ran_.size());
+    for (const auto& [dispatch, time] : seen.times) {
+      EXPECT_GE(time.begin_ticks, ran_[dispatch].begin_ticks) << dispatch;
+      EXPECT_LE(time.begin_ticks, ran_[dispatch].end_ticks) << dispatch;
+    }
+  }
+
+  void SetHeader(uint64_t index, uint16_t type) {
+    __atomic_store_n(&fake_->Packet(index)->header, type, __ATOMIC_RELEASE);
+  }
+
+  static constexpr uint64_t kPackets = 64;
+  static constexpr uint64_t kTickNs = 10;
+  hsa_queue_t* queue_ = nullptr;
+  FakeQueue* fake_ = nullptr;
+  std::map<uint64_t, Seen::Times> ran_;
+};
+
+TEST_F(FilledRing, EachKernelHasItsOwnTimes) {
+  Fill();
+  for (int round = 0; round < 2; ++round) GoAround(true);
+  LaunchElsewhere();
+  ExpectTimes();
+}
+
+TEST_F(FilledRing, KernelsThatAreNotRecordedLeaveNoTimes) {
+  Fill();
+  GoAround(true);
+  SwitchFromOutside(false);
+  GoAround(false);
+  SwitchFromOutside(true);
+  LaunchElsewhere();
+  ExpectTimes();
+}
+
+// The program rings for one packet more than there is; its place is that of the oldest.
+TEST_F(AgentTest, ADoorbellPastAFullRingFindsNoPacketTwice) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  uint64_t kernel = 0;
+  runtime_.core().hsa_executable_symbol_get_info_fn({1}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                                    &kernel);
+  fake.Hold();
+  for (int i = 0; i < 64; ++i) Launch(queue, {0}, kernel);
+  runtime_.Ring(queue, 64);
+  EXPECT_EQ(Read().dispatches.size(), 64u);
+  for (int i = 0; i < 2000 && fake.doorbell < 65; ++i) usleep(10'000);
+  EXPECT_EQ(fake.doorbell.load(), 65u);
+  EXPECT_EQ(Lost(trace::DropReason::kNotSeen), 0u) << "there was no room for it";
+  fake.Go();
+  ASSERT_TRUE(fake.WaitUntilConsumed(64));
+  for (int i = 0; i < 10; ++i) Launch(queue, {0}, kernel);
+  ASSERT_TRUE(fake.WaitUntilConsumed(74));
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 74u);
+  EXPECT_GE(seen.Timed(), 73u) << "the GPU may take the one that was rung for before we see it";
+}
+
+TEST_F(AgentTest, PacketsThatWereRungForPastUsAreNotTakenForLaterOnes) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const uint64_t theirs = fake.Reserve(60);
+  for (uint64_t i = 0; i < 60; ++i) fake.Write(theirs + i, 64, {0});
+  fake.doorbell = 60;
+  ASSERT_TRUE(fake.WaitUntilConsumed(60));
+  fake.Hold();
+  const uint64_t first = fake.Reserve(64);
+  for (uint64_t i = 0; i < 64; ++i) fake.Write(first + i, 64, {0});
+  runtime_.Ring(queue, first + 63);
+  fake.Go();
+  ASSERT_TRUE(fake.WaitUntilConsumed(124));
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 64u);
+  EXPECT_EQ(seen.Timed(), 64u);
+  EXPECT_EQ(Lost(trace::DropReason::kNotSeen), 60u);
+}
+
 // Completions that get lost: the kernels after them keep their times, and nothing is in flight for
 // ever once a kernel with a barrier has ended.
 TEST_F(AgentTest, LostCompletionsDoNotHideLaterKernels) {

@@ -41,7 +41,12 @@ struct Queue {
   uint64_t wanted = 0;  // what the program rang for, as a count; more than rung: late packets
   uint64_t late_since_tsc = 0;  // since when
   bool holds_next = false;      // the packet at `next` is held for a capture: nobody steps over it
+  uint64_t room_end = 0;        // packets from here on were not in the ring when last looked at
   SignalBatch lent;             // to be lent next
+  // By place in the ring: the signal of ours that was put there last. A program that fills its ring
+  // once and later writes only headers leaves it there. Packets from `lent_end` on have none.
+  std::unique_ptr<uint64_t[]> lent_in;
+  uint64_t lent_end = 0;
   // The last packet with the barrier bit that was looked at, as a count: once the read index has
   // come so far, all kernels before it have ended, though their completions may be on their way.
   std::atomic<uint64_t> barrier{0};

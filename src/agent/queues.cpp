@@ -95,6 +95,11 @@ void ShowToProbe(const Queue& queue, const hsa_kernel_dispatch_packet_t& packet)
   ProbeSeesDispatch(packet, copies);
 }
 
+void CountNotSeen(uint64_t packets) {
+  if (trace::Writer* log = Noting() ? Log() : nullptr)
+    log->CountDropped(trace::DropReason::kNotSeen, packets);
+}
+
 void CountUntimed() {
   if (trace::Writer* log = Log()) log->CountDropped(trace::DropReason::kNoSignal);
 }
@@ -142,6 +147,8 @@ void RecordAndTimeDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatc
     pending.done_at = 0;
     pending.phase.store(Pending::kWaiting, std::memory_order_release);
     packet->completion_signal.handle = pending.signal;
+    queue.lent_in[index & (queue.packets - 1)] = pending.signal;
+    queue.lent_end = index + queue.packets + 1;
   } else {
     pending.signal = packet->completion_signal.handle;
     WaitOnProgramSignal(&pending);
@@ -209,6 +216,7 @@ void Begin(Queue& queue, hsa_queue_t* handle, uint64_t next, uint64_t room) {
   queue.packets = handle->size;
   queue.shown = queue.holds_next = false;
   queue.rung = queue.wanted = queue.next = next;
+  queue.room_end = queue.lent_end = 0;
   queue.pending_mask = room - 1;
   queue.pending_head = queue.pending_tail = queue.stuck_head = 0;
   queue.barrier = queue.ended_before = queue.watched_barrier = queue.barrier_passed_ns = 0;
@@ -222,11 +230,13 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle, uint64_t next) {
   Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(handle, 1);
   const uint64_t room = 2ull * handle->size;  // sizes are powers of two
   auto pending = std::make_unique<Pending[]>(room);
+  auto lent_in = std::make_unique<uint64_t[]>(handle->size);
   const uint16_t agent_index = AgentIndex(agent);
   PrepareSignals();
   const auto begin = [&](Queue& queue) {
     queue.agent = agent_index;
     queue.pending = std::move(pending);
+    queue.lent_in = std::move(lent_in);
     Begin(queue, handle, next, room);
   };
   const auto describe = [&](Queue& queue) {
@@ -324,6 +334,41 @@ bool SwapHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorb
   return false;
 }
 
+// Whether the packet can be in the ring: the one that was in its place has been read. The runtime
+// is asked once per round.
+bool HasRoom(Queue& queue, uint64_t at) {
+  if (at < queue.room_end) return true;
+  queue.room_end = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) + queue.packets;
+  return at < queue.room_end;
+}
+
+// More than a round was rung for past us: packets that the GPU has read may have others in their
+// places. Returns the first that it has not read.
+uint64_t SkipRead(Queue& queue, uint64_t at) {
+  const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
+  const uint64_t first = std::clamp(read, at, queue.wanted);
+  if (first != at) CountNotSeen(first - at);
+  return first;
+}
+
+// A signal of ours from the last round is none of the program's.
+void TakeBackSignal(Queue& queue, hsa_kernel_dispatch_packet_t* packet, uint64_t at) {
+  const uint64_t signal = packet->completion_signal.handle;
+  if (signal != 0 && signal == queue.lent_in[at & (queue.packets - 1)])
+    packet->completion_signal.handle = 0;
+}
+
+// The same for packets that are not looked at.
+void TakeBackSignals(Queue& queue, uint64_t at) {
+  for (const uint64_t end = std::min(queue.wanted, queue.lent_end); at < end && HasRoom(queue, at);
+       ++at) {
+    const uint16_t header = __atomic_load_n(&queue.Packet(at)->header, __ATOMIC_ACQUIRE);
+    if ((header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH)
+      TakeBackSignal(queue, queue.Packet(at), at);
+  }
+  _mm_sfence();
+}
+
 // Looks at a packet that is valid. True: it was captured and is with the GPU; the queue's lock was
 // released meanwhile.
 bool LookAt(Queue& queue, ThreadState* thread, uint16_t header, uint64_t at, uint64_t now_tsc,
@@ -335,6 +380,7 @@ bool LookAt(Queue& queue, ThreadState* thread, uint16_t header, uint64_t at, uin
     CountIfNew(packet);
     return false;
   }
+  TakeBackSignal(queue, packet, at);
   if (SwapRequested() && SwapHere(queue, thread, at, doorbell, store)) return true;
   if (ProbeWatchesWrites()) ShowToProbe(queue, *packet);
   if (thread == nullptr) return false;
@@ -350,8 +396,8 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
   queue.wanted = std::max(queue.wanted, limit);
   const uint64_t now_tsc = trace::ReadTsc();
   const uint64_t first = queue.next.load(std::memory_order_relaxed);
-  uint64_t at = first;
-  for (; at < queue.wanted; ++at) {
+  uint64_t at = queue.wanted > first + queue.packets ? SkipRead(queue, first) : first;
+  for (; at < queue.wanted && HasRoom(queue, at); ++at) {
     const uint16_t header = __atomic_load_n(&queue.Packet(at)->header, __ATOMIC_ACQUIRE);
     if ((header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_INVALID) {
       // Either it is yet to be written, or the GPU has it: the runtime rang for it itself, or the
@@ -378,8 +424,9 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
 
 // With the queue's lock held.
 void RingForAllWanted(Queue& queue, hsa_signal_t doorbell, StoreFunction store) {
-  if (queue.wanted > queue.next.load(std::memory_order_relaxed))
-    queue.next.store(queue.wanted, std::memory_order_relaxed);
+  const uint64_t next = queue.next.load(std::memory_order_relaxed);
+  if (next < queue.lent_end) TakeBackSignals(queue, next);
+  if (queue.wanted > next) queue.next.store(queue.wanted, std::memory_order_relaxed);
   queue.rung = std::max(queue.rung, queue.wanted);
   queue.late_since_tsc = 0;
   store(doorbell, static_cast<hsa_signal_value_t>(queue.rung - 1));
@@ -469,6 +516,7 @@ void Abandon(Queue& queue) {
   }
   queue.pending_head.store(queue.pending_tail);
   queue.pending.reset();
+  queue.lent_in.reset();
   ReturnBatch(&used);
   ReturnBatch(&queue.lent);
 }
@@ -637,15 +685,24 @@ bool ServeLateDoorbells() {
       RingForAllWanted(queue, hsa_signal_t{queue.doorbell},
                        Real().core.hsa_signal_store_screlease_fn);
     } else if (queue.late_since_tsc != 0 && queue.doorbell != 0) {
+      const auto submit = [&] {
+        Submit(queue, queue.wanted, hsa_signal_t{queue.doorbell},
+               Real().core.hsa_signal_store_screlease_fn);
+      };
+      submit();
       const auto late_tsc = static_cast<int64_t>(trace::ReadTsc() - queue.late_since_tsc);
-      if (!queue.holds_next && late_tsc > kPatienceTsc) {
-        queue.next.fetch_add(1, std::memory_order_relaxed);
+      if (queue.late_since_tsc != 0 && queue.doorbell != 0 && !queue.holds_next &&
+          late_tsc > kPatienceTsc) {
         queue.late_since_tsc = 0;
-        if (trace::Writer* log = Noting() ? Log() : nullptr)
-          log->CountDropped(trace::DropReason::kNotSeen);
+        if (HasRoom(queue, queue.next)) {
+          queue.next.fetch_add(1, std::memory_order_relaxed);
+          CountNotSeen(1);
+        } else {  // nobody can have written it
+          RingFor(queue, queue.wanted, hsa_signal_t{queue.doorbell},
+                  Real().core.hsa_signal_store_screlease_fn);
+        }
+        submit();
       }
-      Submit(queue, queue.wanted, hsa_signal_t{queue.doorbell},
-             Real().core.hsa_signal_store_screlease_fn);
       any = any || queue.late_since_tsc != 0;
     }
     queue.submitting.unlock();
@@ -672,6 +729,8 @@ void GiveBackSignals() {
   ForEachQueue([](Queue& queue) {
     if (!queue.submitting.lock_soon()) return;
     ReturnBatch(&queue.lent);
+    // The program may get signals with the same handles.
+    if (queue.doorbell != 0) std::fill_n(queue.lent_in.get(), queue.packets, 0);
     queue.submitting.unlock();
   });
   DestroySignals();
