@@ -71,11 +71,17 @@ Result<int> OpenRegularFile(const fs::path& path, uint64_t* size) {
 }
 
 Result<std::string> ReadFile(const fs::path& path, uint64_t most) {
-  uint64_t size = 0;
-  ROCHOUND_TRY(const int fd, OpenRegularFile(path, &size));
+  ROCHOUND_TRY(const int fd, OpenRegularFile(path));
+  return ReadOpenFile(fd, path, most);
+}
+
+Result<std::string> ReadOpenFile(int fd, const fs::path& path, uint64_t most) {
   const FileDescriptor file(fd);
   const Error too_large{"'" + path.string() + "' has more than the " + std::to_string(most) +
                         " bytes that are read of such a file"};
+  struct stat status{};
+  if (fstat(fd, &status) != 0) return ErrnoError("cannot read", path, errno);
+  const auto size = static_cast<uint64_t>(status.st_size);
   if (size > most) return too_large;
   // Not by the file's size: files in /proc and /sys say 0 or 4096.
   std::string content;

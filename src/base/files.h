@@ -26,6 +26,8 @@ Result<int> OpenRegularFile(const std::filesystem::path& path, uint64_t* size = 
 constexpr uint64_t kMostFile = uint64_t{4} << 30;
 constexpr uint64_t kMostText = uint64_t{256} << 20;
 Result<std::string> ReadFile(const std::filesystem::path& path, uint64_t most = kMostFile);
+// The same of a descriptor of that file, which is closed.
+Result<std::string> ReadOpenFile(int fd, const std::filesystem::path& path, uint64_t most);
 
 // Creates or replaces the file; a reader may see it half written.
 Result<void> WriteFile(const std::filesystem::path& path, std::string_view content);

@@ -2,6 +2,7 @@
 #include "launch/user_rights.h"
 
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
@@ -48,6 +49,13 @@ bool TakeFileRights(uid_t user, const Groups& groups) {
          setfsuid(static_cast<uid_t>(-1)) == static_cast<int>(user);
 }
 
+// Of the calling thread alone, and for good.
+bool DropCapabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  return syscall(SYS_capset, &header, none) == 0;
+}
+
 }  // namespace
 
 bool HasOtherRights(uid_t user) { return geteuid() == 0 && user != 0; }
@@ -65,6 +73,16 @@ base::Result<void> WithRightsOf(uid_t user, const std::function<void()>& work) {
   }).join();
   if (taken) return {};
   return base::Error{"cannot take on the rights of user " + std::to_string(user)};
+}
+
+base::Result<void> WithoutCapabilities(uid_t user, const std::function<void()>& work) {
+  bool taken = false;
+  std::thread([&] {
+    taken = (!HasOtherRights(user) || TakeFileRights(user, {})) && DropCapabilities();
+    if (taken) work();
+  }).join();
+  if (taken) return {};
+  return base::Error{"cannot give up rights for those of user " + std::to_string(user)};
 }
 
 }  // namespace rochound::launch

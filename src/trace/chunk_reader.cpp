@@ -33,10 +33,10 @@ uint64_t ChunkOffset(const SegmentFile& segment, uint32_t number) {
 }  // namespace
 
 base::Result<std::unique_ptr<SegmentFile>> ChunkReader::OpenSegment(
-    const std::filesystem::path& path) {
+    const std::filesystem::path& path, const OpenFile& open) {
   auto segment = std::make_unique<SegmentFile>();
   segment->path = path;
-  ROCHOUND_TRY(const int fd, base::OpenRegularFile(path, &segment->bytes));
+  ROCHOUND_TRY(const int fd, open(path, &segment->bytes));
   const bool read = segment->bytes >= kSegmentHeaderBytes &&
                     ReadAll(fd, reinterpret_cast<char*>(&segment->header), kSegmentHeaderBytes, 0);
   close(fd);
@@ -114,7 +114,7 @@ bool ChunkReader::Copy(uint32_t segment, uint32_t number, uint32_t bytes) {
   damage_.clear();
   if (fd_ < 0 || fd_segment_ != segment) {
     if (fd_ >= 0) close(fd_);
-    const auto opened = base::OpenRegularFile((*segments_)[segment].path);
+    const auto opened = open_((*segments_)[segment].path, nullptr);
     fd_ = opened.ok() ? opened.value() : -1;
     fd_segment_ = segment;
   }

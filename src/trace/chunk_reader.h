@@ -9,10 +9,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "trace/layout.h"
+#include "trace/open_file.h"
 #include "trace/records.h"
 
 namespace rochound::trace {
@@ -43,13 +45,16 @@ struct CallInFlight {
 
 class ChunkReader {
  public:
-  explicit ChunkReader(const std::vector<SegmentFile>* segments) : segments_(segments) {}
+  explicit ChunkReader(const std::vector<SegmentFile>* segments,
+                       OpenFile open = base::OpenRegularFile)
+      : segments_(segments), open_(std::move(open)) {}
   ~ChunkReader();
   ChunkReader(const ChunkReader&) = delete;
   ChunkReader& operator=(const ChunkReader&) = delete;
 
   // Reads and checks the segment's header. Null: the file is still being made, or empty.
-  static base::Result<std::unique_ptr<SegmentFile>> OpenSegment(const std::filesystem::path& path);
+  static base::Result<std::unique_ptr<SegmentFile>> OpenSegment(
+      const std::filesystem::path& path, const OpenFile& open = base::OpenRegularFile);
 
   // The chunk's header alone. False: it is not there, or cannot be read.
   bool Peek(uint32_t segment, uint32_t number, ChunkHeader* header);
@@ -85,6 +90,7 @@ class ChunkReader {
   uint32_t End(uint32_t bytes);
 
   const std::vector<SegmentFile>* segments_;
+  OpenFile open_;
   struct Line {
     alignas(64) char bytes[64];
   };

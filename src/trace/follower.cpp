@@ -36,7 +36,7 @@ base::Result<void> Follower::ListSegments() {
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     if (!it->path().filename().string().starts_with("segment-")) continue;
-    auto segment = ChunkReader::OpenSegment(it->path());
+    auto segment = ChunkReader::OpenSegment(it->path(), open_);
     // One that is being made, or was removed since, has nothing for us.
     if (segment.ok() && segment.value() != nullptr) segments_.push_back(*segment.value());
   }
@@ -59,7 +59,7 @@ base::Result<Follower::Progress> Follower::Poll(const Visit& visit) {
   // Read before the chunks: whatever was written before it is seen below.
   const bool finished = header_.finished_tsc != 0;
   calls_in_flight_.clear();
-  ChunkReader reader(&segments_);
+  ChunkReader reader(&segments_, open_);
   std::set<Place> there;
   struct Fresh {
     ChunkPlace place;
@@ -140,7 +140,7 @@ std::optional<std::string_view> Follower::String(uint32_t id) {
   struct stat status{};
   const fs::path path = folder_ / "strings";
   if (stat(path.c_str(), &status) != 0) return std::nullopt;
-  strings_.Load(path);
+  strings_.Load(path, open_);
   return strings_.Find(id);
 }
 

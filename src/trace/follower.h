@@ -21,6 +21,7 @@
 
 #include "base/result.h"
 #include "trace/chunk_reader.h"
+#include "trace/open_file.h"
 #include "trace/records.h"
 #include "trace/strings_file.h"
 
@@ -44,7 +45,8 @@ struct FollowerPosition {
 
 class Follower {
  public:
-  explicit Follower(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit Follower(std::filesystem::path folder, OpenFile open = base::OpenRegularFile)
+      : folder_(std::move(folder)), open_(std::move(open)) {}
 
   // Before the first Poll.
   void Resume(const FollowerPosition& position);
@@ -75,6 +77,7 @@ class Follower {
   base::Result<void> ListSegments();
 
   std::filesystem::path folder_;
+  OpenFile open_;
   std::vector<SegmentFile> segments_;
   SegmentHeader header_{};
   std::map<Place, ChunkCursor> cursors_;

@@ -42,8 +42,8 @@ bool IsProcessFolder(const fs::path& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<ProcessLog>> ProcessLog::Open(const fs::path& folder) {
-  std::unique_ptr<ProcessLog> log(new ProcessLog(folder));
+Result<std::unique_ptr<ProcessLog>> ProcessLog::Open(const fs::path& folder, OpenFile open) {
+  std::unique_ptr<ProcessLog> log(new ProcessLog(folder, std::move(open)));
   if (const LogName name = ParseLogName(folder); name.process != 0) {
     const char state = ProcessState(name);
     log->running_ = state != 0 && state != 'Z' && state != 'X';
@@ -73,7 +73,7 @@ Result<void> ProcessLog::FindSegments() {
   if (error) return base::ErrnoError("cannot list", folder_, error.value());
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {
-    auto segment = ChunkReader::OpenSegment(path);
+    auto segment = ChunkReader::OpenSegment(path, open_);
     if (!segment.ok()) {
       Problem(segment.error().message);
     } else if (segment.value() != nullptr) {
@@ -101,7 +101,7 @@ Result<void> ProcessLog::FindSegments() {
 }
 
 void ProcessLog::Scan() {
-  ChunkReader reader(&segments_);
+  ChunkReader reader(&segments_, open_);
   for (uint32_t segment = 0; segment < segments_.size(); ++segment) {
     const SegmentFile& file = segments_[segment];
     uint64_t made =
@@ -185,14 +185,14 @@ void ProcessLog::CountRecord(const Head& head, const char* record) {
 }
 
 void ProcessLog::LoadStrings() {
-  if (std::string problem = strings_.Load(folder_ / "strings"); !problem.empty())
+  if (std::string problem = strings_.Load(folder_ / "strings", open_); !problem.empty())
     Problem(std::move(problem));
 }
 
 std::optional<std::string_view> ProcessLog::String(uint32_t id) const { return strings_.Find(id); }
 
 void ProcessLog::LoadInfo() {
-  const auto content = base::ReadFile(folder_ / "info", base::kMostText);
+  const auto content = ReadFileBy(open_, folder_ / "info", base::kMostText);
   if (!content.ok()) {
     Problem("the info file is missing: what process this was is not known");
     return;
@@ -223,7 +223,7 @@ void ProcessLog::LoadInfo() {
 }
 
 void ProcessLog::LoadFunctions() {
-  const auto content = base::ReadFile(folder_ / "functions", base::kMostText);
+  const auto content = ReadFileBy(open_, folder_ / "functions", base::kMostText);
   if (!content.ok()) {
     if (counts_[static_cast<size_t>(Kind::kApiCall)] != 0) {
       Problem("the functions file is missing: calls have numbers instead of names");

@@ -25,6 +25,7 @@
 #include "trace/chunk_reader.h"
 #include "trace/clock_line.h"
 #include "trace/functions.h"
+#include "trace/open_file.h"
 #include "trace/records.h"
 #include "trace/strings_file.h"
 
@@ -114,7 +115,8 @@ struct Unrecorded {
 
 class ProcessLog {
  public:
-  static base::Result<std::unique_ptr<ProcessLog>> Open(const std::filesystem::path& folder);
+  static base::Result<std::unique_ptr<ProcessLog>> Open(const std::filesystem::path& folder,
+                                                        OpenFile open = base::OpenRegularFile);
 
   // All events, in the order of the chunks they are in.
   base::Result<void> Visit(Visitor& visitor) const;
@@ -174,7 +176,8 @@ class ProcessLog {
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
-  explicit ProcessLog(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  ProcessLog(std::filesystem::path folder, OpenFile open)
+      : folder_(std::move(folder)), open_(std::move(open)) {}
 
   base::Result<void> FindSegments();
   void Scan();
@@ -187,6 +190,7 @@ class ProcessLog {
   void Problem(std::string text);
 
   std::filesystem::path folder_;
+  OpenFile open_;
   std::vector<SegmentFile> segments_;
   std::vector<ChunkPlace> chunks_;  // in order
   uint32_t pid_ = 0;
@@ -251,7 +255,7 @@ class RunLog {
 
 template <typename Callback>
 void ProcessLog::ForEachRecord(Callback visit) const {
-  ChunkReader reader(&segments_);
+  ChunkReader reader(&segments_, open_);
   Thread thread{};
   bool go_on = true;
   for (const ChunkPlace& place : chunks_) {

@@ -8,10 +8,10 @@
 
 namespace rochound::trace {
 
-std::string StringsFile::Load(const std::filesystem::path& path) {
+std::string StringsFile::Load(const std::filesystem::path& path, const OpenFile& open) {
   content_.clear();
   starts_.clear();
-  auto content = base::ReadFile(path);
+  auto content = ReadFileBy(open, path, base::kMostFile);
   StringsHeader header{};
   if (content.ok() && content.value().size() >= sizeof header) {
     content_ = std::move(content).value();

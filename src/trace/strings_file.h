@@ -12,12 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/open_file.h"
+
 namespace rochound::trace {
 
 class StringsFile {
  public:
   // What is wrong with the file, in words; empty: nothing. Strings loaded before are forgotten.
-  std::string Load(const std::filesystem::path& path);
+  std::string Load(const std::filesystem::path& path, const OpenFile& open = base::OpenRegularFile);
 
   std::optional<std::string_view> Find(uint32_t id) const;
 

@@ -246,7 +246,7 @@ class Stream {
 }  // namespace
 
 base::Result<void> ProcessLog::Visit(Visitor& visitor) const {
-  ChunkReader reader(&segments_);
+  ChunkReader reader(&segments_, open_);
   Stream stream(*this, visitor);
   uint64_t done = 0;
   uint64_t gone = 0;

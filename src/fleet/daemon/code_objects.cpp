@@ -12,6 +12,8 @@
 #include "base/files.h"
 #include "base/parse.h"
 #include "base/sha256.h"
+#include "fleet/daemon/owner_files.h"
+#include "launch/process_tree.h"
 
 namespace rochound::fleet {
 namespace {
@@ -19,6 +21,9 @@ namespace {
 // Meanwhile the daemon follows no log: SHA-256 takes a second for 200 MB, for each process.
 constexpr uint64_t kMostBytes = uint64_t{16} << 20;
 constexpr size_t kDigits = 32;
+constexpr std::string_view kElf =
+    "\x7f"
+    "ELF";
 
 // With 0x in front: hexadecimal.
 bool ParseAnyNumber(std::string_view text, auto* value) {
@@ -45,40 +50,18 @@ std::string Unescape(std::string_view text) {
 
 int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
-// `at_ns`: a file that was changed after that is another one.
-std::string ReadBytes(const CodeOrigin& origin, int64_t at_ns) {
-  const std::string path =
-      origin.path.empty() ? "/proc/" + std::to_string(origin.process) + "/mem" : origin.path;
-  uint64_t bytes = origin.size;
-  int file = -1;
-  if (origin.path.empty()) {
-    file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  } else {
-    uint64_t there = 0;
-    const auto opened = base::OpenRegularFile(path, &there);
-    if (!opened.ok()) return {};
-    file = opened.value();
-    struct stat status{};
-    if (fstat(file, &status) != 0 || Nanoseconds(status.st_ctim) > at_ns) {
-      close(file);
-      return {};
-    }
-    if (bytes == 0) bytes = there - std::min(there, origin.offset);
-  }
-  if (file < 0) return {};
+// All of them, or none.
+std::string ReadPart(int file, uint64_t offset, uint64_t bytes) {
   std::string content;
-  if (bytes != 0 && bytes <= kMostBytes) {
-    content.resize(bytes);
-    size_t done = 0;
-    while (done < bytes) {
-      const ssize_t got = pread(file, content.data() + done, bytes - done,
-                                static_cast<off_t>(origin.offset + done));
-      if (got <= 0) break;
-      done += static_cast<size_t>(got);
-    }
-    if (done != bytes) content.clear();
+  if (bytes == 0 || bytes > kMostBytes) return content;
+  content.resize(bytes);
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got =
+        pread(file, content.data() + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got <= 0) return {};
+    done += static_cast<size_t>(got);
   }
-  close(file);
   return content;
 }
 
@@ -106,11 +89,53 @@ std::optional<CodeOrigin> ParseCodeUri(std::string_view uri) {
   return origin;
 }
 
+CodeObjects::CodeObjects(std::filesystem::path log)
+    : log_(std::move(log)), name_(trace::ParseLogName(log_)), open_(OpenerOf(log_)) {}
+
+// Only of the process whose log this is, and only if it is the log's owner's. -1: it is not.
+int CodeObjects::OpenMemory(pid_t process) const {
+  const auto owner = OwnerOf(log_);
+  const auto is_its_own = [&] {
+    return process != 0 && process == name_.process && trace::ProcessState(name_) != 0 && owner &&
+           launch::ProcessUser(process) == owner;
+  };
+  if (!is_its_own()) return -1;
+  const int file =
+      open(("/proc/" + std::to_string(process) + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
+  // Another process may have had the number just then.
+  if (file < 0 || is_its_own()) return file;
+  close(file);
+  return -1;
+}
+
+std::string CodeObjects::ReadBytes(const CodeOrigin& origin, int64_t at_ns) const {
+  uint64_t bytes = origin.size;
+  int file = -1;
+  if (origin.path.empty()) {
+    file = OpenMemory(static_cast<pid_t>(origin.process));
+  } else {
+    uint64_t there = 0;
+    const auto opened = OpenNamedFile(log_, origin.path, &there);
+    if (!opened.ok()) return {};
+    file = opened.value();
+    struct stat status{};
+    if (fstat(file, &status) != 0 || Nanoseconds(status.st_ctim) > at_ns) {
+      close(file);
+      return {};
+    }
+    if (bytes == 0) bytes = there - std::min(there, origin.offset);
+  }
+  if (file < 0) return {};
+  std::string content = ReadPart(file, origin.offset, bytes);
+  close(file);
+  return content.starts_with(kElf) ? content : std::string();
+}
+
 void CodeObjects::Load() {
   const std::filesystem::path path = log_ / "code_objects";
   struct stat status{};
   if (stat(path.c_str(), &status) != 0) return;
-  const auto content = base::ReadFile(path, base::kMostText);
+  const auto content = trace::ReadFileBy(open_, path, base::kMostText);
   if (!content.ok()) return;
   std::string_view text = content.value();
   while (!text.empty()) {

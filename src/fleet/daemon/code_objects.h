@@ -4,8 +4,8 @@
 // has one name wherever it runs and another once it is built anew. The log says where the loader
 // found the bytes, and the hash of what may be gone from memory soon. The others are read where they
 // were, from the file or from the process's memory, never with its help. The daemon owns one per
-// process, on its one thread. Failure: bytes that cannot be read any more, or are in a file that was
-// changed since, give an empty hash.
+// process, on its one thread. Failure: bytes that cannot be read any more, are in a file that was
+// changed since, are no ELF file, or are not the log's owner's to read, give an empty hash.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,8 @@
 #include <string_view>
 
 #include "fleet/daemon/code_store.h"
+#include "trace/log_name.h"
+#include "trace/open_file.h"
 
 namespace rochound::fleet {
 
@@ -30,7 +32,7 @@ std::optional<CodeOrigin> ParseCodeUri(std::string_view uri);
 
 class CodeObjects {
  public:
-  explicit CodeObjects(std::filesystem::path log) : log_(std::move(log)) {}
+  explicit CodeObjects(std::filesystem::path log);
 
   // Keeps the bytes of code objects that it does not have yet. It outlives this object.
   void set_store(CodeStore* store) { store_ = store; }
@@ -41,6 +43,9 @@ class CodeObjects {
 
  private:
   void Load();
+  // `at_ns`: a file that was changed after that is another one.
+  std::string ReadBytes(const CodeOrigin& origin, int64_t at_ns) const;
+  int OpenMemory(pid_t process) const;
 
   // Line of the log's file about a code object.
   struct Line {
@@ -50,6 +55,8 @@ class CodeObjects {
   };
 
   std::filesystem::path log_;
+  trace::LogName name_;
+  trace::OpenFile open_;
   CodeStore* store_ = nullptr;
   std::map<uint32_t, Line> lines_;
   std::map<uint32_t, std::string> hashes_;

@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "fleet/daemon/code_objects.h"
 #include "fleet/daemon/launch_counter.h"
+#include "fleet/daemon/owner_files.h"
 #include "fleet/daemon/rccl_calls.h"
 #include "fleet/daemon/recorders.h"
 #include "fleet/daemon/spool.h"
@@ -98,7 +99,7 @@ class HostWatch {
   struct Process {
     Process(const std::filesystem::path& folder, uint64_t interval_ns)
         : name(trace::ParseLogName(folder)),
-          follower(folder),
+          follower(folder, OpenerOf(folder)),
           code(folder),
           rccl(folder),
           counter(interval_ns) {}

@@ -103,7 +103,8 @@ bool MakesOfId(std::string_view name) {
 
 const trace::Function* RcclCalls::FindFunction(uint16_t id) {
   if (!read_functions_)
-    if (const auto text = base::ReadFile(log_ / "functions", base::kMostText); text.ok()) {
+    if (const auto text = trace::ReadFileBy(open_, log_ / "functions", base::kMostText);
+        text.ok()) {
       std::string_view lines = text.value();
       while (!lines.empty())
         if (auto function = trace::ParseFunction(base::TakeUntil(&lines, '\n')))

@@ -20,7 +20,9 @@
 #include <string_view>
 #include <vector>
 
+#include "fleet/daemon/owner_files.h"
 #include "trace/functions.h"
+#include "trace/open_file.h"
 #include "trace/records.h"
 
 namespace rochound::fleet {
@@ -59,7 +61,7 @@ struct RcclCommunicator {
 
 class RcclCalls {
  public:
-  explicit RcclCalls(std::filesystem::path log) : log_(std::move(log)) {}
+  explicit RcclCalls(std::filesystem::path log) : log_(std::move(log)), open_(OpenerOf(log_)) {}
 
   void OnRecord(const trace::Head& head, const char* record);
 
@@ -111,6 +113,7 @@ class RcclCalls {
   void Launched(const trace::ApiCall& call, const Thread& thread, const std::vector<Place>& places);
 
   std::filesystem::path log_;
+  trace::OpenFile open_;
   std::map<uint16_t, trace::Function> functions_;
   bool read_functions_ = false;
   std::map<uint64_t, RcclCommunicator> communicators_;  // by handle

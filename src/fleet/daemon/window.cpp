@@ -2,13 +2,16 @@
 #include "fleet/daemon/window.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 #include <system_error>
 #include <vector>
 
 #include "base/files.h"
+#include "fleet/daemon/owner_files.h"
 #include "trace/chunk_reader.h"
 #include "trace/reader.h"
 
@@ -17,6 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using trace::Kind;
+
+// A window of minutes has megabytes. Who writes a log chooses how large it is, and the copy takes
+// the room of somebody else.
+constexpr uint64_t kMostBytes = uint64_t{4} << 30;
 
 template <typename T>
 const T& As(const char* record) {
@@ -97,60 +104,91 @@ bool WriteAt(int file, const char* from, size_t bytes, uint64_t offset) {
   return true;
 }
 
+// A file that was not there: links and files that somebody has put into our way are an Error.
+base::Result<int> MakeFile(const fs::path& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return base::ErrnoError("cannot make", path, errno);
+  return file;
+}
+
+// The chunks that the span needs, at their places. What is not copied stays zero, as in a chunk that
+// was never used; the file ends with the last chunk that was copied.
+base::Result<void> CopyChunks(const trace::ProcessLog& log, trace::ChunkReader& reader,
+                              const trace::SegmentFile& segment, uint32_t index, uint64_t from,
+                              uint64_t until, const fs::path& path, WindowSize* size) {
+  ROCHOUND_TRY(const int file, MakeFile(path));
+  bool good =
+      WriteAt(file, reinterpret_cast<const char*>(&segment.header), sizeof segment.header, 0);
+  const uint64_t chunk_bytes = segment.header.chunk_bytes;
+  const uint64_t made = std::min<uint64_t>(
+      (segment.bytes - trace::kSegmentHeaderBytes + chunk_bytes - 1) / chunk_bytes,
+      trace::kMaxSegmentChunks);
+  uint64_t end = trace::kSegmentHeaderBytes;
+  for (uint32_t number = 0; good && number < made && size->bytes <= kMostBytes; ++number) {
+    trace::ChunkPlace place;
+    if (!reader.Find(index, number, &place)) continue;
+    const ChunkContent content = Look(log, reader);
+    if (!content.needed && (content.last < from || content.first > until)) continue;
+    const uint64_t at = trace::kSegmentHeaderBytes + number * chunk_bytes;
+    good = WriteAt(file, reinterpret_cast<const char*>(&reader.header()), place.used, at);
+    end = at + chunk_bytes;
+    ++size->chunks;
+    size->bytes += place.used;
+  }
+  good = good && ftruncate(file, static_cast<off_t>(end)) == 0;
+  const int problem = errno;
+  close(file);
+  if (!good) return base::ErrnoError("cannot write", path, problem);
+  return {};
+}
+
+base::Result<void> CopyText(const std::string& content, const fs::path& path) {
+  ROCHOUND_TRY(const int file, MakeFile(path));
+  const bool good = WriteAt(file, content.data(), content.size(), 0);
+  const int problem = errno;
+  close(file);
+  if (!good) return base::ErrnoError("cannot write", path, problem);
+  return {};
+}
+
 }  // namespace
 
 base::Result<WindowSize> CopyWindow(const fs::path& folder, uint64_t from_ns, uint64_t to_ns,
                                     const fs::path& to) {
-  ROCHOUND_TRY(const auto log, trace::ProcessLog::Open(folder));
+  const trace::OpenFile open = OpenerOf(folder);
+  ROCHOUND_TRY(const auto log, trace::ProcessLog::Open(folder, open));
   const auto monotonic = [&](uint64_t realtime) {
     return static_cast<uint64_t>(static_cast<int64_t>(realtime) - log->realtime_offset_ns());
   };
   const uint64_t from = monotonic(from_ns), until = monotonic(to_ns);
   std::error_code error;
-  fs::create_directories(to, error);
-  if (error) return base::ErrnoError("cannot make", to, error.value());
+  fs::create_directories(to.parent_path(), error);
+  if (error) return base::ErrnoError("cannot make", to.parent_path(), error.value());
+  // A folder that is there may be somebody else's, or the log itself.
+  if (mkdir(to.c_str(), 0777) != 0) return base::ErrnoError("cannot make", to, errno);
   std::vector<trace::SegmentFile> segments;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (!it->path().filename().string().starts_with("segment-")) continue;
-    auto segment = trace::ChunkReader::OpenSegment(it->path());
+    auto segment = trace::ChunkReader::OpenSegment(it->path(), open);
     if (segment.ok() && segment.value() != nullptr) segments.push_back(*segment.value());
   }
   if (error) return base::ErrnoError("cannot list", folder, error.value());
   WindowSize size;
-  trace::ChunkReader reader(&segments);
+  const base::Error too_large{"the window has more than " + std::to_string(kMostBytes) +
+                              " bytes; ask for a shorter span"};
+  trace::ChunkReader reader(&segments, open);
   for (uint32_t index = 0; index < segments.size(); ++index) {
     const trace::SegmentFile& segment = segments[index];
-    const fs::path path = to / segment.path.filename();
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file < 0) return base::ErrnoError("cannot make", path, errno);
-    bool good =
-        WriteAt(file, reinterpret_cast<const char*>(&segment.header), sizeof segment.header, 0);
-    const uint64_t made = std::min<uint64_t>(
-        (segment.bytes - trace::kSegmentHeaderBytes + segment.header.chunk_bytes - 1) /
-            segment.header.chunk_bytes,
-        trace::kMaxSegmentChunks);
-    for (uint32_t number = 0; good && number < made; ++number) {
-      trace::ChunkPlace place;
-      if (!reader.Find(index, number, &place)) continue;
-      const ChunkContent content = Look(*log, reader);
-      if (!content.needed && (content.last < from || content.first > until)) continue;
-      // What is not copied stays zero, as in a chunk that was never used.
-      good = WriteAt(file, reinterpret_cast<const char*>(&reader.header()), place.used,
-                     trace::kSegmentHeaderBytes + uint64_t{number} * segment.header.chunk_bytes);
-      ++size.chunks;
-      size.bytes += place.used;
-    }
-    // A segment ends with a whole chunk.
-    good = good && ftruncate(file, static_cast<off_t>(trace::kSegmentHeaderBytes +
-                                                      made * segment.header.chunk_bytes)) == 0;
-    const int problem = errno;
-    close(file);
-    if (!good) return base::ErrnoError("cannot write", path, problem);
+    ROCHOUND_CHECK(
+        CopyChunks(*log, reader, segment, index, from, until, to / segment.path.filename(), &size));
+    if (size.bytes > kMostBytes) return too_large;
   }
   // After the segments: strings are written before the records that name them.
   for (const char* name : {"info", "functions", "strings", "facts", "code_objects", "maps"}) {
-    fs::copy_file(folder / name, to / name, fs::copy_options::overwrite_existing, error);
-    if (!error) size.bytes += fs::file_size(to / name, error);
+    const auto content = trace::ReadFileBy(open, folder / name, base::kMostText);
+    if (!content.ok()) continue;
+    ROCHOUND_CHECK(CopyText(content.value(), to / name));
+    size.bytes += content.value().size();
   }
   if (log->recycled_ns() != 0)
     size.complete_from_ns =

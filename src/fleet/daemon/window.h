@@ -20,7 +20,8 @@ struct WindowSize {
   uint64_t complete_from_ns = 0;
 };
 
-// `to` is made; from_ns and to_ns are of CLOCK_REALTIME.
+// `to` is made, and refused if it is there; from_ns and to_ns are of CLOCK_REALTIME. Files that are
+// not the log's owner's are left out.
 base::Result<WindowSize> CopyWindow(const std::filesystem::path& log, uint64_t from_ns,
                                     uint64_t to_ns, const std::filesystem::path& to);
 
