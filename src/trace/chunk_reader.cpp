@@ -14,6 +14,9 @@ namespace {
 
 using base::Error;
 
+constexpr uint32_t kUnit = 32;  // of a record's size
+constexpr uint32_t kFirstRead = 64 * 1024;
+
 bool ReadAll(int fd, char* to, size_t bytes, uint64_t offset) {
   while (bytes > 0) {
     const ssize_t done = pread(fd, to, bytes, static_cast<off_t>(offset));
@@ -81,16 +84,22 @@ bool ChunkReader::Find(uint32_t segment, uint32_t number, ChunkPlace* place) {
   }
   const SegmentFile& file = (*segments_)[segment];
   const uint64_t there = file.bytes - offset;
-  const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(file.header.chunk_bytes, there));
-  if (!Copy(segment, number, bytes)) return false;
-  uint32_t end = End(bytes);
+  const auto all = static_cast<uint32_t>(std::min<uint64_t>(file.header.chunk_bytes, there));
+  // A chunk that is being written may have little in it.
+  uint32_t bytes = writing ? std::min(all, kFirstRead) : all;
+  uint32_t end = 0;
+  for (;; bytes = std::min(all, 2 * bytes)) {
+    if (!Copy(segment, number, bytes)) return false;
+    end = End(bytes);
+    if (bytes == all || (damage_.empty() && bytes - end >= kUnit)) break;
+  }
   if (writing) {
     // Some of it may be older than the heads that say it is complete: copy that once more.
     if (!Copy(segment, number, end)) return false;
     end = End(end);
   }
   if (header().order != order) return false;
-  if (bytes < file.header.chunk_bytes) damage_ = "the file ends within a chunk";
+  if (all < file.header.chunk_bytes) damage_ = "the file ends within a chunk";
   *place = {order, end, segment, number};
   ChunkHeader again;
   if (!Pread(reinterpret_cast<char*>(&again), sizeof again, offset)) return false;
@@ -131,7 +140,8 @@ bool ChunkReader::Copy(uint32_t segment, uint32_t number, uint32_t bytes) {
   return false;
 }
 
-bool ChunkReader::Pread(char* to, uint32_t bytes, uint64_t offset) const {
+bool ChunkReader::Pread(char* to, uint32_t bytes, uint64_t offset) {
+  bytes_read_ += bytes;
   return ReadAll(fd_, to, bytes, offset);
 }
 
@@ -139,7 +149,7 @@ bool ChunkReader::Pread(char* to, uint32_t bytes, uint64_t offset) const {
 uint32_t ChunkReader::End(uint32_t bytes) {
   damage_.clear();
   uint32_t at = sizeof(ChunkHeader);
-  while (bytes - at >= 32) {
+  while (bytes - at >= kUnit) {
     Head head;
     memcpy(&head, Data() + at, sizeof head);
     if (head.kind == Kind::kEnd) break;

@@ -68,6 +68,9 @@ class ChunkReader {
   // Why its records end before the data does; empty: they do not.
   const std::string& damage() const { return damage_; }
 
+  // Copied so far, by all calls.
+  uint64_t bytes_read() const { return bytes_read_; }
+
   // Of its thread, outermost first. Only the chunk that a thread writes in knows them.
   std::vector<CallInFlight> CallsInFlight() const;
 
@@ -86,7 +89,7 @@ class ChunkReader {
  private:
   char* Data() const { return reinterpret_cast<char*>(buffer_.get()); }
   bool Copy(uint32_t segment, uint32_t number, uint32_t bytes);
-  bool Pread(char* to, uint32_t bytes, uint64_t offset) const;
+  bool Pread(char* to, uint32_t bytes, uint64_t offset);
   uint32_t End(uint32_t bytes);
 
   const std::vector<SegmentFile>* segments_;
@@ -97,6 +100,7 @@ class ChunkReader {
   std::unique_ptr<Line[]> buffer_;
   uint32_t buffer_bytes_ = 0;
   uint32_t used_ = 0;
+  uint64_t bytes_read_ = 0;
   int fd_ = -1;
   uint32_t fd_segment_ = 0;
   std::string damage_;

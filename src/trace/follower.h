@@ -6,7 +6,8 @@
 // cursors, which a later Follower can be given to go on from there.
 //
 // In flight-recorder mode chunks may be recycled before they are read: those are counted. Failure:
-// a folder that is gone or is no log is an Error; damage inside a log is left out and counted.
+// a folder that is gone or is no log is an Error; damage inside a log is left out and counted. Who
+// writes the log may mean harm: memory, and the work of one Poll, are bounded.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,7 +25,6 @@
 #include "trace/chunk_reader.h"
 #include "trace/open_file.h"
 #include "trace/records.h"
-#include "trace/strings_file.h"
 
 namespace rochound::trace {
 
@@ -55,9 +56,10 @@ class Follower {
   using Visit = std::function<void(const Head& head, const char* record)>;
 
   struct Progress {
-    uint64_t records = 0;      // given to `visit`
-    uint64_t lost_chunks = 0;  // recycled before they were read to their end
-    uint64_t damaged_chunks = 0;
+    uint64_t records = 0;         // given to `visit`
+    uint64_t lost_chunks = 0;     // recycled before they were read to their end
+    uint64_t damaged_chunks = 0;  // also segments, and what is beyond the most that is followed
+    bool more = false;            // it was too much for one Poll: the next one goes on
     bool finished = false;  // the recorder has ended in order; true only if all of it was read
   };
   base::Result<Progress> Poll(const Visit& visit);
@@ -68,17 +70,29 @@ class Follower {
   const std::filesystem::path& folder() const { return folder_; }
   // Of segment 0, as it was at the last Poll.
   const SegmentHeader& header() const { return header_; }
-  // Nothing: not known. Strings are written before the records that name them.
+  // Nothing: not known. Strings are written before the records that name them. Good until the next
+  // call.
   std::optional<std::string_view> String(uint32_t id);
 
  private:
   using Place = std::pair<uint32_t, uint32_t>;  // segment's number, chunk
 
-  base::Result<void> ListSegments();
+  // A chunk that may have something new.
+  struct Fresh {
+    uint32_t order;
+    uint32_t segment;  // index of the SegmentFile
+    Place key;
+    bool closed;
+  };
+
+  base::Result<std::vector<SegmentFile>> ListSegments(Progress* progress);
+  std::vector<Fresh> FindFresh(const std::vector<SegmentFile>& segments, ChunkReader& reader,
+                               Progress* progress);
+  void Give(const Fresh& chunk, const ChunkReader& reader, const Visit& visit, Progress* progress);
+  void See(uint32_t order, Progress* progress);
 
   std::filesystem::path folder_;
   OpenFile open_;
-  std::vector<SegmentFile> segments_;
   SegmentHeader header_{};
   std::map<Place, ChunkCursor> cursors_;
   bool first_ = true;
@@ -87,7 +101,8 @@ class Follower {
   // Poll tells.
   std::set<uint32_t> missing_;
   std::vector<CallInFlight> calls_in_flight_;
-  StringsFile strings_;
+  std::map<uint32_t, std::string> strings_;  // that were asked for
+  uint64_t string_bytes_ = 0;
 };
 
 }  // namespace rochound::trace

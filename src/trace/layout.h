@@ -28,6 +28,7 @@ inline constexpr uint32_t kSegmentHeaderBytes = 4096;
 inline constexpr uint32_t kMinChunkBytes = 4096;
 inline constexpr uint32_t kMaxChunkBytes = 64u << 20;
 inline constexpr uint32_t kMaxSegmentChunks = 0xffff;
+inline constexpr uint32_t kLongestString = 64 * 1024 - 1;      // longer strings are cut
 inline constexpr uint64_t kSegmentMagic = 0x474553444e554f48;  // "HOUNDSEG" in the file
 inline constexpr uint64_t kStringsMagic = 0x525453444e554f48;  // "HOUNDSTR"
 inline constexpr uint32_t kChunkMagic = 0x4b4e4843;            // "CHNK"

@@ -37,7 +37,7 @@ bool StringTable::Open(const char* path, uint64_t max_bytes) {
 }
 
 uint32_t StringTable::Intern(std::string_view text) {
-  text = text.substr(0, kMaxTextBytes);
+  text = text.substr(0, kLongestString);
   const uint32_t hash = Hash(text);
   if (const uint32_t id = Find(index_.load(std::memory_order_acquire), hash, text)) return id;
 

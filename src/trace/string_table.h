@@ -19,7 +19,6 @@ class StringTable {
  public:
   static constexpr uint32_t kPieceBytes = 256 * 1024;
   static constexpr uint32_t kMaxPieces = 4096;
-  static constexpr uint32_t kMaxTextBytes = 64 * 1024 - 1;  // longer strings are cut
 
   // Makes the file. `path` must live as long as the table.
   bool Open(const char* path, uint64_t max_bytes);

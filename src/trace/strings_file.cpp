@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "trace/strings_file.h"
 
+#include <unistd.h>
+
 #include <cstring>
+#include <utility>
 
 #include "base/files.h"
 #include "trace/layout.h"
@@ -43,6 +46,24 @@ std::optional<std::string_view> StringsFile::Find(uint32_t id) const {
   StringHead head;
   memcpy(&head, content_.data() + uint64_t{id} * 8, sizeof head);
   return std::string_view(content_).substr(uint64_t{id} * 8 + sizeof head, head.bytes);
+}
+
+std::optional<std::string> ReadString(const std::filesystem::path& path, const OpenFile& open,
+                                      uint32_t id) {
+  const auto opened = open(path, nullptr);
+  if (!opened.ok()) return std::nullopt;
+  const auto offset = static_cast<off_t>(uint64_t{id} * 8);
+  StringHead head{};
+  std::string text;
+  const bool found =
+      pread(opened.value(), &head, sizeof head, offset) == static_cast<ssize_t>(sizeof head) &&
+      head.kind == StringKind::kString && head.bytes <= kLongestString;
+  if (found) text.resize(head.bytes);
+  const bool whole =
+      found && pread(opened.value(), text.data(), text.size(),
+                     offset + static_cast<off_t>(sizeof head)) == static_cast<ssize_t>(text.size());
+  close(opened.value());
+  return whole ? std::optional(std::move(text)) : std::nullopt;
 }
 
 }  // namespace rochound::trace

@@ -20,6 +20,7 @@ namespace {
 
 // Meanwhile the daemon follows no log: SHA-256 takes a second for 200 MB, for each process.
 constexpr uint64_t kMostBytes = uint64_t{16} << 20;
+constexpr uint64_t kMostList = uint64_t{16} << 20;
 constexpr size_t kDigits = 32;
 constexpr std::string_view kElf =
     "\x7f"
@@ -134,8 +135,8 @@ std::string CodeObjects::ReadBytes(const CodeOrigin& origin, int64_t at_ns) cons
 void CodeObjects::Load() {
   const std::filesystem::path path = log_ / "code_objects";
   struct stat status{};
-  if (stat(path.c_str(), &status) != 0) return;
-  const auto content = trace::ReadFileBy(open_, path, base::kMostText);
+  if (!version_.Changed(path, &status)) return;
+  const auto content = trace::ReadFileBy(open_, path, kMostList);
   if (!content.ok()) return;
   std::string_view text = content.value();
   while (!text.empty()) {

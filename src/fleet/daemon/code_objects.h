@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "fleet/daemon/code_store.h"
+#include "fleet/daemon/file_version.h"
 #include "trace/log_name.h"
 #include "trace/open_file.h"
 
@@ -57,6 +58,7 @@ class CodeObjects {
   std::filesystem::path log_;
   trace::LogName name_;
   trace::OpenFile open_;
+  FileVersion version_;
   CodeStore* store_ = nullptr;
   std::map<uint32_t, Line> lines_;
   std::map<uint32_t, std::string> hashes_;

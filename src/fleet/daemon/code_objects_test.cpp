@@ -104,6 +104,23 @@ TEST(CodeObjectsTest, KeepsBytesOnce) {
   EXPECT_EQ(base::ReadFile(folder / hash).value(), "mark");
 }
 
+TEST(CodeObjectsTest, AListIsReadOnceUntilItChanges) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-code-").value();
+  const auto log = MakeLog(dir.path());
+  const std::string list = "1\tnothing\tabc\n" + std::string(1 << 20, '\n');
+  ASSERT_TRUE(base::WriteFileAtomically(log / "code_objects", list).ok());
+  CodeObjects objects(log);
+  const auto bytes_read = [] {
+    return std::stoull(base::ReadFile("/proc/self/io").value().substr(7));  // rchar: N
+  };
+  const uint64_t before = bytes_read();
+  EXPECT_EQ(objects.Hash(1), "abc");
+  for (uint32_t number = 2; number < 50; ++number) EXPECT_EQ(objects.Hash(number), "");
+  EXPECT_LT(bytes_read() - before, 3u << 20);
+  ASSERT_TRUE(base::WriteFileAtomically(log / "code_objects", list + "2\tnothing\tdef\n").ok());
+  EXPECT_EQ(objects.Hash(2), "def");
+}
+
 TEST(CodeObjectsTest, AFileThatWasBuiltAnewIsNotWhatWasLoaded) {
   const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-code-");
   const auto program = dir.value().path() / "program";

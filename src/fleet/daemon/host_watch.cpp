@@ -29,6 +29,7 @@ constexpr uint64_t kFirstPauseNs = 100'000'000, kLongestPauseNs = 10'000'000'000
 constexpr uint64_t kFutureNs = 60'000'000'000;
 constexpr size_t kMostEnded = 4096;
 constexpr size_t kMostInFlight = 4;
+constexpr size_t kLongestName = 4096;
 
 // Kernels of RCCL, whose names NCCL gave.
 bool IsCollective(std::string_view kernel) {
@@ -170,6 +171,11 @@ void HostWatch::Poll(Process& process) {
     records_ += progress.value().records;
     Lose(process, "chunks recycled before they were read", progress.value().lost_chunks);
     process.lost_chunks += progress.value().lost_chunks;
+    const uint64_t damaged = std::max(process.damaged_chunks, progress.value().damaged_chunks);
+    Lose(process, "chunks damaged, or more than are followed", damaged - process.damaged_chunks);
+    process.damaged_chunks = damaged;
+    // The log was too much for one look: the process has not ended for us.
+    if (progress.value().more) process.ended = false;
   }
   if (process.ended) {
     process.last = BeatOf(process);
@@ -181,6 +187,7 @@ void HostWatch::Poll(Process& process) {
   Lose(process, "times of launches that were not seen", now.evicted_times - told.evicted_times);
   Lose(process, "launches that had not ended with their process", now.unfinished - told.unfinished);
   told = now;
+  Lose(process, "threads whose calls of RCCL were given up", process.rccl.TakeGivenUp());
 }
 
 base::Result<void> HostWatch::Step(bool seal) {
@@ -249,7 +256,10 @@ std::string HostWatch::NameOf(Process& process, uint32_t kernel) {
   const auto known = kernels.find(kernel);
   const auto name =
       known == kernels.end() ? std::nullopt : process.follower.String(known->second.name);
-  return name ? std::string(*name) : fmt::format("(kernel {})", kernel);
+  if (!name) return fmt::format("(kernel {})", kernel);
+  if (name->size() <= kLongestName) return std::string(*name);
+  // Still another name than that of a kernel that begins like it.
+  return fmt::format("{}... {}", name->substr(0, kLongestName), base::Hex64(base::Fnv1a64(*name)));
 }
 
 json HostWatch::Rows(Process& process, const LaunchCounter::Sketches& sketches) {
@@ -398,7 +408,8 @@ ProcessBeat HostWatch::BeatOf(Process& process) {
   for (const auto& [id, kernel] : counter.kernels())
     if (kernel.dispatches != 0 && IsCollective(NameOf(process, id)))
       beat.collectives += kernel.dispatches;
-  beat.exact = process.lost_chunks == 0 && counter.totals().dropped == 0;
+  beat.exact = process.lost_chunks == 0 && process.damaged_chunks == 0 &&
+               counter.totals().dropped == 0 && !process.rccl.gave_up();
   AddRccl(process, &beat);
   return beat;
 }
@@ -503,6 +514,7 @@ base::Result<void> HostWatch::Save() const {
                          {"counter", process->counter.Save()},
                          {"rccl", process->rccl.Save()},
                          {"lost_chunks", process->lost_chunks},
+                         {"damaged_chunks", process->damaged_chunks},
                          {"told", {told.dropped, told.evicted_times, told.unfinished}}});
   }
   for (const fs::path& folder : done_) done.push_back(folder.string());
@@ -535,6 +547,7 @@ bool HostWatch::Restore(const json& saved) try {
     if (!process->counter.Restore(one.at("counter"))) return false;
     if (!process->rccl.Restore(one.at("rccl"))) return false;
     process->lost_chunks = one.at("lost_chunks");
+    process->damaged_chunks = one.value("damaged_chunks", uint64_t{0});
     process->reported.dropped = one.at("told").at(0);
     process->reported.evicted_times = one.at("told").at(1);
     process->reported.unfinished = one.at("told").at(2);

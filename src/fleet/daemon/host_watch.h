@@ -111,6 +111,7 @@ class HostWatch {
     RcclCalls rccl;
     LaunchCounter counter;
     uint64_t lost_chunks = 0;
+    uint64_t damaged_chunks = 0;      // that a look has found; each finds the same ones
     std::optional<ProcessBeat> last;  // of a process that has ended: what it was in then
     LaunchCounter::Totals reported;   // losses that were put into messages
     char state = 0;

@@ -43,11 +43,13 @@ void LaunchCounter::OnRecord(const trace::Head& head, const char* record) {
       OnTime(As<trace::KernelTime>(record));
       break;
     case Kind::kKernelSymbol:
+      if (Known(head.wide) == kOthers) break;
       kernels_[head.wide].name = As<trace::KernelSymbol>(record).name;
       kernels_[head.wide].code_object = As<trace::KernelSymbol>(record).code_object;
       break;
     case Kind::kQueue:
-      queue_agents_[head.wide] = head.small;
+      if (queue_agents_.size() < limits_.kernels || queue_agents_.contains(head.wide))
+        queue_agents_[head.wide] = head.small;
       break;
     case Kind::kHostAnchor: {
       const auto& anchor = As<trace::HostAnchor>(record);
@@ -57,12 +59,11 @@ void LaunchCounter::OnRecord(const trace::Head& head, const char* record) {
     }
     case Kind::kGpuAnchor: {
       const auto& anchor = As<trace::GpuAnchor>(record);
-      Clock& clock = clocks_[head.small];
-      clock.rate.Add(anchor);
-      if (anchor.gpu_ticks > clock.last.gpu_ticks) clock.last = anchor;
-      if (!clock.rate.known()) break;
-      for (const auto& [launch, time] : clock.waiting) Count(launch, time, clock);
-      clock.waiting.clear();
+      Clock* const clock = ClockOf(head.small);
+      if (clock == nullptr) break;
+      clock->rate.Add(anchor);
+      if (anchor.gpu_ticks > clock->last.gpu_ticks) clock->last = anchor;
+      if (clock->rate.known()) CountWaiting(clock);
       break;
     }
     case Kind::kDropped:
@@ -75,11 +76,27 @@ void LaunchCounter::OnRecord(const trace::Head& head, const char* record) {
   }
 }
 
+LaunchCounter::Clock* LaunchCounter::ClockOf(uint16_t agent) {
+  if (clocks_.size() >= limits_.agents && !clocks_.contains(agent)) return nullptr;
+  return &clocks_[agent];
+}
+
+uint32_t LaunchCounter::Known(uint32_t kernel) const {
+  return kernels_.size() < limits_.kernels || kernels_.contains(kernel) ? kernel : kOthers;
+}
+
+void LaunchCounter::CountWaiting(Clock* clock) {
+  for (const auto& [launch, time] : clock->waiting) Count(launch, time, *clock);
+  waiting_ -= clock->waiting.size();
+  clock->waiting.clear();
+}
+
 void LaunchCounter::OnDispatch(const trace::KernelDispatch& dispatch) {
   ++totals_.dispatches;
-  ++kernels_[dispatch.kernel].dispatches;
+  const uint32_t kernel = Known(dispatch.kernel);
+  ++kernels_[kernel].dispatches;
   const OpenLaunch launch{
-      dispatch.kernel,
+      kernel,
       dispatch.head.wide,
       dispatch.group_bytes,
       uint64_t{dispatch.grid[0]} * std::max(dispatch.grid[1], 1u) * std::max(dispatch.grid[2], 1u),
@@ -131,18 +148,22 @@ void LaunchCounter::Bound() {
 
 void LaunchCounter::Complete(const OpenLaunch& launch, const Time& time) {
   ++totals_.launches;
-  Clock& clock = clocks_[time.agent];
   const bool timed = time.begin != 0 || time.end != 0;
-  if (timed && !clock.rate.known()) {
-    if (clock.waiting.size() < limits_.open) {
-      clock.waiting.emplace_back(launch, time);
+  Clock* const clock = timed ? ClockOf(time.agent) : nullptr;
+  if (clock == nullptr) {
+    Count(launch, {}, {});
+    return;
+  }
+  if (!clock->rate.known()) {
+    if (waiting_ < limits_.open) {
+      clock->waiting.emplace_back(launch, time);
+      ++waiting_;
       return;
     }
-    clock.rate.Decide();
-    for (const auto& [other, its_time] : clock.waiting) Count(other, its_time, clock);
-    clock.waiting.clear();
+    clock->rate.Decide();
+    CountWaiting(clock);
   }
-  Count(launch, time, clock);
+  Count(launch, time, *clock);
 }
 
 void LaunchCounter::Count(const OpenLaunch& launch, const Time& time, const Clock& clock) {
@@ -165,9 +186,14 @@ void LaunchCounter::Count(const OpenLaunch& launch, const Time& time, const Cloc
 
 void LaunchCounter::Enter(uint64_t interval, KernelOnGpu key, const OpenLaunch& launch,
                           std::optional<uint64_t> nanoseconds) {
+  if (sketches_ >= limits_.all_sketches && !intervals_.contains(interval))
+    interval = intervals_.rbegin()->first;
   Sketches& sketches = intervals_[interval];
   if (sketches.size() >= limits_.sketches && !sketches.contains(key)) key.kernel = kOthers;
-  LaunchSketch& sketch = sketches[key];
+  if (sketches_ >= limits_.all_sketches && !sketches.contains(key)) key = {kOthers, 0};
+  const auto [entry, is_new] = sketches.try_emplace(key);
+  sketches_ += is_new;
+  LaunchSketch& sketch = entry->second;
   if (nanoseconds)
     sketch.nanoseconds.Add(*nanoseconds);
   else
@@ -179,8 +205,7 @@ void LaunchCounter::Enter(uint64_t interval, KernelOnGpu key, const OpenLaunch& 
 void LaunchCounter::Finish() {
   for (auto& [agent, clock] : clocks_) {
     clock.rate.Decide();
-    for (const auto& [launch, time] : clock.waiting) Count(launch, time, clock);
-    clock.waiting.clear();
+    CountWaiting(&clock);
   }
   totals_.unfinished += open_.size();
   totals_.evicted_times += early_.size();
@@ -195,7 +220,10 @@ std::map<uint64_t, LaunchCounter::Sketches> LaunchCounter::TakeOutside(uint64_t 
   std::map<uint64_t, Sketches> taken;
   for (auto it = intervals_.begin(); it != intervals_.end();) {
     const auto next = std::next(it);
-    if (it->first < before || it->first >= from) taken.insert(intervals_.extract(it));
+    if (it->first < before || it->first >= from) {
+      sketches_ -= it->second.size();
+      taken.insert(intervals_.extract(it));
+    }
     it = next;
   }
   return taken;
@@ -279,6 +307,7 @@ bool LaunchCounter::Restore(const json& saved) try {
     clock.rate.set_hertz(one.at(1));
     for (const json& two : one.at(5))
       clock.waiting.push_back({RestoreLaunch(two.at(0)), {two.at(1), two.at(2), agent}});
+    waiting_ += clock.waiting.size();
   }
   const auto host = [](const json& one, trace::HostAnchor* anchor) {
     anchor->now_tsc = one.at(0);
@@ -302,6 +331,7 @@ bool LaunchCounter::Restore(const json& saved) try {
       sketch.untimed = row.at(3);
       sketch.work_items = row.at(4);
       sketch.group_bytes = row.at(5);
+      ++sketches_;
     }
   const json& totals = saved.at("totals");
   totals_ = {totals.at(0), totals.at(1), totals.at(2), totals.at(3),

@@ -51,13 +51,16 @@ struct OpenLaunch {
 struct LaunchLimits {
   size_t open = 1 << 18;      // launches that wait for their time, and times for their launch
   size_t sketches = 1 << 14;  // in one interval
+  size_t all_sketches = 1 << 16;
+  size_t kernels = 1 << 18;  // and queues
+  size_t agents = 256;
 };
 
 class LaunchCounter {
  public:
   using Sketches = std::map<KernelOnGpu, LaunchSketch>;
-  // In the place of a kernel's id: launches of all kernels that came after the most that are reported
-  // apart in an interval.
+  // In the place of a kernel's id: launches of all kernels that came after the most that are known,
+  // or that are reported apart in an interval.
   static constexpr uint32_t kOthers = UINT32_MAX;
 
   explicit LaunchCounter(uint64_t interval_ns, LaunchLimits limits = {})
@@ -120,18 +123,25 @@ class LaunchCounter {
   void Enter(uint64_t interval, KernelOnGpu key, const OpenLaunch& launch,
              std::optional<uint64_t> nanoseconds);
   void Bound();
+  // Null: it has none, and there are too many already.
+  Clock* ClockOf(uint16_t agent);
+  void CountWaiting(Clock* clock);
+  // The kernel's id, or kOthers.
+  uint32_t Known(uint32_t kernel) const;
 
   uint64_t interval_ns_;
   LaunchLimits limits_;
   std::map<uint32_t, Kernel> kernels_;
   std::map<uint32_t, uint16_t> queue_agents_;
   std::map<uint16_t, Clock> clocks_;
+  size_t waiting_ = 0;  // in all clocks
   trace::HostAnchor first_host_{}, last_host_{};
   std::unordered_map<uint64_t, OpenLaunch> open_;
   std::deque<uint64_t> open_order_;
   std::unordered_map<uint64_t, Time> early_;
   std::deque<uint64_t> early_order_;
   std::map<uint64_t, Sketches> intervals_;
+  size_t sketches_ = 0;  // in all intervals
   Totals totals_;
 };
 

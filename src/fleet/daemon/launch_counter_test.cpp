@@ -156,6 +156,35 @@ TEST(LaunchCounterTest, MemoryIsBoundedAndWhatIsGivenUpIsCounted) {
   EXPECT_EQ(sketches, 11u);  // ten kernels and the others
 }
 
+TEST(LaunchCounterTest, AgentsKernelsAndIntervalsAreBoundedTogether) {
+  LaunchCounter counter(kSecond, {.open = 100, .all_sketches = 50, .kernels = 20, .agents = 10});
+  Give(counter, HostAnchor(0));
+  // Each launch is of another kernel, another GPU without a clock, and in another interval.
+  for (uint32_t i = 1; i <= 1000; ++i) {
+    Give(counter, Dispatch(i, i));
+    trace::KernelTime time{};
+    time.dispatch = i;
+    time.begin_ticks = uint64_t{i} << 40;
+    time.end_ticks = time.begin_ticks + 1;
+    Give(counter, Raw::Of(time, static_cast<uint16_t>(i), 0));
+  }
+  EXPECT_LE(counter.kernels().size(), 21u);
+  EXPECT_LE(counter.Save().at("clocks").size(), 10u);
+  size_t waiting = 0;
+  for (const auto& clock : counter.Save().at("clocks")) waiting += clock.at(5).size();
+  EXPECT_LE(waiting, 100u);
+  counter.Finish();
+  uint64_t launches = 0;
+  size_t sketches = 0;
+  for (const auto& [interval, some] : counter.TakeBefore(UINT64_MAX))
+    for (const auto& [key, sketch] : some) {
+      launches += sketch.launches();
+      ++sketches;
+    }
+  EXPECT_EQ(launches, 1000u);
+  EXPECT_LE(sketches, 100u);
+}
+
 TEST(GpuRateTest, IsTheNominalOneWhateverAnchorsWereSeen) {
   for (const uint64_t hertz : {100000000u, 25000000u, 19200000u}) {
     for (const double jitter : {-0.0002, 0.0, 0.0002}) {

@@ -12,6 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Segments have 4 MB. All strings of a log are read at once when a window of it is copied.
+constexpr uint64_t kMostBytes = uint64_t{128} << 20;
+
 base::Error NotTheirs(const fs::path& path) {
   return base::Error{"'" + path.string() + "' is not a file of the log's owner"};
 }
@@ -33,17 +36,24 @@ trace::OpenFile OpenerOf(const fs::path& log) {
   return [log](const fs::path& path, uint64_t* size) -> base::Result<int> {
     const auto owner = OwnerOf(log);
     if (!owner) return NotTheirs(path);
-    auto opened = base::OpenRegularFile(path, size);
-    if (!opened.ok() || *owner == geteuid() || BelongsTo(opened.value(), *owner)) return opened;
+    uint64_t bytes = 0;
+    auto opened = base::OpenRegularFile(path, &bytes);
+    if (!opened.ok()) return opened;
+    if (size != nullptr) *size = bytes;
+    const bool theirs = *owner == geteuid() || BelongsTo(opened.value(), *owner);
+    if (theirs && bytes <= kMostBytes) return opened;
     close(opened.value());
+    if (theirs) return base::Error{"'" + path.string() + "' is larger than recorders make them"};
     return NotTheirs(path);
   };
 }
 
 base::Result<int> OpenNamedFile(const fs::path& log, const fs::path& path, uint64_t* size) {
-  auto own = OpenerOf(log)(path, size);
   const auto owner = OwnerOf(log);
-  if (own.ok() || !owner) return own;
+  if (!owner) return NotTheirs(path);
+  auto own = base::OpenRegularFile(path, size);
+  if (!own.ok() || *owner == geteuid() || BelongsTo(own.value(), *owner)) return own;
+  close(own.value());
   // Not by the file's mode: it may be in a folder that is closed, or in /proc.
   base::Result<int> opened = NotTheirs(path);
   ROCHOUND_CHECK(

@@ -19,7 +19,8 @@ namespace rochound::fleet {
 // Of the log's folder itself, also where it is a link; nothing: it is gone.
 std::optional<uid_t> OwnerOf(const std::filesystem::path& log);
 
-// Opens files of the log: regular ones that belong to the log's owner, wherever links lead.
+// Opens files of the log: regular ones that belong to the log's owner, wherever links lead, and are
+// not too large to be a recorder's.
 trace::OpenFile OpenerOf(const std::filesystem::path& log);
 
 // Opens a file that the log names: one that belongs to the log's owner, or that everybody may read.

@@ -16,10 +16,12 @@ using trace::Kind;
 constexpr size_t kRecent = 8;           // operations of a line
 constexpr size_t kMostPending = 64;     // calls of a thread that have not returned
 constexpr size_t kMostDispatches = 64;  // of a thread that are looked through for RCCL's
+constexpr size_t kMostThreads = 1024;
 constexpr size_t kMostCommunicators = 256;
 constexpr size_t kMostLines = 1024;  // of a communicator
 constexpr size_t kMostWords = 256;
 constexpr size_t kMostGrouped = 4096;
+constexpr uint64_t kMostFunctions = uint64_t{16} << 20;  // bytes of the file
 
 constexpr std::string_view kRccl = "rccl";  // domain
 
@@ -102,9 +104,9 @@ bool MakesOfId(std::string_view name) {
 }  // namespace
 
 const trace::Function* RcclCalls::FindFunction(uint16_t id) {
-  if (!read_functions_)
-    if (const auto text = trace::ReadFileBy(open_, log_ / "functions", base::kMostText);
-        text.ok()) {
+  struct stat status{};
+  if (!read_functions_ && version_.Changed(log_ / "functions", &status))
+    if (const auto text = trace::ReadFileBy(open_, log_ / "functions", kMostFunctions); text.ok()) {
       std::string_view lines = text.value();
       while (!lines.empty())
         if (auto function = trace::ParseFunction(base::TakeUntil(&lines, '\n')))
@@ -149,10 +151,22 @@ void RcclCalls::OnRecord(const trace::Head& head, const char* record) {
 RcclCalls::Thread& RcclCalls::ThreadOf(uint64_t correlation) {
   const uint64_t index = correlation >> 40;
   if (index != last_index_) {
+    if (threads_.size() >= kMostThreads && !threads_.contains(index)) BoundThreads();
     last_index_ = index;
     last_ = &threads_[index];
   }
   return *last_;
+}
+
+// Those that are in no call and no group have nothing that is needed; else the oldest goes.
+void RcclCalls::BoundThreads() {
+  std::erase_if(threads_, [](const auto& entry) {
+    return entry.second.pending.empty() && entry.second.group == 0;
+  });
+  if (threads_.size() < kMostThreads) return;
+  threads_.erase(threads_.begin());
+  ++given_up_;
+  gave_up_ = true;
 }
 
 void RcclCalls::OnArguments(const trace::Head& head, const trace::ApiArguments& arguments) {

@@ -18,8 +18,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "fleet/daemon/file_version.h"
 #include "fleet/daemon/owner_files.h"
 #include "trace/functions.h"
 #include "trace/open_file.h"
@@ -81,6 +83,11 @@ class RcclCalls {
   // Empty: not known.
   std::string FunctionName(uint16_t function);
 
+  // Threads whose calls in flight were forgotten since too many had some, since the last time.
+  uint64_t TakeGivenUp() { return std::exchange(given_up_, 0); }
+  // Whether there ever were any.
+  bool gave_up() const { return gave_up_; }
+
   nlohmann::json Save() const;
   bool Restore(const nlohmann::json& saved);
 
@@ -103,6 +110,7 @@ class RcclCalls {
 
   const trace::Function* FindFunction(uint16_t id);
   Thread& ThreadOf(uint64_t correlation);
+  void BoundThreads();
   void OnArguments(const trace::Head& head, const trace::ApiArguments& arguments);
   void OnCall(const trace::ApiCall& call);
   void Called(const trace::Function& function, const std::vector<uint64_t>& words,
@@ -114,10 +122,13 @@ class RcclCalls {
 
   std::filesystem::path log_;
   trace::OpenFile open_;
+  FileVersion version_;  // of the functions file
   std::map<uint16_t, trace::Function> functions_;
   bool read_functions_ = false;
   std::map<uint64_t, RcclCommunicator> communicators_;  // by handle
   std::map<uint64_t, Thread> threads_;                  // by index in the log
+  uint64_t given_up_ = 0;
+  bool gave_up_ = false;
   // Most records are of the thread that the one before was of.
   uint64_t last_index_ = UINT64_MAX;
   Thread* last_ = nullptr;

@@ -150,6 +150,20 @@ TEST_F(RcclCallsTest, PartsOfACommunicatorHaveNamesOfTheirOwn) {
   EXPECT_EQ(part.key, 5);
 }
 
+TEST_F(RcclCallsTest, ThreadsAreBoundedAndThoseGivenUpAreCounted) {
+  for (uint64_t thread = 1; thread <= 5000; ++thread) {
+    trace::KernelDispatch record{};
+    record.correlation = thread << 40 | 1;
+    record.head = trace::HeadOf<trace::KernelDispatch>();
+    calls_->OnRecord(record.head, reinterpret_cast<const char*>(&record));
+  }
+  EXPECT_EQ(calls_->TakeGivenUp(), 0u) << "they are in no call";
+  for (uint64_t thread = 1; thread <= 5000; ++thread) Write(thread << 40 | 2, {1});
+  EXPECT_GT(calls_->TakeGivenUp(), 3000u);
+  EXPECT_LE(calls_->Save().at("threads").size(), 1024u);
+  EXPECT_TRUE(calls_->gave_up());
+}
+
 TEST_F(RcclCallsTest, GoesOnAfterAKill) {
   Init();
   Call(803, {});

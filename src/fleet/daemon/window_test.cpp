@@ -109,10 +109,13 @@ TEST(WindowTest, EndsWithTheLastChunkThatIsInIt) {
   const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-window-").value();
   TestLog log(dir.path() / "run");
   log.Anchors(0);
-  fs::resize_file(log.folder() / "segment-000000", uint64_t{1} << 40);
+  fs::resize_file(log.folder() / "segment-000000", 100u << 20);
   const fs::path to = dir.path() / "window" / log.folder().filename();
   ASSERT_TRUE(CopyWindow(log.folder(), 0, UINT64_MAX / 2, to).ok());
   EXPECT_LT(fs::file_size(to / "segment-000000"), 1u << 20);
+  fs::resize_file(log.folder() / "segment-000000", uint64_t{1} << 40);
+  (void)CopyWindow(log.folder(), 0, UINT64_MAX / 2, dir.path() / "again").ok();
+  EXPECT_FALSE(fs::exists(dir.path() / "again/segment-000000")) << "it is no recorder's";
 }
 
 }  // namespace
