@@ -92,7 +92,7 @@ std::vector<ControlSocket> SocketsIn(const Place& place) {
   }
   while (const dirent* entry = readdir(listing.get()))
     if (const pid_t process = base::ControlSocketProcess(entry->d_name); process != 0)
-      sockets.push_back({process, place.directory, place.user});
+      sockets.push_back({process, place.directory, place.user, false});
   std::sort(sockets.begin(), sockets.end(),
             [](const ControlSocket& a, const ControlSocket& b) { return a.process < b.process; });
   return sockets;
@@ -150,6 +150,7 @@ class Conversation {
     }
     if (problem == EAGAIN) return End(Failed(kSilent));
     if (problem != 0) return End(Failed(std::string("cannot connect: ") + strerror(problem)));
+    if (!IsExpected()) return End(Failed("somebody else listens in its place"));
     const std::string line = request_ + "\n";
     if (send(connection_.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE)
       End(Failed(std::string("cannot send: ") + strerror(errno)));
@@ -167,6 +168,14 @@ class Conversation {
     const int made =
         connect(connection_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     return made == 0 ? 0 : errno;
+  }
+
+  // Whoever made the directory may have put anything there, also a link to another's socket.
+  bool IsExpected() const {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    return getsockopt(connection_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           peer.uid == socket_.user && (!socket_.exact || peer.pid == socket_.process);
   }
 
   void Receive(Clock::time_point deadline) {
@@ -258,7 +267,8 @@ std::vector<ControlSocket> FindControlSockets(Whose whose) {
 
 ControlSocket FindControlSocket(pid_t process) {
   std::vector<Place> places;
-  if (const auto user = ProcessUser(process)) {
+  const auto user = EffectiveUser(process);
+  if (user) {
     const auto control = ProcessVariable(process, "ROCHOUND_CONTROL_DIR");
     const auto runtime = ProcessVariable(process, "XDG_RUNTIME_DIR");
     const base::ControlEnvironment environment{control ? control->c_str() : nullptr,
@@ -269,9 +279,15 @@ ControlSocket FindControlSocket(pid_t process) {
   // The environment may have changed since, or may not be ours to read.
   const std::vector<Place> usual = Places(geteuid() == 0 ? Whose::kEverybodys : Whose::kOwn);
   places.insert(places.end(), usual.begin(), usual.end());
-  for (const Place& place : places)
-    for (const ControlSocket& socket : SocketsIn(place))
-      if (socket.process == process) return socket;
+  // A process that we do not see is in a container, and has its number there.
+  for (const Place& place : places) {
+    if (user && place.user != *user && place.user != geteuid()) continue;
+    for (ControlSocket& socket : SocketsIn(place)) {
+      if (socket.process != process) continue;
+      socket.exact = user.has_value();
+      return socket;
+    }
+  }
   return {};
 }
 

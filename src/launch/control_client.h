@@ -18,7 +18,8 @@ namespace rochound::launch {
 struct ControlSocket {
   pid_t process = 0;
   std::string directory;
-  uid_t user = 0;  // the directory's owner
+  uid_t user = 0;      // the directory's owner
+  bool exact = false;  // only `process` may answer, not one that has that number in a container
 };
 
 // What is first in a queue for long.
@@ -53,14 +54,15 @@ ControlAnswer ParseControlAnswer(std::string_view text);
 enum class Whose { kOwn, kEverybodys };
 std::vector<ControlSocket> FindControlSockets(Whose whose);
 
-// The socket of one process, looked for where its own environment says, too. `process` of the
-// result is 0 if it has none.
+// The socket of one process, looked for where its own environment says, too. Only in directories of
+// its user and of our own. `process` of the result is 0 if it has none.
 ControlSocket FindControlSocket(pid_t process);
 
 // Why a process without a socket cannot be asked.
 std::string WhyNoSocket(pid_t process);
 
-// Sends the request to all of them, then collects the answers, in the same order.
+// Sends the request to all of them, then collects the answers, in the same order. Nothing is sent to
+// who is not the socket's user, or not its process.
 std::vector<ControlAnswer> AskAll(const std::vector<ControlSocket>& sockets,
                                   const std::string& request);
 

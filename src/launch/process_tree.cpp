@@ -96,6 +96,18 @@ std::optional<uid_t> ProcessUser(pid_t process) {
   return found.st_uid;
 }
 
+std::optional<uid_t> EffectiveUser(pid_t process) {
+  if (!ProcessExists(process)) return {};
+  // Uid: real, effective, saved, and that of files.
+  const std::string text = Read(process, "status");
+  const size_t at = text.find("\nUid:");
+  if (at == std::string::npos) return {};
+  std::istringstream words(text.substr(at + 5));
+  uid_t real = 0, effective = 0;
+  if (!(words >> real >> effective)) return {};
+  return effective;
+}
+
 std::optional<std::string> ProcessVariable(pid_t process, const std::string& name) {
   const std::string text = Read(process, "environ");
   const std::string start = name + "=";

@@ -21,7 +21,10 @@ bool ProcessExists(pid_t process);
 // none, empty for one that is not there.
 std::string ProcessCommand(pid_t process);
 
+// Root where the kernel protects the process from its user: it has changed users, or asked for it.
 std::optional<uid_t> ProcessUser(pid_t process);
+// Whose rights the process has, also then.
+std::optional<uid_t> EffectiveUser(pid_t process);
 
 // A variable of the environment that the process was started with; nothing: not set, or not ours to
 // read.

@@ -65,6 +65,7 @@ TEST(ProcessFacts, AreThoseOfTheProcess) {
   EXPECT_TRUE(ProcessExists(getpid()));
   EXPECT_FALSE(ProcessExists(1 << 30));
   EXPECT_EQ(ProcessUser(getpid()), geteuid());
+  EXPECT_EQ(EffectiveUser(getpid()), geteuid());
   EXPECT_NE(ProcessCommand(getpid()).find("launch_test"), std::string::npos);
   EXPECT_EQ(ProcessCommand(1 << 30), "");
   ASSERT_NE(getenv("PATH"), nullptr);
