@@ -132,6 +132,20 @@ TEST_F(HostWatchTest, AFullDiskLosesNothing) {
   EXPECT_EQ(losses, 0u);
 }
 
+TEST_F(HostWatchTest, DamageIsALossOnce) {
+  TestLog log(dir_.path() / "run");
+  log.Anchors(0);
+  ASSERT_TRUE(base::WriteFile(log.folder() / "segment-000007", std::string(8192, 'x')).ok());
+  for (int daemon = 0; daemon < 2; ++daemon) {
+    HostWatch watch(Options());
+    ASSERT_TRUE(watch.Open().ok());
+    for (int round = 0; round < 3; ++round) ASSERT_TRUE(watch.Step(true).ok());
+  }
+  uint64_t losses = 0;
+  Spooled(&losses);
+  EXPECT_EQ(losses, 1u);
+}
+
 TEST_F(HostWatchTest, IntervalsInTheFutureAreNotWaitedFor) {
   TestLog log(dir_.path() / "run");
   log.Queue(1);
