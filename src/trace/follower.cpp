@@ -83,6 +83,7 @@ std::vector<Follower::Fresh> Follower::FindFresh(const std::vector<SegmentFile>&
           header.state == ChunkState::kRecycling)
         continue;
       const bool closed = header.state == ChunkState::kClosed;
+      if (header.magic == 0) continue;  // it is just being taken
       if (header.magic != kChunkMagic || (!closed && header.state != ChunkState::kWriting)) {
         ++progress->damaged_chunks;
         continue;
@@ -162,7 +163,10 @@ base::Result<Follower::Progress> Follower::Poll(const Visit& visit) {
     if (progress.more) break;
     ChunkPlace place;
     if (!reader.Find(one.segment, one.key.second, &place)) {
-      if (!reader.damage().empty()) ++progress.damaged_chunks;
+      // A segment whose chunks were all recycled is removed.
+      std::error_code gone;
+      if (!reader.damage().empty() && fs::exists(segments[one.segment].path, gone))
+        ++progress.damaged_chunks;
       continue;
     }
     if (place.order != one.order) continue;  // recycled just now: its order will be missing
