@@ -9,6 +9,8 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace rochound::agent {
 namespace {
@@ -23,10 +25,13 @@ struct Block {
 };
 
 std::mutex blocks_lock;
-std::map<uint64_t, Block> blocks;
+using Blocks = std::map<uint64_t, Block>;
+// Never destroyed: what a test leaves allocated is no leak.
+Blocks& blocks = *new Blocks;
+std::vector<Blocks>& forgotten = *new std::vector<Blocks>;
 
 // With blocks_lock held; end(): none.
-std::map<uint64_t, Block>::iterator BlockOf(uint64_t address) {
+Blocks::iterator BlockOf(uint64_t address) {
   const auto after = blocks.upper_bound(address);
   if (after == blocks.begin()) return blocks.end();
   const auto found = std::prev(after);
@@ -134,7 +139,7 @@ void FakeMemory::Add(uint64_t base, uint64_t size) {
 
 void FakeMemory::ForgetAll() {
   const std::lock_guard lock(blocks_lock);
-  blocks.clear();
+  forgotten.push_back(std::exchange(blocks, {}));
 }
 
 }  // namespace rochound::agent
