@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -341,8 +342,8 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
   held.HandOver();
   outcome.launched = true;
   queue.next.store(at + 1, std::memory_order_relaxed);
-  queue.rung = at + 1;
-  store(doorbell, static_cast<hsa_signal_value_t>(at));
+  queue.rung = std::max(queue.rung, at + 1);
+  store(doorbell, static_cast<hsa_signal_value_t>(queue.rung - 1));
   if (!WaitUntil(Now() + kLaunchPatience, [&] { return Over(launch.ours); })) {
     const std::lock_guard lock(late_lock);
     LateLaunches().push_back(launch);

@@ -458,13 +458,18 @@ void Store(hsa_signal_t signal, hsa_signal_value_t value) {
 }
 
 // Kept for ever: the runtime may call back as long as it lives. One for all queues with the same
-// callback and data.
+// callback and data. With `listening` held.
+using Listeners = std::map<std::pair<QueueCallback, void*>, QueueListener>;
+Listeners& KeptListeners() {
+  static auto* const kept = new Listeners;
+  return *kept;
+}
+
 QueueListener* KeepListener(const QueueListener& listener) {
   QueueListener* added = nullptr;
   Guarded("no memory for a queue", [&] {
-    static auto* const kept = new std::map<std::pair<QueueCallback, void*>, QueueListener>;
     const std::lock_guard lock(listening);
-    added = &kept->try_emplace({listener.program, listener.data}, listener).first->second;
+    added = &KeptListeners().try_emplace({listener.program, listener.data}, listener).first->second;
   });
   return added;
 }
@@ -713,7 +718,7 @@ bool ServeLateDoorbells() {
 bool RingHeldDoorbells() {
   bool left = false;
   ForEachDoorbell([&](Queue& queue) {
-    if (!queue.submitting.try_lock()) {
+    if (!queue.submitting.lock_soon()) {
       left = true;
       return;
     }
@@ -746,6 +751,8 @@ void ForgetQueuesAfterFork() {
   ForgetQueueListAfterFork();
   new (&following) SpinLock;
   new (&listening) SpinLock;
+  // Not cleared: another thread of the parent may have been changing it.
+  new (&KeptListeners()) Listeners;
   ForgetPendingAfterFork();
   ForgetSignalsAfterFork();
 }
