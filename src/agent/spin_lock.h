@@ -9,9 +9,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <ctime>
 
 #include "agent/thread_state.h"
+#include "base/clock.h"
 
 namespace rochound::agent {
 
@@ -25,16 +27,16 @@ class SpinLock {
     return holder_.compare_exchange_strong(nobody, ThisThread(), std::memory_order_acquire,
                                            std::memory_order_relaxed);
   }
-  // For code that may run in a signal handler (exit): gives up after a while, and at once where the
+  // For code that may run in a signal handler (exit): gives up after 200 ms, and at once where the
   // handler has interrupted the holder.
   bool lock_soon() {
-    constexpr int kTries = 20'000;
     if (holder_.load(std::memory_order_relaxed) == ThisThread()) return false;
-    for (int tries = 0; tries < kTries; ++tries) {
-      if (try_lock()) return true;
-      Wait(tries % kTriesPerPause);
+    const uint64_t give_up_ns = base::ClockNs(CLOCK_MONOTONIC) + 200'000'000;
+    for (int tries = 0; !try_lock(); ++tries %= kTriesPerPause) {
+      if (tries == 0 && base::ClockNs(CLOCK_MONOTONIC) > give_up_ns) return false;
+      Wait(tries);
     }
-    return false;
+    return true;
   }
   // For hooks. interrupted: this thread was in our code already. False: the lock cannot be had.
   bool lock_in_hook(bool interrupted) {
