@@ -633,8 +633,8 @@ std::vector<InFlightWork> WorkInFlightFor(uint64_t least_ns) {
     if (since_ns == 0 || now_ns < since_ns + least_ns) return;
     const WhileItLives lives(queue);
     if (lives && !stopped_watching)
-      fronts.push_back({queue.agent, queue.index, now_ns - since_ns,
-                        FrontKernel(queue, lives.may_harvest())});
+      fronts.push_back(
+          {queue.agent, queue.index, now_ns - since_ns, FrontKernel(queue, lives.may_harvest())});
   });
   std::vector<InFlightWork> found;
   for (const Front& front : fronts) {
