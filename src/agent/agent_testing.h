@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "agent/fake_runtime.h"
@@ -61,7 +61,7 @@ class AgentTest : public testing::Test {
   void SetUp() override {
     auto folder = base::TempDir::Create(std::filesystem::temp_directory_path(), "agent-test-");
     ASSERT_TRUE(folder.ok()) << folder.error().message;
-    folder_.emplace(std::move(folder).value());
+    folder_ = std::make_unique<base::TempDir>(std::move(folder).value());
     log_ = folder_->path() / "log";
     setenv("ROCHOUND_LOG_DIR", log_.c_str(), 1);
     setenv("ROCHOUND_RECORD", "kernels,copies", 1);
@@ -122,7 +122,7 @@ class AgentTest : public testing::Test {
     return index;
   }
 
-  std::optional<base::TempDir> folder_;
+  std::unique_ptr<base::TempDir> folder_;
   std::filesystem::path log_;
   FakeRuntime runtime_;
 };

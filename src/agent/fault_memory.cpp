@@ -122,7 +122,7 @@ bool FaultMemory::Read(uint64_t address, uint64_t size, std::string* piece) {
     if (!place) return false;
     // Nothing may go away under the GPU's hands: who allocates or frees waits for this copy, which
     // is short or is given up.
-    if (!place->host)
+    if (!place->host && reader_)
       return reader_->Read(address, size, *place, [&](uint64_t, std::span<const std::byte> bytes) {
         piece->append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         return true;

@@ -29,18 +29,21 @@ TEST(LogNameTest, OtherNamesAreNoLogs) {
     EXPECT_EQ(ParseLogName(name).process, 0) << name;
 }
 
+LogName NameOf(pid_t process) {
+  const auto stat = base::ReadProcessStat(process);
+  return {process, stat ? stat->start_ticks : 0, 0};
+}
+
 TEST(LogNameTest, AProcessIsKnownByItsStart) {
-  const auto self = base::ReadProcessStat(getpid());
-  ASSERT_TRUE(self);
-  EXPECT_EQ(ProcessState({getpid(), self->start_ticks, 0}), 'R');
-  EXPECT_EQ(ProcessState({getpid(), self->start_ticks + 1, 0}), 0);
+  LogName self = NameOf(getpid());
+  EXPECT_EQ(ProcessState(self), 'R');
+  ++self.start;
+  EXPECT_EQ(ProcessState(self), 0);
   const pid_t child = fork();
   if (child == 0) _exit(0);
   siginfo_t ended{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
-  const auto stat = base::ReadProcessStat(child);
-  ASSERT_TRUE(stat);
-  const LogName name{child, stat->start_ticks, 0};
+  const LogName name = NameOf(child);
   EXPECT_EQ(ProcessState(name), 'Z');
   waitpid(child, nullptr, 0);
   EXPECT_EQ(ProcessState(name), 0);

@@ -24,8 +24,9 @@ const std::string kCode =
 
 // A log's folder has the name of its process.
 fs::path MakeLog(const fs::path& dir, pid_t process = getpid()) {
+  const auto stat = base::ReadProcessStat(process);
   const fs::path log = dir / ("process-" + std::to_string(process) + "-" +
-                              std::to_string(base::ReadProcessStat(process).value().start_ticks));
+                              std::to_string(stat ? stat->start_ticks : 0));
   fs::create_directory(log);
   return log;
 }
@@ -37,15 +38,15 @@ std::string InMemory(const std::string& bytes, pid_t process = getpid()) {
 }
 
 TEST(CodeObjectsTest, ParsesTheLoadersWords) {
-  const auto file = ParseCodeUri("file:///home/a%20b/prog#offset=8192&size=100");
-  ASSERT_TRUE(file);
-  EXPECT_EQ(file->path, "/home/a b/prog");
-  EXPECT_EQ(file->offset, 8192u);
-  EXPECT_EQ(file->size, 100u);
-  const auto memory = ParseCodeUri("memory://4711#offset=0x7f0000001000&size=42");
-  ASSERT_TRUE(memory);
-  EXPECT_EQ(memory->process, 4711);
-  EXPECT_EQ(memory->offset, 0x7f0000001000u);
+  const CodeOrigin file =
+      ParseCodeUri("file:///home/a%20b/prog#offset=8192&size=100").value_or(CodeOrigin{});
+  EXPECT_EQ(file.path, "/home/a b/prog");
+  EXPECT_EQ(file.offset, 8192u);
+  EXPECT_EQ(file.size, 100u);
+  const CodeOrigin memory =
+      ParseCodeUri("memory://4711#offset=0x7f0000001000&size=42").value_or(CodeOrigin{});
+  EXPECT_EQ(memory.process, 4711);
+  EXPECT_EQ(memory.offset, 0x7f0000001000u);
   for (const char* wrong : {"", "http://a", "file://", "memory://x", "file:///a#offset=b"})
     EXPECT_FALSE(ParseCodeUri(wrong)) << wrong;
 }

@@ -45,7 +45,8 @@ class OwnerFilesTest : public testing::Test {
 
 TEST_F(OwnerFilesTest, CapabilitiesOpenNothingThatTheOwnerMayNotRead) {
   if (geteuid() != 0) GTEST_SKIP() << "only root has the rights of others";
-  const std::string log = Make("log", kOwner, 0700, true), closed = Make("closed", 0, 0700, true);
+  const std::string log = Make("log", kOwner, 0700, true);
+  Make("closed", 0, 0700, true);
   const std::string own = Make("log/own", kOwner, 0600), link = log + "/link";
   const std::string roots = Make("roots", 0, 0600), all = Make("all", 0, 0644);
   const std::string hidden = Make("closed/hidden", 0, 0644), daemons = Make("d", kDaemon, 0600);

@@ -124,20 +124,18 @@ TEST_F(RcclCallsTest, WhatRcclCallsByItselfDoesNotCount) {
 
 TEST_F(RcclCallsTest, ACallThatDoesNotReturnIsKnown) {
   const uint64_t init = Begin(InitWords(0));
-  auto waiting = calls_->Open(802, init);
-  ASSERT_TRUE(waiting);
-  EXPECT_EQ(waiting->ranks, 2);
-  EXPECT_EQ(waiting->rank, 1);
-  const std::string id = waiting->id;
+  RcclCalls::Waiting waiting = calls_->Open(802, init).value_or(RcclCalls::Waiting{});
+  EXPECT_EQ(waiting.ranks, 2);
+  EXPECT_EQ(waiting.rank, 1);
+  const std::string id = waiting.id;
   Write(init, InitWords(0xc0));
   End(802, init, ++now_);
   EXPECT_EQ(calls_->communicators().at(0xc0).id, id);
   Call(801, {1, 2, 4096, 7, 0, 0xc0, 0}, 6);
   const uint64_t reduce = Begin({1, 2, 4096, 7, 0, 0xc0, 0});
-  waiting = calls_->Open(801, reduce);
-  ASSERT_TRUE(waiting);
-  EXPECT_EQ(waiting->communicator, 0xc0u);
-  EXPECT_EQ(waiting->operation.number, 2u);
+  waiting = calls_->Open(801, reduce).value_or(RcclCalls::Waiting{});
+  EXPECT_EQ(waiting.communicator, 0xc0u);
+  EXPECT_EQ(waiting.operation.number, 2u);
   EXPECT_FALSE(calls_->Open(1001, reduce));
 }
 
