@@ -43,7 +43,9 @@ std::string Receive(int connection) {
   std::string answer;
   for (;;) {
     pollfd ready{connection, POLLIN, 0};
-    if (poll(&ready, 1, kPatienceMs) != 1) abort();  // it neither answers nor closes
+    // The fuzzer's alarm interrupts it.
+    if (TEMP_FAILURE_RETRY(poll(&ready, 1, kPatienceMs)) != 1)
+      abort();  // it neither answers nor closes
     char piece[4096];
     const ssize_t got = recv(connection, piece, sizeof piece, 0);
     if (got <= 0) return answer;
