@@ -270,10 +270,9 @@ class WhileItLives {
 
  private:
   static SpinLock* LockOne(Queue& queue) {
-    constexpr int kTries = 500;
+    constexpr uint64_t kPatienceNs = 50'000'000;
     for (SpinLock* lock : {&queue.submitting, &queue.harvesting})
-      for (int tries = 0; tries < kTries; ++tries, usleep(100))
-        if (lock->try_lock()) return lock;
+      if (lock->lock_soon(kPatienceNs)) return lock;
     return nullptr;
   }
 

@@ -27,11 +27,11 @@ class SpinLock {
     return holder_.compare_exchange_strong(nobody, ThisThread(), std::memory_order_acquire,
                                            std::memory_order_relaxed);
   }
-  // For code that may run in a signal handler (exit): gives up after 200 ms, and at once where the
+  // For code that may run in a signal handler (exit): gives up after a while, and at once where the
   // handler has interrupted the holder.
-  bool lock_soon() {
+  bool lock_soon(uint64_t patience_ns = 200'000'000) {
     if (holder_.load(std::memory_order_relaxed) == ThisThread()) return false;
-    const uint64_t give_up_ns = base::ClockNs(CLOCK_MONOTONIC) + 200'000'000;
+    const uint64_t give_up_ns = base::ClockNs(CLOCK_MONOTONIC) + patience_ns;
     for (int tries = 0; !try_lock(); ++tries %= kTriesPerPause) {
       if (tries == 0 && base::ClockNs(CLOCK_MONOTONIC) > give_up_ns) return false;
       Wait(tries);

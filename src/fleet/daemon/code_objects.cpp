@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fleet/daemon/code_objects.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,9 +23,6 @@ namespace {
 constexpr uint64_t kMostBytes = uint64_t{16} << 20;
 constexpr uint64_t kMostList = uint64_t{16} << 20;
 constexpr size_t kDigits = 32;
-constexpr std::string_view kElf =
-    "\x7f"
-    "ELF";
 
 // With 0x in front: hexadecimal.
 bool ParseAnyNumber(std::string_view text, auto* value) {
@@ -129,7 +127,7 @@ std::string CodeObjects::ReadBytes(const CodeOrigin& origin, int64_t at_ns) cons
   if (file < 0) return {};
   std::string content = ReadPart(file, origin.offset, bytes);
   close(file);
-  return content.starts_with(kElf) ? content : std::string();
+  return content.starts_with(ELFMAG) ? content : std::string();
 }
 
 void CodeObjects::Load() {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace rochound::fleet {
@@ -67,6 +68,18 @@ LaunchSketch All(LaunchCounter& counter, uint32_t kernel = 1) {
     for (const auto& [key, sketch] : sketches)
       if (key.kernel == kernel) all.Merge(sketch);
   return all;
+}
+
+// Takes all sketches: launches in them, and how many there are.
+std::pair<uint64_t, size_t> CountAll(LaunchCounter& counter) {
+  uint64_t launches = 0;
+  size_t sketches = 0;
+  for (const auto& [interval, some] : counter.TakeBefore(UINT64_MAX))
+    for (const auto& [key, sketch] : some) {
+      launches += sketch.launches();
+      ++sketches;
+    }
+  return {launches, sketches};
 }
 
 TEST(LaunchCounterTest, AnyOrderOfRecordsGivesTheSameSketch) {
@@ -145,13 +158,7 @@ TEST(LaunchCounterTest, MemoryIsBoundedAndWhatIsGivenUpIsCounted) {
   EXPECT_EQ(counter.totals().evicted_times, 400u);
   counter.Finish();
   EXPECT_EQ(counter.totals().unfinished, 100u);
-  uint64_t launches = 0;
-  size_t sketches = 0;
-  for (const auto& [interval, some] : counter.TakeBefore(UINT64_MAX))
-    for (const auto& [key, sketch] : some) {
-      launches += sketch.launches();
-      ++sketches;
-    }
+  const auto [launches, sketches] = CountAll(counter);
   EXPECT_EQ(launches, 900u);
   EXPECT_EQ(sketches, 11u);  // ten kernels and the others
 }
@@ -174,13 +181,7 @@ TEST(LaunchCounterTest, AgentsKernelsAndIntervalsAreBoundedTogether) {
   for (const auto& clock : counter.Save().at("clocks")) waiting += clock.at(5).size();
   EXPECT_LE(waiting, 100u);
   counter.Finish();
-  uint64_t launches = 0;
-  size_t sketches = 0;
-  for (const auto& [interval, some] : counter.TakeBefore(UINT64_MAX))
-    for (const auto& [key, sketch] : some) {
-      launches += sketch.launches();
-      ++sketches;
-    }
+  const auto [launches, sketches] = CountAll(counter);
   EXPECT_EQ(launches, 1000u);
   EXPECT_LE(sketches, 100u);
 }
