@@ -142,9 +142,7 @@ TEST_F(AgentTest, NoCodeObjectGoesAwayDuringACapture) {
   FakeMemory::Add(2 * kImage, kImageBytes);
   FakeCode::Load(runtime_.core(), 1, kImage, kImageBytes, "a code object");
   FakeCode::Load(runtime_.core(), 2, 2 * kImage, kImageBytes, "another");
-  uint64_t kernel = 0;
-  runtime_.core().hsa_executable_symbol_get_info_fn(
-      {kImage / 64}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel);
+  const uint64_t kernel = runtime_.KernelObject(kImage / 64);
   std::thread program;
   bool stayed = false;
   FakeMemory::on_copy = [&] {
@@ -172,9 +170,7 @@ TEST_F(AgentTest, AKernelThatIsLoadedAnewIsOfAnotherCodeObject) {
   for (const char* bytes : {"a code object", "its next version"}) {
     FakeCode::Load(runtime_.core(), 1, kImage, kImageBytes, bytes);
     uint64_t kernel = 0;
-    for (int asked = 0; asked < 2; ++asked)
-      runtime_.core().hsa_executable_symbol_get_info_fn(
-          {kImage / 64}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel);
+    for (int asked = 0; asked < 2; ++asked) kernel = runtime_.KernelObject(kImage / 64);
     Launch(queue, {0}, kernel);
     runtime_.core().hsa_executable_destroy_fn({1});
   }

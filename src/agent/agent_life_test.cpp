@@ -192,37 +192,6 @@ TEST_F(AgentTest, ACancelledThreadLeavesOurCodeWhole) {
   EXPECT_NE(CurrentState(), State::kDisabled);
 }
 
-// What the program's own exit handlers do, before ours and after it.
-std::function<void()> exits_first;
-std::function<void()> exits_last;
-
-// A handler that calls exit while our code holds locks on its thread; `interrupted` comes to the
-// runtime's function in which the handler runs.
-void ExitInside(const std::function<void()>& load, const std::function<void()>& interrupted) {
-  const pid_t child = fork();
-  if (child == 0) {
-    atexit([] {
-      exits_last();
-      OnUnload();  // as a runtime does, after our own exit handler
-    });
-    load();
-    atexit([] { exits_first(); });
-    interrupted();
-    _exit(1);
-  }
-  int status = 0;
-  pid_t ended = 0;
-  for (int tries = 0; tries < 2000 && ended == 0; ++tries) {
-    usleep(10'000);
-    ended = waitpid(child, &status, WNOHANG);
-  }
-  if (ended == 0) {
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
-  }
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
-}
-
 // All that was written was rung for.
 void ExpectRung(hsa_queue_t* queue) {
   FakeQueue& fake = FakeRuntime::Of(queue);
@@ -385,9 +354,7 @@ TEST_F(AgentTest, ARefusedCopyThatWasTakenForFinishedIsNotTouched) {
 TEST_F(AgentTest, KernelsAreNamedByWhoAsksForTheirObject) {
   Load();
   hsa_queue_t* queue = runtime_.CreateQueue(64);
-  uint64_t object = 0;
-  runtime_.core().hsa_executable_symbol_get_info_fn({7}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-                                                    &object);
+  const uint64_t object = runtime_.KernelObject(7);
   Launch(queue, {0}, object);
   Launch(queue, {0}, 999 * 64);
   ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(2));

@@ -386,9 +386,7 @@ TEST_F(AgentTest, ADoorbellPastAFullRingFindsNoPacketTwice) {
   Load();
   hsa_queue_t* queue = runtime_.CreateQueue(64);
   FakeQueue& fake = FakeRuntime::Of(queue);
-  uint64_t kernel = 0;
-  runtime_.core().hsa_executable_symbol_get_info_fn({1}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-                                                    &kernel);
+  const uint64_t kernel = runtime_.KernelObject(1);
   fake.Hold();
   for (int i = 0; i < 64; ++i) Launch(queue, {0}, kernel);
   runtime_.Ring(queue, 64);
@@ -621,9 +619,7 @@ TEST_F(AgentTest, ABarrierPacketEndsAKernelThatWasTakenBeforeItsDoorbellAtOnce) 
   Load();
   hsa_queue_t* queue = runtime_.CreateQueue(64);
   FakeQueue& fake = FakeRuntime::Of(queue);
-  uint64_t kernel = 0;
-  runtime_.core().hsa_executable_symbol_get_info_fn({1}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-                                                    &kernel);
+  const uint64_t kernel = runtime_.KernelObject(1);
   const uint64_t taken = fake.Reserve();
   fake.Write(taken, kernel, {0});
   fake.doorbell = taken + 1;
@@ -637,9 +633,7 @@ TEST_F(AgentTest, APacketThatIsTakenBeforeItsDoorbellIsRecordedWithoutATime) {
   Load();
   hsa_queue_t* queue = runtime_.CreateQueue(64);
   FakeQueue& fake = FakeRuntime::Of(queue);
-  uint64_t kernel = 0;
-  runtime_.core().hsa_executable_symbol_get_info_fn({1}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-                                                    &kernel);
+  const uint64_t kernel = runtime_.KernelObject(1);
   for (uint64_t i = 0; i < 20; ++i) {
     const uint64_t index = fake.Reserve();
     fake.Write(index, kernel, {0});

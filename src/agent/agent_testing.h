@@ -5,9 +5,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -126,5 +130,37 @@ class AgentTest : public testing::Test {
   std::filesystem::path log_;
   FakeRuntime runtime_;
 };
+
+// What the program's own exit handlers do, before ours and after it.
+inline std::function<void()> exits_first;
+inline std::function<void()> exits_last;
+
+// A handler that calls exit while our code holds locks on its thread; `interrupted` comes to the
+// runtime's function in which the handler runs.
+inline void ExitInside(const std::function<void()>& load,
+                       const std::function<void()>& interrupted) {
+  const pid_t child = fork();
+  if (child == 0) {
+    atexit([] {
+      exits_last();
+      OnUnload();  // as a runtime does, after our own exit handler
+    });
+    load();
+    atexit([] { exits_first(); });
+    interrupted();
+    _exit(1);
+  }
+  int status = 0;
+  pid_t ended = 0;
+  for (int tries = 0; tries < 2000 && ended == 0; ++tries) {
+    usleep(10'000);
+    ended = waitpid(child, &status, WNOHANG);
+  }
+  if (ended == 0) {
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+  }
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
 
 }  // namespace rochound::agent

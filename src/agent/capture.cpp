@@ -156,6 +156,21 @@ class Captured {
     }
   }
 
+  // The launch does not end.
+  void Unfinished(const char* why) noexcept {
+    try {
+      if (order_.keep_unfinished) FinishWithoutAfter(why);
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+    }
+  }
+
+  void FinishWithoutAfter(const char* why) {
+    manifest_.launch.unfinished = true;
+    Remark(std::string(why) + ": its results are not in the bundle");
+    Finish();
+  }
+
   void TakeAfter(uint64_t nanoseconds) {
     manifest_.launch.duration_ns = nanoseconds;
     if (!memory_->TakeAfter(writer_.get())) {
@@ -168,11 +183,13 @@ class Captured {
   void Finish() {
     if (!StillWhole()) return;
     manifest_.regions = memory_->regions();
-    if (!writer_->Finish(manifest_, memory_->kernarg(), *code_)) Refuse(writer_->error());
+    finished_ = writer_->Finish(manifest_, memory_->kernarg(), *code_);
+    if (!finished_) Refuse(writer_->error());
   }
 
   void Remark(std::string text) { manifest_.notes.push_back(std::move(text)); }
   const std::string& problem() const { return problem_; }
+  bool finished() const { return finished_; }  // the bundle is there
   bool out_of_memory() const { return out_of_memory_; }
 
  private:
@@ -195,6 +212,7 @@ class Captured {
   capture::Manifest manifest_;
   std::string problem_;
   const bool was_disabled_ = CurrentState() == State::kDisabled;
+  bool finished_ = false;
   bool out_of_memory_ = false;
 };
 
@@ -254,9 +272,11 @@ LaunchOutcome CaptureLaunch(const CaptureOrder& order, Queue& queue, uint64_t at
       watch.before = [&] { return captured.Before(); };
       watch.noted = note;
       watch.after = [&](uint64_t nanoseconds) { captured.After(nanoseconds); };
+      watch.unfinished = [&](const char* why) { captured.Unfinished(why); };
       watch.remark = [&](std::string text) { captured.Remark(std::move(text)); };
       outcome = LaunchAlone(queue, at, held, doorbell, store, watch);
-      *problem = captured.problem().empty() ? outcome.problem : captured.problem();
+      if (!captured.finished())
+        *problem = captured.problem().empty() ? outcome.problem : captured.problem();
       enough_memory = !captured.out_of_memory();
     } catch (const std::bad_alloc&) {
       enough_memory = false;  // what was held is released by now
@@ -278,8 +298,13 @@ LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFun
       // Kernels are still being learned, by other threads; the choice and the counts stay.
       const Wish& wish = TheWish();
       const Kernel& kernel = wish.kernels.at(id);
-      const CaptureOrder order{wish.choice->directory, wish.choice->all_memory, kernel.symbol,
-                               kernel.kernarg_bytes,   wish.dispatches,         wish.matches};
+      const CaptureOrder order{wish.choice->directory,
+                               wish.choice->all_memory,
+                               kernel.symbol,
+                               kernel.kernarg_bytes,
+                               wish.dispatches,
+                               wish.matches,
+                               true};
       lock.unlock();
       outcome = CaptureLaunch(order, queue, at, doorbell, store, note, &problem);
     } catch (const std::bad_alloc&) {
@@ -300,8 +325,8 @@ std::string CaptureFailedLaunch(const Queue& queue, hsa_kernel_dispatch_packet_t
   const CaptureOrder order{
       .directory = directory, .symbol = symbol, .kernarg_bytes = kernarg_bytes};
   Captured captured(order, queue, packet);
-  captured.Remark("captured after it failed: memory is as the failed launch left it");
-  if (captured.Before()) captured.Finish();
+  if (captured.Before())
+    captured.FinishWithoutAfter("captured after it failed, with memory as it left it");
   return captured.problem();
 }
 

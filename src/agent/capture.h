@@ -48,6 +48,7 @@ struct CaptureOrder {
   std::string symbol;
   uint64_t kernarg_bytes = 0;
   uint64_t dispatch = 0, match = 0;  // see capture::Launch
+  bool keep_unfinished = false;      // keep it if it does not end, too: without an "after"
 };
 
 // Keeps this launch, everything before it having been rung for. `note` notes the dispatch in the

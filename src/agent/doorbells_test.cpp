@@ -78,8 +78,7 @@ class Life {
       : kind_(kind), random_(seed), account_(*account), meeting_(kProducers, Meeting{this}) {
     OnLoad(runtime_.table(), 0, 0, nullptr);
     for (hsa_queue_t*& queue : queues_) queue = runtime_.CreateQueue(kPackets);
-    runtime_.core().hsa_executable_symbol_get_info_fn({1}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-                                                      &kernel_);
+    kernel_ = runtime_.KernelObject(1);
   }
 
   void Run() {
@@ -319,9 +318,7 @@ void CaptureBesideALateProducer(bool on_its_queue, const std::filesystem::path& 
   OnLoad(runtime.table(), 0, 0, nullptr);
   hsa_queue_t* const captured = runtime.CreateQueue(kPackets);
   hsa_queue_t* const late = on_its_queue ? captured : runtime.CreateQueue(kPackets);
-  uint64_t kernel = 0;
-  runtime.core().hsa_executable_symbol_get_info_fn({1}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-                                                   &kernel);
+  const uint64_t kernel = runtime.KernelObject(1);
   const auto launch = [&](hsa_queue_t* queue, uint64_t index) {
     FakeRuntime::Of(queue).Write(index, kernel, {0});
     runtime.Ring(queue, index);
@@ -365,9 +362,7 @@ void CaptureBesideARequestForScratch(bool before_the_doorbell, const std::filesy
   OnLoad(runtime.table(), 0, 0, nullptr);
   hsa_queue_t* const queue = runtime.CreateQueue(kPackets);
   FakeQueue& captured = FakeRuntime::Of(queue);
-  uint64_t kernel = 0;
-  runtime.core().hsa_executable_symbol_get_info_fn({1}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-                                                   &kernel);
+  const uint64_t kernel = runtime.KernelObject(1);
   SwitchFromOutside(false);
   hsa_queue_t* const busy = runtime.CreateQueue(kPackets);
   FakeQueue& other = FakeRuntime::Of(busy);

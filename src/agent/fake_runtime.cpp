@@ -79,8 +79,17 @@ void SignalAdd(hsa_signal_t signal, hsa_signal_value_t value) {
   __atomic_fetch_add(&Memory(signal)->value, value, __ATOMIC_ACQ_REL);
 }
 
+void SignalSubtract(hsa_signal_t signal, hsa_signal_value_t value) {
+  __atomic_fetch_sub(&Memory(signal)->value, value, __ATOMIC_ACQ_REL);
+}
+
 hsa_signal_value_t SignalLoad(hsa_signal_t signal) {
   return __atomic_load_n(&Memory(signal)->value, __ATOMIC_ACQUIRE);
+}
+
+hsa_signal_value_t SignalAcquire(hsa_signal_t signal) {
+  Interrupt();
+  return SignalLoad(signal);
 }
 
 hsa_signal_value_t SignalExchange(hsa_signal_t signal, hsa_signal_value_t value) {
@@ -190,6 +199,12 @@ hsa_status_t AsyncCopy(void* to, hsa_agent_t, const void* from, hsa_agent_t, siz
   return HSA_STATUS_SUCCESS;
 }
 
+hsa_status_t DispatchTime(hsa_agent_t, hsa_signal_t signal,
+                          hsa_amd_profiling_dispatch_time_t* time) {
+  *time = {Memory(signal)->start_ts, Memory(signal)->end_ts};
+  return HSA_STATUS_SUCCESS;
+}
+
 hsa_status_t CopyTime(hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t* time) {
   *time = {Memory(signal)->start_ts, Memory(signal)->end_ts};
   return HSA_STATUS_SUCCESS;
@@ -294,6 +309,8 @@ FakeRuntime::FakeRuntime() {
   core_.hsa_signal_silent_store_relaxed_fn = SignalStore;
   core_.hsa_signal_silent_store_screlease_fn = SignalStore;
   core_.hsa_signal_load_relaxed_fn = SignalLoad;
+  core_.hsa_signal_load_scacquire_fn = SignalAcquire;
+  core_.hsa_signal_subtract_screlease_fn = SignalSubtract;
   core_.hsa_signal_add_screlease_fn = SignalAdd;
   core_.hsa_signal_exchange_scacq_screl_fn = SignalExchange;
   core_.hsa_signal_cas_scacq_screl_fn = SignalCas;
@@ -306,6 +323,7 @@ FakeRuntime::FakeRuntime() {
                                                   hsa_status_t (*)(hsa_amd_memory_pool_t, void*),
                                                   void*) { return HSA_STATUS_SUCCESS; };
   amd_.hsa_amd_memory_async_copy_fn = AsyncCopy;
+  amd_.hsa_amd_profiling_get_dispatch_time_fn = DispatchTime;
   amd_.hsa_amd_profiling_get_async_copy_time_fn = CopyTime;
   amd_.hsa_amd_profiling_convert_tick_to_system_domain_fn = Convert;
   amd_.hsa_amd_profiling_async_copy_enable_fn = [](bool) { return HSA_STATUS_SUCCESS; };

@@ -79,6 +79,13 @@ class FakeRuntime {
   static hsa_queue_t* CreateQueueElsewhere(uint32_t packets, bool tells);
   static FakeQueue& Of(hsa_queue_t* queue);
   hsa_signal_t CreateSignal(int64_t value);
+  // Asked as a program asks, which is how the agent learns of the kernel.
+  uint64_t KernelObject(uint64_t symbol) const {
+    uint64_t object = 0;
+    core_.hsa_executable_symbol_get_info_fn({symbol}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                            &object);
+    return object;
+  }
   void Ring(hsa_queue_t* queue, uint64_t index) {
     core_.hsa_signal_store_screlease_fn(queue->doorbell_signal,
                                         static_cast<hsa_signal_value_t>(index));

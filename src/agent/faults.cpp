@@ -470,8 +470,16 @@ void CaptureSuspects(const hsa_queue_t* failed, int agent) {
   }
 }
 
+// Before anything else of a fault: a capture that waits for the launch holds what describing needs.
+void MarkFailed(const hsa_queue_t* failed, int agent) {
+  ForEachQueue([&](Queue& queue) {
+    if (queue.queue == failed || queue.agent == agent) queue.failed = true;
+  });
+}
+
 // The first is what matters: what comes after is often its consequence.
 void WriteFault(Json record, const hsa_queue_t* failed, int agent) {
+  MarkFailed(failed, agent);
   if (Log() == nullptr || written.exchange(true)) return;
   Guarded("no memory to describe a fault", [&] {
     Write(std::move(record), failed, agent, "fault", kCopyPatienceNs);

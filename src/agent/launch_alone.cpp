@@ -28,6 +28,8 @@ constexpr uint64_t kLaunchPatience = 60 * kSecond;
 constexpr uint64_t kRequestPatience = kSecond / 500;
 constexpr int kTries = 3;
 
+constexpr char kFailedBefore[] = "the GPU failed before it was launched";
+
 uint64_t Now() { return base::ClockNs(CLOCK_MONOTONIC); }
 
 template <typename Condition>
@@ -59,7 +61,7 @@ class TakenEarly {
       : queue_(queue), at_(at), held_(held) {}
 
   bool operator()() {
-    if (taken_) return true;
+    if (taken_ || held_.over()) return true;
     const uint64_t read = ReadIndex(queue_);
     if (read > at_) {
       held_.Forget();
@@ -210,6 +212,55 @@ void Complete(const Late& launch) {
   Real().core.hsa_signal_destroy_fn(launch.ours);
 }
 
+// The launch that this thread holds, or waits for.
+class Mine;
+constinit thread_local Mine* mine_now = nullptr;
+
+class Mine {
+ public:
+  Mine(Queue& queue, uint64_t at, HeldPacket& held, hsa_signal_t doorbell, StoreFunction store)
+      : queue_(queue), at_(at), held_(held), doorbell_(doorbell), store_(store) {
+    mine_now = this;
+  }
+  ~Mine() { mine_now = nullptr; }
+  Mine(const Mine&) = delete;
+  Mine& operator=(const Mine&) = delete;
+
+  // The GPU has it, with our signal.
+  void Launched(const Late& launch) { launch_ = launch; }
+  // What has to be done when it is over is done here. False: a handler has seen to it.
+  bool Finish() { return std::exchange(mine_now, nullptr) != nullptr; }
+
+  // In a handler that interrupts this thread and never returns: the GPU gets the packet, or the
+  // drain thread the rest.
+  void Leave() {
+    if (launch_.ours.handle != 0) {
+      const std::lock_guard lock(late_lock);
+      LateLaunches().push_back(launch_);
+      return;
+    }
+    held_.HandOver();
+    queue_.rung = std::max(queue_.rung, at_ + 1);
+    store_(doorbell_, static_cast<hsa_signal_value_t>(queue_.rung - 1));
+  }
+
+ private:
+  Queue& queue_;
+  const uint64_t at_;
+  HeldPacket& held_;
+  const hsa_signal_t doorbell_;
+  const StoreFunction store_;
+  Late launch_{};
+};
+
+// The slot in the ring is the program's again. One that fills its ring once and later writes only
+// headers would launch with a signal that is gone; another may be writing its next packet there.
+void TakeBackSignal(hsa_kernel_dispatch_packet_t* packet, const Late& launch) {
+  uint64_t expected = launch.ours.handle;
+  __atomic_compare_exchange_n(&packet->completion_signal.handle, &expected, launch.theirs.handle,
+                              false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 bool Over(hsa_signal_t ours) { return Real().core.hsa_signal_load_scacquire_fn(ours) < 1; }
 
 uint64_t Duration(uint16_t agent, hsa_signal_t signal) {
@@ -237,11 +288,15 @@ bool Look(Queue& mine, OtherQueues& others, TakenEarly& taken, const LaunchWatch
     return others.AllQuiet(unwritten_is_quiet);
   };
   for (int attempt = 1;; ++attempt) {
-    if (!WaitUntil(begin + kDrainPatience, [&] { return taken() || quiet(); })) {
+    if (!WaitUntil(begin + kDrainPatience, [&] { return taken() || mine.failed || quiet(); })) {
       *problem = "work on other queues of this GPU did not finish within 10 s";
       return false;
     }
     if (taken()) return false;
+    if (mine.failed) {
+      *problem = kFailedBefore;
+      return false;
+    }
     if (attempt == 1 && !WaitUntil(Now() + kUnseenPatience,
                                    [&] { return !WhatWaits(mine).unseen && !others.AnyUnseen(); }))
       watch.remark("a kernel that the GPU took early may have been in flight");
@@ -291,7 +346,8 @@ bool DrainOwnQueue(Queue& queue, uint64_t at, TakenEarly& taken) {
   queue.next.store(at, std::memory_order_relaxed);
   queue.holds_next = true;
   const bool drained = WaitUntil(Now() + kDrainPatience, [&] {
-    if (queue.doorbell == 0 || queue.next > at || taken() || Drained(queue, at)) return true;
+    if (queue.doorbell == 0 || queue.next > at || taken() || queue.failed || Drained(queue, at))
+      return true;
     queue.submitting.unlock();
     usleep(100);
     queue.submitting.lock();
@@ -303,8 +359,11 @@ bool DrainOwnQueue(Queue& queue, uint64_t at, TakenEarly& taken) {
 
 LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signal_t doorbell,
                           StoreFunction store, const LaunchWatch& watch) {
+  // Handlers that the program has registered before run after this one.
+  [[maybe_unused]] static const int registered = atexit(LeaveInterruptedLaunch);
   TakenEarly taken(queue, at, held);
   if (!held.held() || taken.OrSoon()) return {true, kTakenEarly};
+  Mine mine(queue, at, held, doorbell, store);
   // First without the others' locks: what this queue waits for may come from them.
   const bool drained = DrainOwnQueue(queue, at, taken);
   if (queue.doorbell == 0) {
@@ -318,6 +377,7 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
     return {true, "recording was stopped while earlier work on its queue finished", true};
   }
   if (taken()) return {true, kTakenEarly};
+  if (queue.failed) return {.problem = kFailedBefore};
   if (!drained) return {.problem = "earlier work on its queue did not finish within 10 s"};
   OtherQueues others(queue);
   LaunchOutcome outcome;
@@ -328,6 +388,7 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
 
   // Once the GPU has the launch nothing of ours may fail any more.
   std::string too_long = "the launch did not end within 60 s";
+  std::string failed = "the GPU failed while the launch ran";
   {
     const std::lock_guard lock(late_lock);
     LateLaunches().reserve(LateLaunches().size() + 1);
@@ -338,21 +399,31 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
   hsa_kernel_dispatch_packet_t* packet = held.packet();
   launch.theirs = packet->completion_signal;
   packet->completion_signal = launch.ours;
+  mine.Launched(launch);
   watch.noted(held.Contents().header);
   held.HandOver();
   outcome.launched = true;
   queue.next.store(at + 1, std::memory_order_relaxed);
   queue.rung = std::max(queue.rung, at + 1);
   store(doorbell, static_cast<hsa_signal_value_t>(queue.rung - 1));
-  if (!WaitUntil(Now() + kLaunchPatience, [&] { return Over(launch.ours); })) {
+  WaitUntil(Now() + kLaunchPatience, [&] { return Over(launch.ours) || queue.failed; });
+  if (!Over(launch.ours)) {
+    outcome.problem = std::move(queue.failed ? failed : too_long);
+    watch.unfinished(outcome.problem.c_str());
+    if (!mine.Finish()) return outcome;
     const std::lock_guard lock(late_lock);
     LateLaunches().push_back(launch);
-    outcome.problem = std::move(too_long);
     return outcome;
   }
   watch.after(Duration(queue.agent, launch.ours));
+  if (!mine.Finish()) return outcome;
+  TakeBackSignal(packet, launch);
   Complete(launch);
   return outcome;
+}
+
+void LeaveInterruptedLaunch() {
+  if (Mine* const mine = std::exchange(mine_now, nullptr)) mine->Leave();
 }
 
 bool ServeLateLaunches() {
@@ -368,6 +439,7 @@ bool ServeLateLaunches() {
 void ForgetLateLaunchesAfterFork() {
   new (&late_lock) std::mutex;
   new (&LateLaunches()) std::vector<Late>;
+  mine_now = nullptr;
 }
 
 }  // namespace rochound::agent

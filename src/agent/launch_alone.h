@@ -14,7 +14,7 @@
 //   copies:        finish, or stand noted
 //   before()       memory is read; done again if another queue moved meanwhile
 //   the launch:    with a completion signal of ours; the program's fires only after
-//   after()        memory is read again
+//   after()        memory is read again; or unfinished(), if the GPU fails, or after a minute
 #pragma once
 
 #include <hsa/hsa.h>
@@ -57,6 +57,8 @@ struct LaunchWatch {
   LaunchNote noted;
   // The launch is over and took so long (0: not known).
   std::function<void(uint64_t nanoseconds)> after;
+  // Or it has not ended, and nobody waits for it any more.
+  std::function<void(const char* why)> unfinished;
   // Something a reader of the capture has to know.
   std::function<void(std::string)> remark;
 };
@@ -82,6 +84,7 @@ class HeldPacket {
   hsa_kernel_dispatch_packet_t Contents() const;
   hsa_kernel_dispatch_packet_t* packet() const { return packet_; }
   void HandOver();
+  bool over() const { return over_; }  // handed over, or forgotten
   // The GPU has it, or had: its slot is no longer ours to write to.
   void Forget() { over_ = true; }
 
@@ -94,6 +97,10 @@ class HeldPacket {
 // The packet at index `at`, everything before it having been rung for.
 LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signal_t doorbell,
                           StoreFunction store, const LaunchWatch& watch);
+
+// In a handler that has interrupted this thread, which may be holding a launch and will not go on if
+// the handler calls exit: what waits for that launch must not wait for ever.
+void LeaveInterruptedLaunch();
 
 // The drain thread: completes the program's signals of launches that took longer than we waited.
 bool ServeLateLaunches();

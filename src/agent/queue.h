@@ -34,6 +34,8 @@ struct Queue {
   uint32_t place = 0;  // in the table of doorbells
   // The runtime shows us each packet, so the doorbell need not be watched.
   std::atomic<bool> shown{false};
+  // The GPU reported a fault of it, or of its process: nothing on it will end any more.
+  std::atomic<bool> failed{false};
 
   SpinLock submitting;            // guards what the hook changes, down to `lent`
   std::atomic<uint64_t> next{0};  // first packet that has not been looked at

@@ -214,7 +214,7 @@ void Begin(Queue& queue, hsa_queue_t* handle, uint64_t next, uint64_t room) {
   queue.queue = handle;
   queue.hsa_id = handle->id;
   queue.packets = handle->size;
-  queue.shown = queue.holds_next = false;
+  queue.shown = queue.failed = queue.holds_next = false;
   queue.rung = queue.wanted = queue.next = next;
   queue.room_end = queue.lent_end = 0;
   queue.pending_mask = room - 1;
@@ -439,6 +439,7 @@ void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) 
   const uint64_t limit = static_cast<uint64_t>(value) + 1;
   const bool interrupted = IsBusy();
   const Busy busy;
+  if (interrupted) LeaveInterruptedLaunch();
   if (!queue->submitting.lock_in_hook(interrupted)) return store(doorbell, value);
   const std::lock_guard lock(queue->submitting, std::adopt_lock);
   if (queue->doorbell != doorbell.handle) return store(doorbell, value);  // destroyed meanwhile

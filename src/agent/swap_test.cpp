@@ -90,9 +90,7 @@ TEST_F(AgentTest, ACandidateIsLoadedForEachPlaceOfTheVariablesItUses) {
   Load();
   const auto load = [&](const std::string& build) {
     FakeCode::Load(runtime_.core(), 1, kImage, kImageBytes, CodeOf(build));
-    uint64_t kernel = 0;
-    runtime_.core().hsa_executable_symbol_get_info_fn(
-        {kImage / 64}, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel);
+    const uint64_t kernel = runtime_.KernelObject(kImage / 64);
     runtime_.core().hsa_executable_destroy_fn({1});
   };
   load("variable");

@@ -278,6 +278,8 @@ class Exporter {
     }
     add("constexpr int64_t kQueuePointer = {};  // offset of a pointer to the queue; -1: none\n\n",
         queue);
+    add("// The captured launch failed, or did not end: there are no results to compare with.\n");
+    add("constexpr bool kUnfinished = {};\n\n", manifest_.launch.unfinished);
     add("struct Range {{\n  uint64_t base, size;\n}};\n\n");
     add("// The code object as it was loaded: address = address in the file + delta.\n");
     add("constexpr uint64_t kDescriptorAddress = {:#x};  // of the kernel, in the file\n",

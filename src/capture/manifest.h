@@ -72,6 +72,7 @@ struct Launch {
   uint64_t duration_ns = 0;  // GPU time of the captured run; 0: not known
   uint64_t dispatch = 0;     // which of the process's dispatches, from 1
   uint64_t match = 0;        // which of those that matched, from 1
+  bool unfinished = false;   // it failed, or did not end: the bundle has no results of it
 };
 
 struct CodeObject {

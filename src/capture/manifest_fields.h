@@ -72,6 +72,7 @@ void VisitFields(Visitor& visitor, T& launch) {
   visitor.Number("duration_ns", launch.duration_ns);
   visitor.Number("dispatch", launch.dispatch);
   visitor.Number("match", launch.match);
+  visitor.Flag("unfinished", launch.unfinished);
 }
 
 template <typename Visitor, Either<CodeObject> T>

@@ -179,6 +179,11 @@ Result<void> Judge::AddBundle(const fs::path& path) {
   const capture::Manifest& manifest = original.bundle->manifest();
   if (manifest.agent < 0 || static_cast<size_t>(manifest.agent) >= manifest.agents.size())
     return Error{fmt::format("'{}' does not say which GPU ran the launch", path.string())};
+  if (manifest.launch.unfinished)
+    return Error{fmt::format(
+        "the launch in '{}' failed, or did not end: there are no results to compare with. Capture "
+        "one that ends (rochound capture --nth)",
+        path.string())};
   const std::string& isa = manifest.agents[static_cast<size_t>(manifest.agent)].isa;
   ROCHOUND_TRY(const codeobj::Target gpu, codeobj::ParseTarget(isa));
   if (originals_.empty()) {

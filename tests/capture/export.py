@@ -6,7 +6,7 @@
 usage: export.py --rochound PATH --hipcc PATH --gpu GPU --kernel REGEX [--capture OPTIONS] [--cmake PATH] -- PROGRAM...
 
 It must refuse another GPU. Then one byte of the expected memory is changed, and the project says which. With --cmake the project is built by its
-CMakeLists.txt, too.
+CMakeLists.txt, too, and once more as if the captured launch had not ended.
 """
 
 import argparse
@@ -88,6 +88,12 @@ def export(options, folder):
         run([options.cmake, "--build", "build"], project)
         if "\nPASS: " not in run([*on_gpu, "build/replay", "."], project):
             raise Failed("built by CMake it does not pass")
+        header = project / "launch.h"
+        header.write_text(header.read_text().replace("kUnfinished = false", "kUnfinished = true"))
+        run([options.cmake, "--build", "build"], project)
+        out = run([*on_gpu, "build/replay", "."], project, expect=1)
+        if "\nFAIL: this launch ended" not in out:
+            raise Failed(f"it compares with a launch that did not end:\n{out}")
 
     other = "mi300x" if options.gpu.startswith("rx") else "rx6800xt"
     run([options.rochound, "softgpu", "--gpu", other, "--", "./replay"], project, expect=2)  # refused, not wrong

@@ -58,6 +58,10 @@ bool Repeats(Session& session, Candidate& candidate, const Differences& first, s
   return true;
 }
 
+constexpr char kNoResults[] =
+    "nothing was compared: the captured launch failed, or did not end, so the bundle has no results "
+    "of it";
+
 struct Judgement {
   Verdict verdict = Verdict::kEqual;
   nlohmann::ordered_json differences;
@@ -228,7 +232,8 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
   };
 
   launch();
-  if (options.verify) {
+  const bool verify = options.verify && session.has_results();
+  if (verify) {
     Candidate& captured = session.candidates().front();
     const Differences first = session.Verify(candidate, true);
     judge(first);
@@ -252,7 +257,7 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
                       static_cast<double>(i) / static_cast<double>(options.iterations));
     }
     launch();
-    if (!options.restore || !options.verify) continue;
+    if (!options.restore || !verify) continue;
     const bool last = i + 1 == options.iterations;
     if (each || last) judge(session.Verify(candidate, last));
   }
@@ -267,9 +272,9 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
   answer.json()["gpu_ns"] = TimesJson(gpu);
   answer.json()["wall_ns"] = TimesJson(wall);
   for (const std::string& note : session.memory().notes()) answer.AddNote(note);
-  if (!options.verify) {
+  if (!verify) {
     verdict = Verdict::kNotVerified;
-    message = "nothing was compared (--verify none)";
+    message = options.verify ? kNoResults : "nothing was compared (--verify none)";
   }
   answer.End(verdict, message);
 }
@@ -278,8 +283,9 @@ void FindPoison(const Options& options, const std::vector<std::string>& argument
   Session session(options, arguments, answer);
   Prepare(session);
   Candidate& captured = session.candidates().front();
-  const double usual = session.Launch(captured).wall_ns * 1e-9;
   answer.json()["ranges"] = "";
+  if (!session.has_results()) answer.End(Verdict::kEqual);
+  const double usual = session.Launch(captured).wall_ns * 1e-9;
   // Without a result to rely on, nothing can be told from another one.
   if (session.Verify(captured, true).fingerprint() != 0) answer.End(Verdict::kEqual);
   session.Restore(captured);
@@ -331,6 +337,7 @@ void FindPoison(const Options& options, const std::vector<std::string>& argument
 void Compare(const Options& options, const std::vector<std::string>& arguments, Answer& answer) {
   Session session(options, arguments, answer);
   Prepare(session);
+  if (!session.has_results()) answer.End(Verdict::kRefused, kNoResults);
   struct Entry {
     Candidate* candidate;
     Judgement judgement;

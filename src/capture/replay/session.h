@@ -122,6 +122,9 @@ class Session {
   // Where a floating element is farthest off, relatively and absolutely.
   nlohmann::ordered_json WorstJson(const Differences& differences) const;
 
+  // False: the captured launch did not end, and there is nothing to compare with.
+  bool has_results() const { return !manifest().launch.unfinished; }
+
   // What a launch of the candidate may touch beside the bundle's memory, by name.
   nlohmann::ordered_json OwnMemoryJson(const Candidate& candidate) const;
 
