@@ -111,7 +111,7 @@ Result<void> WriteFileAtomically(const fs::path& path, std::string_view content)
   const fs::path temporary =
       path.string() + "." + std::to_string(getpid()) + "-" + std::to_string(++counter) + ".tmp";
   FileDescriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) return ErrnoError("cannot create", temporary, errno);
+  if (file.get() < 0) return ErrnoError("cannot create", path, errno);
   Result<void> written = WriteAll(file, temporary, content);
   if (written.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
     written = ErrnoError("cannot replace", path, errno);

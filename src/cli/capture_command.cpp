@@ -133,10 +133,7 @@ std::string CaptureCommand::Problem(const std::vector<std::string>& program) con
   if (fs::exists(output, error))
     return fmt::format("'{}' is there already; remove it, or choose another place with -o",
                        output.string());
-  if (!fs::is_directory(output.parent_path(), error))
-    return fmt::format("-o: there is no folder '{}'; make it, or choose another place",
-                       output.parent_path().string());
-  return {};
+  return OutputProblem(output);
 }
 
 Result<void> CaptureCommand::Pack(const fs::path& raw) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -90,6 +92,14 @@ std::string Command::Help(const CLI::App& app) {
     return app.help() + "\nrochound " + this->name() + " --help shows examples and exit codes.\n";
   }
   return app.help() + examples();
+}
+
+std::string Command::OutputProblem(const std::filesystem::path& output) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::absolute(output, error).parent_path();
+  if (std::filesystem::is_directory(folder, error)) return {};
+  return fmt::format("-o: there is no folder '{}'; make it, or choose another place",
+                     folder.string());
 }
 
 int Command::Usage(const std::string& problem) const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -44,6 +45,8 @@ class Command {
   // The end of the help of a subcommand of this command.
   virtual const char* ExamplesOf(const std::string& /*nested*/) const { return ""; }
 
+  // What is wrong with -o OUTPUT, asked before anything is done for it; empty: nothing.
+  static std::string OutputProblem(const std::filesystem::path& output);
   // Says what is wrong with the command line; the exit code for it.
   int Usage(const std::string& problem) const;
 

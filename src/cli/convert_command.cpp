@@ -91,6 +91,7 @@ int ConvertCommand::Run(const std::vector<std::string>& /*program*/) {
             : fmt::format("--format {}: it is rpd, parquet, perfetto, chrome or csv", format_));
     return base::kExitUsage;
   }
+  if (const std::string problem = OutputProblem(output_); !problem.empty()) return Usage(problem);
   auto trace = format->by_duckdb ? trace_.OpenForExport() : trace_.Open();
   if (!trace.ok()) return Failed(trace.error());
   const auto done = format->write(trace.value(), output_);

@@ -81,8 +81,11 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
     question = analysis::FindQuestion(question_);
   }
   if (question == nullptr) {
+    const bool path = question_.find_first_of("./") != std::string::npos;
     base::LogError(question_.empty() ? "what is the question?"
-                                     : fmt::format("there is no question '{}'", question_));
+                   : path
+                       ? fmt::format("there is no trace '{}'; rochound run records one", question_)
+                       : fmt::format("there is no question '{}'", question_));
     base::LogInfo("rochound explain --help lists the questions.");
     return base::kExitUsage;
   }

@@ -37,6 +37,7 @@ int MergeCommand::Run(const std::vector<std::string>& /*program*/) {
     return base::kExitUsage;
   }
   const std::filesystem::path output = output_;
+  if (const std::string problem = OutputProblem(output); !problem.empty()) return Usage(problem);
   const bool parquet = output.extension() == ".parquet";
   auto trace = parquet ? trace_.OpenForExport() : trace_.Open();
   if (!trace.ok()) return Failed(trace.error());

@@ -79,6 +79,11 @@ base::Result<store::TraceDatabase> TraceOptions::OpenWithViews(
 
 base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::string>& traces,
                                                       store::OpenOptions options) {
+  std::error_code error;
+  for (size_t i = 0; i < traces_.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (std::filesystem::equivalent(traces_[i], traces_[j], error))
+        return base::Error{"'" + traces_[i] + "' is there twice; name each trace once"};
   ROCHOUND_TRY(options.limits.memory_bytes, ParseMemory(memory_));
   // A new folder that only this user may enter: somebody else could have made one whose name can be
   // guessed, with links in it.

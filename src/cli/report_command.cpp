@@ -85,6 +85,7 @@ read or the file not written.
 
 int ReportCommand::Run(const std::vector<std::string>& /*program*/) {
   if (trace_.traces().empty()) return NoTrace(name());
+  if (const std::string problem = OutputProblem(output_); !problem.empty()) return Usage(problem);
   auto trace = trace_.OpenForMany();
   if (!trace.ok()) return Failed(trace.error());
   report::HtmlOptions options;

@@ -191,12 +191,8 @@ std::string RunCommand::Problem(const std::vector<std::string>& program) const {
   if (const auto filter = store::Filter::Create(recording_.kernels, recording_.calls); !filter.ok())
     return filter.error().message;
   if (const std::string problem = SwapProblem(); !problem.empty()) return problem;
-  std::error_code error;
-  const fs::path folder = fs::absolute(Output().rpd, error).parent_path();
-  if (!log_only_ && !fs::is_directory(folder, error)) {
-    return fmt::format("-o: there is no folder '{}'; make it, or choose another place",
-                       folder.string());
-  }
+  if (!log_only_)
+    if (const std::string problem = OutputProblem(Output().rpd); !problem.empty()) return problem;
   if (!log_directory_.empty() && IsLogFolder(log_directory_)) {
     return fmt::format(
         "'{}' holds the log of another run; choose another folder or remove it. Ranks of one job: "

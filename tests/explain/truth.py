@@ -102,8 +102,10 @@ def name_of(program, mode, gpu):
 def unfinished(case):
     """A kernel that never ends is the first thing to know, and is named."""
     run = case.record("hang", "2", code=None)
-    first = run.json("explain", run.path)["tables"]["findings"]["rows"][0]
+    findings = run.json("explain", run.path)["tables"]["findings"]["rows"]
+    first = findings[0]
     case.equal("first finding", "unfinished-kernel", first["rule"])
+    case.equal("other findings of it", [], [one["finding"] for one in findings[1:] if "WaitForEver" in one["finding"]])
     case.expect(f"WaitForEver is not in: {first['finding']}", "WaitForEver" in first["finding"])
     case.near("submitted before the end", run.truth["waited_ms"], first["gain_ns"] / 1e6)
 

@@ -306,6 +306,22 @@ class Readers(Case):
             error = self.rochound("convert", self.path / name, "-o", self.path / "out.rpd", code=125)
             self.assertIn(name, error)
         self.assertFalse((self.path / "out.rpd").exists())
+        self.assertIn("there is no trace 'trace.rpd'", self.rochound("explain", "trace.rpd", code=2))
+        self.assertIn("there is no question 'tops'", self.rochound("explain", "tops", code=2))
+
+    def test_a_trace_that_is_cut_off(self):
+        inputs.rpd_v3(self.path / "whole.rpd")
+        whole = (self.path / "whole.rpd").read_bytes()
+        (self.path / "cut.rpd").write_bytes(whole[:len(whole) // 2])
+        self.assertIn("copy it again, or record again", self.rochound("explain", self.path / "cut.rpd", code=125))
+
+    def test_a_trace_that_is_named_twice(self):
+        inputs.rpd_v3(self.path / "in.rpd")
+        (self.path / "link.rpd").symlink_to("in.rpd")
+        for command in ["explain", "top"], ["merge", "-o", self.path / "out.rpd"]:
+            error = self.rochound(*command, self.path / "in.rpd", self.path / "link.rpd", code=125)
+            self.assertIn("is there twice", error)
+        self.assertFalse((self.path / "out.rpd").exists())
 
 
 class Writers(Case):
@@ -527,7 +543,10 @@ class Writers(Case):
         inputs.rpd_v3(self.path / "in.rpd")
         before = sorted(os.listdir(self.path))
         for name in "missing/out.rpd", "missing/out.pftrace", "missing/out.json", "missing/out.csv":
-            self.rochound("convert", self.path / "in.rpd", "-o", self.path / name, code=125)
+            self.rochound("convert", self.path / "in.rpd", "-o", self.path / name, code=2)
+        for command in "merge", "report":
+            error = self.rochound(command, self.path / "in.rpd", "-o", self.path / "missing/out.rpd", code=2)
+            self.assertIn("there is no folder", error)
         self.rochound("convert", self.path / "in.rpd", "-o", self.path / "out.xyz", code=2)
         self.rochound("convert", self.path / "in.rpd", "-o", self.path / "out", "--format", "pdf", code=2)
         self.assertEqual(sorted(os.listdir(self.path)), before)

@@ -78,6 +78,87 @@ TEST(FindingsTest, LostRecordsComeFirst) {
   EXPECT_TRUE(findings.verdict.empty());
 }
 
+// What each kind of loss means, and what to do about it; the gravest is told.
+TEST(FindingsTest, EachLossIsNamedForWhatItIs) {
+  struct Case {
+    std::vector<TestTrace::Lost> lost;
+    std::string sentence, advice;
+  };
+  const Case cases[] = {
+      {{{"everything", 1, "no GPU"}}, "Nothing was recorded.", "doctor --ran"},
+      {{{"unrecorded process", 1, "why"}}, "A process that used a GPU is not", "Put rochound run"},
+      {{{"recording ended early", 2, "why"}}, "Recording ended before 2 proc", "Mend what ended"},
+      {{{"damaged data", 3, "why"}}, "3 parts of the log are damaged", "Record again before"},
+      {{{"aligned clock", 1, "why"}}, "No clock is known", "Compare only times"},
+      {{{"kernels left out", 4, "by --kernel 'x'"}}, "4 kernels were left out", "without --kernel"},
+      {{{"calls left out", 1, "by --api 'x'"}}, "1 call was left out", "without --api"},
+      {{{"packets", 4, "newer"}}, "4 records are missing", "Look at what is missing"},
+      {{{"kernels left out", 90, "by --kernel"}, {"records dropped", 5, "no room"}},
+       "5 records are missing",
+       "--log-dir"},
+  };
+  for (const Case& one : cases) {
+    TestTrace trace = Busy();
+    trace.lost = one.lost;
+    store::TraceDatabase database = trace.Open();
+    const Findings findings = Find(database);
+    ASSERT_FALSE(findings.findings.empty()) << one.sentence;
+    const Finding& first = findings.findings[0];
+    EXPECT_EQ(first.rule, "lost-records");
+    EXPECT_EQ(first.sentence.find(one.sentence), 0U) << first.sentence;
+    EXPECT_NE(first.advice.find(one.advice), std::string::npos) << first.advice;
+  }
+}
+
+TEST(FindingsTest, WhatHadNotEndedIsNoLoss) {
+  TestTrace trace = Busy();
+  trace.lost.push_back({.what = "a process's end", .count = 1, .note = "it was killed"});
+  trace.lost.push_back({.what = "call in flight", .count = 1, .note = "had not returned"});
+  trace.lost.push_back({.what = "time", .count = 3, .note = "it had not been started"});
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Named(Find(database), "lost-records"), nullptr);
+}
+
+// How long a kernel was in flight that never finished says nothing about its shape.
+TEST(FindingsTest, AKernelThatNeverFinishedIsNotToldToBeFaster) {
+  for (const bool finished : {true, false}) {
+    TestTrace trace;
+    const int64_t call = trace.Call({.start = 0, .end = 1000, .stream = std::string()});
+    const int64_t kernel =
+        trace.Kernel({.queue = 1, .start = 1000, .end = 100 * kMs, .name = "Spin", .call = call});
+    trace.Call({.start = 2000, .end = 100 * kMs, .name = "hipDeviceSynchronize"});
+    store::TraceDatabase database = trace.Open();
+    if (!finished)
+      Execute(database,
+              "INSERT INTO rochound_unfinished VALUES ('kernel', " + std::to_string(kernel) + ")");
+    const Findings findings = Find(database);
+    EXPECT_EQ(Named(findings, "dominating-kernel") != nullptr, finished);
+  }
+}
+
+// Of kernels that are left out nobody knows whether the GPU was idle.
+TEST(FindingsTest, IdleTimesAreNoMoreThanNotesWhereKernelsAreLeftOut) {
+  for (const bool left_out : {false, true}) {
+    TestTrace trace;
+    for (int i = 0; i < 10; ++i) {
+      const int64_t begin = i * 50 * kMs;
+      const int64_t call =
+          trace.Call({.start = begin, .end = begin + 1000, .stream = std::string()});
+      trace.Kernel({.queue = 1, .start = begin + 1000, .end = begin + 20 * kMs, .call = call});
+      trace.Call({.start = begin + 2000, .end = begin + 20 * kMs, .name = "hipDeviceSynchronize"});
+    }
+    if (left_out) trace.lost.push_back({.what = "kernels left out", .count = 9, .note = "asked"});
+    store::TraceDatabase database = trace.Open();
+    const Findings findings = Find(database);
+    const Finding* const host = Named(findings, "host-work");
+    ASSERT_NE(host, nullptr);
+    EXPECT_EQ(host->confidence, left_out ? Confidence::kNote : Confidence::kSure);
+    if (left_out) {
+      EXPECT_EQ(host->to_be_sure, "record without --kernel and --api");
+    }
+  }
+}
+
 TEST(FindingsTest, HostWorkIsNamedByItsRange) {
   TestTrace trace;
   for (int i = 0; i < 10; ++i) {

@@ -22,9 +22,12 @@ std::vector<KernelShape> LoadKernelShapes(const Picture& picture) {
         SELECT
           d.op_id >> 32 AS session, d.agent, d.kernel_id, o.description_id,
           d."gridX", d."gridY", d."gridZ", d."workgroupX", d."workgroupY", d."workgroupZ",
-          d."groupSegmentSize" AS lds, count(*) AS calls, sum(o."end" - o.start)::BIGINT AS ns
+          d."groupSegmentSize" AS lds, count(*) FILTER (u.id IS NULL) AS calls,
+          coalesce(sum(o."end" - o.start) FILTER (u.id IS NULL), 0)::BIGINT AS ns,
+          sum(o."end" - o.start)::BIGINT AS shown_ns
         FROM rochound_dispatch d
         JOIN rocpd_op o ON o.id = d.op_id
+        LEFT JOIN rochound_unfinished u ON u.what = 'kernel' AND u.id = d.op_id
         JOIN rocpd_string t ON t.id = o."opType_id" AND t.string = 'KernelExecution'
         GROUP BY ALL
       ), units AS (
@@ -33,7 +36,7 @@ std::vector<KernelShape> LoadKernelShapes(const Picture& picture) {
         FROM rochound_fact WHERE name = 'compute_units'
       )
       SELECT
-        n.string AS kernel, coalesce(m.string, '') AS mangled, s.session, s.agent, s.calls, s.ns, s.lds,
+        n.string AS kernel, coalesce(m.string, '') AS mangled, s.session, s.agent, s.calls, s.ns, s.shown_ns, s.lds,
         concat_ws('x', "gridX", "gridY", "gridZ") AS grid,
         concat_ws('x', "workgroupX", "workgroupY", "workgroupZ") AS workgroup,
         (ceil("gridX" / greatest("workgroupX", 1)) * ceil("gridY" / greatest("workgroupY", 1))
@@ -48,13 +51,14 @@ std::vector<KernelShape> LoadKernelShapes(const Picture& picture) {
       LEFT JOIN rochound_agent g ON g.session = s.session AND g.agent = s.agent)");
   std::map<std::string, int64_t> totals;
   for (size_t i = 0; i < table.rows.size(); ++i)
-    totals[RowView(table, i).Text("kernel")] += RowView(table, i).Int("ns");
+    totals[RowView(table, i).Text("kernel")] += RowView(table, i).Int("shown_ns");
   std::vector<KernelShape> shapes;
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const RowView row(table, i);
     const auto on_path = picture.path_ops().find(row.Text("kernel"));
     const int64_t total = totals[row.Text("kernel")];
-    if (on_path == picture.path_ops().end() || total == 0) continue;
+    // What never finished took no time that another shape would save.
+    if (on_path == picture.path_ops().end() || total == 0 || row.Int("calls") == 0) continue;
     // The path tells kernels by name; shapes of one name share it by their time.
     const double path_ns =
         static_cast<double>(on_path->second) * row.Real("ns") / static_cast<double>(total);

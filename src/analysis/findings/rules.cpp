@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "analysis/findings/rule.h"
 #include "analysis/table_builder.h"
+#include "store/rpd/lost_kinds.h"
 
 namespace rochound::analysis {
 namespace {
@@ -18,8 +20,7 @@ using enum Confidence;
 
 constexpr Rule kRules[] = {
     {"lost-records", "records that the trace is missing", "health", kSure, true,
-     "Record again with a larger buffer or for a shorter time before relying on the figures.", "",
-     FindLostRecords},
+     "Look at what is missing before relying on the figures.", "", FindLostRecords},
     {"unfinished-kernel", "a kernel that never finished", "health", kSure, true,
      "Look for what it waits for, or for a loop that does not end: rochound doctor --ran.", "",
      FindUnfinishedKernel},
@@ -101,6 +102,22 @@ std::string TraceArguments(const store::TraceDatabase& trace) {
   return text;
 }
 
+// Kernels or calls were left out, as asked: who waited for whom cannot be told from the rest.
+bool PartsLeftOut(const Picture& picture) {
+  bool found = false;
+  picture.ForEach("health", "lost", [&](const RowView& row) {
+    const std::string what = row.Text("what");
+    found |= what == store::lost_kinds::kKernelsLeftOut || what == store::lost_kinds::kCallsLeftOut;
+  });
+  return found;
+}
+
+bool NeedsAllParts(const Rule& rule) {
+  constexpr std::string_view kQuestions[] = {"busy", "critical-path", "idle", "launch", "overlap"};
+  return std::find(std::begin(kQuestions), std::end(kQuestions), rule.question) !=
+         std::end(kQuestions);
+}
+
 std::string Verdict(const Picture& picture) {
   if (picture.gpu() < 0) return "nothing stands out: no GPU did any work in this trace";
   int64_t kernels = 0;
@@ -130,6 +147,7 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
                                     std::span<const Answer> answered) {
   ROCHOUND_TRY(const Picture picture, Picture::Make(trace, options, answered));
   const std::string arguments = TraceArguments(trace);
+  const bool parts_left_out = PartsLeftOut(picture);
   struct Ranked {
     bool first;
     Finding finding;
@@ -145,12 +163,15 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
     if (!rule.first && finding.gain_percent < kLeastNotePercent) continue;
     finding.confidence = std::max(rule.confidence, match->confidence);
     if (!rule.first && finding.gain_percent < kLeastPercent) finding.confidence = kNote;
+    const bool guessed = parts_left_out && NeedsAllParts(rule);
+    if (guessed) finding.confidence = kNote;
     finding.sentence = std::move(match->sentence);
     finding.evidence = std::move(match->evidence);
     finding.question = rule.question;
     finding.command = fmt::format("rochound explain {}{}", rule.question, arguments);
     finding.advice = match->advice.empty() ? rule.advice : std::move(match->advice);
     if (finding.confidence != kSure) finding.to_be_sure = rule.to_be_sure;
+    if (guessed) finding.to_be_sure = "record without --kernel and --api";
     ranked.push_back({rule.first, std::move(finding)});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {

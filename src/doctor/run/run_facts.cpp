@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "store/rpd/database.h"
+#include "store/rpd/lost_kinds.h"
 
 namespace rochound::doctor {
 namespace {
@@ -135,7 +136,7 @@ class Reader {
                           run_.gpus.push_back(row.Text(0) + " (" + row.Text(1) + ")");
                         }));
     return Each("SELECT what, count, note FROM rochound_lost", [&](const Statement& row) {
-      if (row.Text(0) == "unrecorded process")
+      if (row.Text(0) == store::lost_kinds::kProcess)
         run_.unrecorded.push_back(row.Text(2));
       else
         run_.lost.push_back(fmt::format("{} ({}): {}", row.Text(0), row.Int(1), row.Text(2)));

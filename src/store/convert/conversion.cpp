@@ -10,6 +10,7 @@
 #include "store/convert/lines.h"
 #include "store/convert/summary_sink.h"
 #include "store/convert/table_sink.h"
+#include "store/rpd/lost_kinds.h"
 #include "store/rpd/rpd.h"
 
 namespace rochound::store {
@@ -46,15 +47,16 @@ class GpuNumbers {
 };
 
 // Lost by the whole run, or by a process that has no log.
-void Lost(const std::string& what, const std::string& note, TraceWriter* tables, Summary* summary,
+void Lost(std::string_view kind, const std::string& note, TraceWriter* tables, Summary* summary,
           int64_t pid = 0) {
+  const std::string what(kind);
   summary->lost.push_back({pid, what, 1, note});
   if (tables != nullptr) tables->AddLost({.pid = pid, .what = what, .count = 1, .note = note});
 }
 
 void LostProcesses(const ConversionOptions& options, TraceWriter* tables, Summary* summary) {
   for (const MissingProcess& process : options.unrecorded)
-    Lost("unrecorded process", process.note, tables, summary, process.pid);
+    Lost(lost_kinds::kProcess, process.note, tables, summary, process.pid);
 }
 
 // The tables that are written: those of an .rpd, or the caller's.
@@ -112,7 +114,7 @@ base::Result<Summary> ConvertNothing(const std::string& why, const ConversionOpt
   ROCHOUND_TRY(const Tables tables, Tables::Open(options));
   Summary summary;
   if (options.durations != nullptr) options.durations->buffer()->append(kDurationsHeader);
-  Lost("everything", why, tables.writer(), &summary);
+  Lost(lost_kinds::kEverything, why, tables.writer(), &summary);
   LostProcesses(options, tables.writer(), &summary);
   ROCHOUND_CHECK(FinishOutputs(options, tables.writer()));
   return summary;
@@ -123,7 +125,7 @@ base::Result<Summary> ConvertRun(const trace::RunLog& run, const ConversionOptio
   Summary summary;
   if (options.durations != nullptr) options.durations->buffer()->append(kDurationsHeader);
   for (const std::string& problem : run.problems())
-    Lost("damaged data", problem, tables.writer(), &summary);
+    Lost(lost_kinds::kDamaged, problem, tables.writer(), &summary);
   LostProcesses(options, tables.writer(), &summary);
 
   uint64_t records = 0, done_before = 0;

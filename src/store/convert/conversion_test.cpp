@@ -520,7 +520,7 @@ TEST_F(Conversion, KeepsWhatAFilterNamesAndCountsTheRest) {
   EXPECT_EQ(Ask("SELECT kernelName FROM kernel"), Rows{"gemm(float*)"});
   EXPECT_EQ(Ask("SELECT apiName, count(*) FROM api GROUP BY 1"), Rows{"hipLaunchKernel|4"});
   EXPECT_EQ(Ask("SELECT what, count FROM rochound_lost ORDER BY what"),
-            (Rows{"calls|1", "kernels|3"}));
+            (Rows{"calls left out|1", "kernels left out|3"}));
   EXPECT_FALSE(Filter::Create("(", "").ok());
 }
 

@@ -8,6 +8,7 @@
 
 #include "codeobj/demangle.h"
 #include "store/convert/names.h"
+#include "store/rpd/lost_kinds.h"
 
 namespace rochound::store {
 namespace {
@@ -104,7 +105,8 @@ base::Result<void> Joiner::Run() {
                   .texts = {},
                   .frames = {}},
                  false);
-    Lost("call in flight", 1, FunctionOf(open.function).function.name + " had not returned");
+    Lost(std::string(lost_kinds::kCallInFlight), 1,
+         FunctionOf(open.function).function.name + " had not returned");
   }
   Finish();
   return {};
@@ -575,7 +577,7 @@ void Joiner::OnOverhead(const trace::Event<trace::Overhead>& event) {
 void Joiner::OnStateChange(const trace::Event<trace::StateChange>& event) {
   if (static_cast<trace::RecorderState>(event.record.head.small) != trace::RecorderState::kDisabled)
     return;
-  Lost("recording ended early", 1,
+  Lost(std::string(lost_kinds::kEndedEarly), 1,
        std::string(process_.String(static_cast<uint32_t>(event.record.reason))));
 }
 

@@ -9,6 +9,7 @@
 #include "store/open/source_kineto.h"
 #include "store/open/source_rocpd.h"
 #include "store/open/trace_tables.h"
+#include "store/rpd/lost_kinds.h"
 #include "store/rpd/rpd_schema.h"
 #include "trace/reader.h"
 
@@ -177,8 +178,8 @@ base::Result<void> TraceDatabase::Join(const std::vector<SourceFacts>& facts) {
       const std::string note = "no clock is known that '" + sources_[i].string() + "' and '" +
                                sources_[0].string() + "' share; their times were left as they are";
       doubts += " UNION ALL SELECT " + std::to_string((next.session << 32) - 1) + ", " +
-                std::to_string(next.node * kPidStride) + ", 'aligned clock', 1, " +
-                duck::Literal(note);
+                std::to_string(next.node * kPidStride) + ", " +
+                duck::Literal(std::string(lost_kinds::kClock)) + ", 1, " + duck::Literal(note);
     }
     places.push_back(place);
     next.session += facts[i].sessions;

@@ -10,8 +10,12 @@ namespace {
 
 base::Error LastError(sqlite3* connection) {
   const char* const name = sqlite3_db_filename(connection, nullptr);
+  const bool damaged = sqlite3_errcode(connection) == SQLITE_CORRUPT;
   return base::Error{std::string("'") + (name != nullptr ? name : "") +
-                     "': " + sqlite3_errmsg(connection)};
+                     "': " + sqlite3_errmsg(connection) +
+                     (damaged ? ". Parts of the file are missing or overwritten: copy it again, or "
+                                "record again"
+                              : "")};
 }
 
 void IsUtf8Function(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
