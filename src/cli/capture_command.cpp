@@ -159,12 +159,11 @@ Result<void> CaptureCommand::Pack(const fs::path& raw) const {
     taken += region.size;
     ++regions;
   }
-  fmt::print(stderr,
-             "rochound: captured launch {} of {} into '{}': {} regions of {} ({:.1f} MiB), {:.1f} "
-             "MiB stored\n",
-             manifest.launch.match, manifest.kernel, output.string(), regions,
-             manifest.regions.size(), static_cast<double>(taken) / (1 << 20),
-             static_cast<double>(bundle.stored_bytes()) / (1 << 20));
+  base::LogInfo(fmt::format(
+      "captured launch {} of {} into '{}': {} regions of {} ({:.1f} MiB), {:.1f} MiB stored",
+      manifest.launch.match, manifest.kernel, output.string(), regions, manifest.regions.size(),
+      static_cast<double>(taken) / (1 << 20),
+      static_cast<double>(bundle.stored_bytes()) / (1 << 20)));
   for (const std::string& note : manifest.notes) base::LogWarning(note);
   return {};
 }
@@ -205,6 +204,7 @@ int CaptureCommand::Run(const std::vector<std::string>& program) {
     remove_log();
     return launch::CannotStart(child.error(), error_number);
   }
+  launch::ChildProcess::OutliveReaders();
   launch::GpuUse gpu_use(recording.agent, recording.log_directory);
   const int status = child.value().Wait([&] { return gpu_use.Look(child.value().pid()); });
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -330,6 +331,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
     remove_log();
     return launch::CannotStart(child.error(), error_number);
   }
+  launch::ChildProcess::OutliveReaders();
   launch::GpuUse gpu_use(recording.agent, recording.log_directory);
   using Clock = std::chrono::steady_clock;
   Clock::time_point next_use = Clock::now();
@@ -370,8 +372,8 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   }
   // Findings take a second or so, which a script that records often would rather have.
   if (!quiet_ && !empty && (findings_ || isatty(STDERR_FILENO) == 1))
-    fmt::print(stderr, "{}", RunFindings(output.rpd));
-  if (!quiet_ && !empty) fmt::print(stderr, "{}", SummaryText(summary.value(), output));
+    std::fputs(RunFindings(output.rpd).c_str(), stderr);
+  if (!quiet_ && !empty) std::fputs(SummaryText(summary.value(), output).c_str(), stderr);
   if (temporary && summary.value().running > 0) {
     base::LogInfo(fmt::format("A process of the program goes on; what it does is recorded in '{}'.",
                               recording.log_directory.string()));

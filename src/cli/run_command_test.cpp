@@ -58,6 +58,10 @@ class RunCommand : public testing::Test {
     if (group) setpgid(0, 0);
     dup2(open((dir_.path() / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
     dup2(open((dir_.path() / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    if (int ends[2]; nobody_reads_ && pipe2(ends, O_CLOEXEC) == 0) {
+      dup2(ends[1], STDERR_FILENO);
+      close(ends[0]);
+    }
     for (const auto& [name, value] : variables_)
       value.empty() ? unsetenv(name.c_str()) : setenv(name.c_str(), value.c_str(), 1);
     if (chdir(Work().c_str()) != 0) _exit(98);
@@ -114,6 +118,7 @@ class RunCommand : public testing::Test {
 
   base::TempDir dir_;
   std::map<std::string, std::string> variables_;
+  bool nobody_reads_ = false;  // what goes to stderr
 };
 
 TEST_F(RunCommand, MakesATrace) {
@@ -301,6 +306,15 @@ TEST_F(RunCommand, SaysByItsExitCodeThatNothingWasRecorded) {
   EXPECT_EQ(outcome.code(), 125);
   EXPECT_EQ(outcome.out, "ran\n");
   EXPECT_PRED_FORMAT2(IsSubstring, "nothing is recorded", outcome.err);
+}
+
+// rochound run ... 2>&1 | head
+TEST_F(RunCommand, TheTraceIsWrittenThoughNobodyReadsTheMessages) {
+  nobody_reads_ = true;
+  EXPECT_EQ(Run({"-o", "warned.rpd"}, {"exit", "3"}).code(), 3);
+  EXPECT_EQ(Ask("warned.rpd", "select what from rochound_lost"), "everything");
+  EXPECT_EQ(Run({"-o", "told.rpd"}, {"hsa", "exit", "3"}).code(), 3);
+  EXPECT_EQ(Files(), (std::vector<std::string>{"told.rpd", "warned.rpd"}));
 }
 
 TEST_F(RunCommand, WarnsWhenTheAgentWasNeverLoaded) {

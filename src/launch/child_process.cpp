@@ -106,6 +106,8 @@ bool ChildProcess::Interrupted() {
   return sigtimedwait(&set, nullptr, &now) > 0;
 }
 
+void ChildProcess::OutliveReaders() { signal(SIGPIPE, SIG_IGN); }
+
 void ChildProcess::EndLike(int status) {
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);

@@ -39,6 +39,10 @@ class ChildProcess {
   // Whether somebody wants us to stop, since the program ended. Forgets it.
   static bool Interrupted();
 
+  // After Start: nobody who stops reading our messages ends us from here on. What the program did
+  // is still to be written. Messages go by functions that do not throw.
+  static void OutliveReaders();
+
   // Ends this process the way that status says: with the exit code, or by the same signal.
   [[noreturn]] static void EndLike(int status);
 

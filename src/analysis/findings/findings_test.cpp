@@ -67,6 +67,15 @@ TEST(FindingsTest, AnEmptyTraceHasNone) {
   EXPECT_FALSE(findings.verdict.empty());
 }
 
+TEST(FindingsTest, WorkWithoutTimesIsWorkNevertheless) {
+  TestTrace trace;
+  const int64_t call = trace.Call({.start = 0, .end = 1000, .stream = std::string()});
+  trace.Kernel({.queue = 1, .start = 500, .end = 500, .call = call, .timed = false});
+  store::TraceDatabase database = trace.Open();
+  const Findings findings = Find(database);
+  EXPECT_EQ(findings.verdict.rfind("nothing can be said: the times", 0), 0U) << findings.verdict;
+}
+
 TEST(FindingsTest, LostRecordsComeFirst) {
   TestTrace trace = Busy();
   trace.lost.push_back({.what = "records", .count = 17, .note = "buffer full"});

@@ -119,7 +119,10 @@ bool NeedsAllParts(const Rule& rule) {
 }
 
 std::string Verdict(const Picture& picture) {
-  if (picture.gpu() < 0) return "nothing stands out: no GPU did any work in this trace";
+  if (picture.gpu() < 0)
+    return picture.facts().operations > 0
+               ? "nothing can be said: the times of the GPU's work are not in this trace"
+               : "nothing stands out: no GPU did any work in this trace";
   int64_t kernels = 0;
   for (const auto& [part, ns] : picture.path_parts())
     if (part.starts_with("kernel")) kernels += ns;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <string>
 #include <system_error>
 
@@ -80,8 +81,10 @@ void ReportFaults(const fs::path& log, const fs::path& output) {
     const std::string& cause = explained.value().cause;
     if (cause == "none") continue;  // it went on while that was written down
     const bool hang = cause == "hang" || cause == "slow";
-    fmt::print(stderr, "rochound: {} {}", hang ? "GPU work did not end." : "a GPU failed.",
-               doctor::FaultText(explained.value()));
+    const std::string text =
+        fmt::format("rochound: {} {}", hang ? "GPU work did not end." : "a GPU failed.",
+                    doctor::FaultText(explained.value()));
+    std::fputs(text.c_str(), stderr);
     ++number;
     const fs::path folder = EvidenceOf(output, number);
     const bool kept = Keep(record, folder);
