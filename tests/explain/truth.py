@@ -57,10 +57,22 @@ CLEAN = [
 ]
 
 
+# Each tells of other times: no time is promised twice.
+DISJOINT = {"synchronization", "host-work", "launch-rate", "code-loading", "initialisation", "host-function", "other-call", "allocation",
+            "pageable-copies", "small-copies", "copies-on-path"}
+
+
+def check_sum(case, run, findings):
+    (wall,), = run.rows("select max(end) - min(start) from (select start, end from rocpd_api union all select start, end from rocpd_op)")
+    promised = {one["rule"]: one["gain_ns"] / 1e6 for one in findings if one["rule"] in DISJOINT}
+    case.expect(f"more than the {wall / 1e6:.1f} ms that the run took: {promised}", sum(promised.values()) <= 1.01 * wall / 1e6)
+
+
 def planted(program, mode, gpu):
     def check(case):
         run = case.record(program, mode, gpu=gpu)
         findings = run.json("explain", run.path)["tables"]["findings"]["rows"]
+        check_sum(case, run, findings)
         told = "\n    ".join(f"{one['rule']} {one['gain_ns'] / 1e6:.1f} ms [{one['confidence']}] {one['finding']}"
                              for one in findings)
         if not findings or findings[0]["rule"] not in run.truth["rule"].split(" or "):
@@ -87,6 +99,7 @@ def clean(program, mode, gpu):
     def check(case):
         run = case.record(program, mode, gpu=gpu)
         answer = run.json("explain", run.path)
+        check_sum(case, run, answer["tables"]["findings"]["rows"])
         above = [one for one in answer["tables"]["findings"]["rows"] if one["confidence"] != "note"]
         case.equal("findings above a note", [], [f"{one['finding']} {one['evidence']}" for one in above])
         case.expect(f"the verdict is not in {answer['notes']}",

@@ -8,8 +8,8 @@ namespace rochound::analysis {
 // A few allocations are what every program begins and ends with.
 std::optional<Match> FindAllocation(const Picture& picture) {
   constexpr int64_t kSteady = 10;
-  const Picture::Sum calls =
-      picture.Idle([](const IdleReason& reason) { return IsAllocationCall(reason.what); });
+  const Picture::Sum calls = picture.Idle(
+      [](const IdleReason& reason) { return IsAllocationCall(reason.what) && !reason.one_time(); });
   if (calls.ns == 0) return std::nullopt;
   const Table& table = picture.Rows(R"(
       SELECT count(*) AS calls FROM rocpd_api a

@@ -60,8 +60,11 @@ std::array<CopyTime, kCopyClasses> ClassifyCopies(const Picture& picture) {
   std::array<CopyTime, kCopyClasses> result;
   // What everybody waited for: the host in copy calls while the GPU did nothing, and copies on the
   // critical path.
-  const int64_t in_calls =
-      picture.Idle([](const IdleReason& reason) { return IsCopyCall(reason.what); }).ns;
+  const int64_t in_calls = picture
+                               .Idle([](const IdleReason& reason) {
+                                 return IsCopyCall(reason.what) && !reason.one_time();
+                               })
+                               .ns;
   int64_t in_ops = picture.Idle([](const IdleReason& reason) { return IsCopyOp(reason.what); }).ns;
   for (const auto& [name, ns] : picture.path_ops())
     if (IsCopyOp(name)) in_ops += ns;

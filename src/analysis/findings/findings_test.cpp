@@ -168,6 +168,41 @@ TEST(FindingsTest, IdleTimesAreNoMoreThanNotesWhereKernelsAreLeftOut) {
   }
 }
 
+// The first copy, or the first allocation, makes the runtime's queue: pinned memory and fewer
+// allocations would not save that.
+TEST(FindingsTest, WhatIsPaidOnceIsNotTheCallsOwnTime) {
+  for (const char* name : {"hipMemcpy", "hipMalloc"}) {
+    TestTrace trace;
+    const int64_t first =
+        trace.Call({.start = 0, .end = 400 * kMs, .name = name, .stream = std::string()});
+    trace.Copy({.queue = 1,
+                .start = 390 * kMs,
+                .end = 395 * kMs,
+                .call = first,
+                .submit = 389 * kMs,
+                .bytes = 8 << 20});
+    int64_t now = 400 * kMs;
+    for (int i = 0; i < 20; ++i, now += 10 * kMs) {
+      trace.Call({.start = now, .end = now + kMs / 2, .name = name});
+      const int64_t call = trace.Call({.start = now + kMs / 2, .end = now + kMs});
+      trace.Kernel({.queue = 1, .start = now + kMs, .end = now + 10 * kMs, .call = call});
+    }
+    store::TraceDatabase database = trace.Open();
+    Execute(
+        database,
+        "INSERT INTO rochound_process (session, pid, start, \"end\") VALUES (0, 1, 0, 600000000);"
+        "INSERT INTO rochound_queue VALUES (0, 1, 1, 1, 0, 380000000)");
+    const Findings findings = Find(database);
+    const Finding* const once = Named(findings, "initialisation");
+    ASSERT_NE(once, nullptr) << name;
+    EXPECT_GT(once->gain_ns, 380 * kMs);
+    for (const char* rule : {"pageable-copies", "allocation", "copies-on-path"})
+      if (const Finding* const finding = Named(findings, rule)) {
+        EXPECT_LT(finding->gain_ns, 30 * kMs) << rule;
+      }
+  }
+}
+
 TEST(FindingsTest, HostWorkIsNamedByItsRange) {
   TestTrace trace;
   for (int i = 0; i < 10; ++i) {

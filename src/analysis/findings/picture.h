@@ -39,6 +39,9 @@ class RowView {
 struct IdleReason {
   std::string cause, what;
   int64_t gaps = 0, ns = 0;
+
+  // Paid once, whatever call it falls into.
+  bool one_time() const { return cause.starts_with("one-time"); }
 };
 
 class Picture {
