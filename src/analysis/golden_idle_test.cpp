@@ -121,6 +121,23 @@ TEST(GoldenIdle, ACopyThatWaits) {
   EXPECT_EQ(Ask(database, "idle", "causes")[0], "0|busy|110|73.3|73.3");
 }
 
+TEST(GoldenIdle, AFirstLaunchThatMakesItsQueueIsSetUp) {
+  TestTrace trace;
+  const int64_t launch = trace.Call({.start = 0, .end = 90});
+  trace.Kernel(
+      {.start = 95, .end = 100, .name = "A", .call = launch, .submit = 90, .code_object = 7});
+  store::TraceDatabase database = trace.Open();
+  ASSERT_TRUE(database.connection()
+                  .Run("INSERT INTO rochound_process (session, pid) VALUES (0, 1);"
+                       "INSERT INTO rochound_queue VALUES (0, 1, 1, 1, 0, 55)")
+                  .ok());
+  EXPECT_EQ(Ask(database, "idle", "reasons"),
+            (Lines{
+                "0|one-time initialisation|hipLaunchKernel|1|90|90.0",
+                "0|launch latency|A|1|5|5.0",
+            }));
+}
+
 // Code is loaded by the first launch from a code object, and by calls that are made for it; the
 // runtime is initialised by hipInit, and where queues are made.
 TEST(GoldenIdle, OneTimeCostIsTold) {

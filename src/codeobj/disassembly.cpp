@@ -135,10 +135,25 @@ bool HasSourceLines(std::string_view bytes) {
   });
 }
 
+namespace {
+
+// LLVM ends the whole process when it is asked about these: gfx600 to gfx705.
+bool HasDisassembler(const std::string& processor) {
+  const bool old = processor.starts_with("gfx6") || processor.starts_with("gfx7");
+  return !old || processor.size() != std::string_view("gfx600").size();
+}
+
+}  // namespace
+
 Result<std::vector<Instruction>> Disassemble(std::string_view bytes, const CodeObject& object,
                                              const Kernel& kernel, bool with_source) {
   ROCHOUND_TRY(const ElfView elf, ElfView::Open(bytes));
   ROCHOUND_TRY(const std::string_view code, CodeOf(elf, object, kernel));
+  if (!HasDisassembler(object.target().processor))
+    return Error{
+        fmt::format("code for {} cannot be disassembled: LLVM knows no GPU before gfx8 well "
+                    "enough",
+                    object.target().processor)};
   ROCHOUND_TRY(const Comgr* comgr, Comgr::Get());
   // Features do not change what an instruction is.
   const std::string isa = "amdgcn-amd-amdhsa--" + object.target().processor;

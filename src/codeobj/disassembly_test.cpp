@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "codeobj/disassembly.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "base/files.h"
 
@@ -79,6 +83,24 @@ TEST(Disassembly, PrintsWordsThatAreNoInstructions) {
   const auto lines = Disassemble(bytes, object, kernel, false);
   ASSERT_TRUE(lines.ok()) << lines.error().message;
   EXPECT_EQ(lines.value()[0].text, ".long 0xffffffff");
+}
+
+// LLVM would end the process.
+TEST(Disassembly, IsRefusedForGpusThatLlvmCannotDisassemble) {
+  const std::pair<uint32_t, std::string> processors[] = {
+      {0x20, "gfx600"}, {0x21, "gfx601"}, {0x22, "gfx700"}, {0x26, "gfx704"}};
+  for (const auto& [flags, name] : processors) {
+    std::string bytes = Load("gfx942.co");
+    std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_flags), &flags, sizeof flags);
+    for (size_t at = 0; (at = bytes.find("gfx942", at)) != std::string::npos; at += name.size())
+      bytes.replace(at, name.size(), name);
+    const auto object = CodeObject::Parse(bytes);
+    ASSERT_TRUE(object.ok()) << object.error().message;
+    const auto lines =
+        Disassemble(bytes, object.value(), *object.value().FindKernel("plain"), false);
+    ASSERT_FALSE(lines.ok());
+    EXPECT_NE(lines.error().message.find("cannot be disassembled"), std::string::npos);
+  }
 }
 
 TEST(Disassembly, ReadsTheSymbolizersFrames) {

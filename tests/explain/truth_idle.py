@@ -188,15 +188,26 @@ def idle_copy_queue(case):
 
 def idle_first_launch(case):
     run = case.record("idle_first_launch")
+    _, reasons = check_first_launch(case, run)
+    case.near("set-up by the first launch", run.truth["first_launch_ms"], reasons["one-time initialisation", "hipLaunchKernel"])
+
+
+def idle_first_launch_stream(case):
+    run = case.record("idle_first_launch", "stream")
+    _, reasons = check_first_launch(case, run)
+    case.near("set-up by the stream", run.truth["create_ms"], reasons["one-time initialisation", "hipStreamCreate"])
+    case.near("code loading by the first launch", run.truth["first_launch_ms"], reasons["one-time code loading", "hipLaunchKernel"])
+
+
+def check_first_launch(case, run):
     idle, reasons = check_sums(case, run)
     truth = run.truth
-    case.near("code loading by the first launch", truth["first_launch_ms"],
-              reasons["one-time code loading", "hipLaunchKernel"])
     short = sum(ms for (cause, _), ms in reasons.items() if cause == "kernel too short")
     case.expect(f"kernel too short {short:.2f} of {truth['launches_ms']:.2f} ms", short <= truth["launches_ms"])
     case.near("outside HIP", truth["slept_ms"], reasons["outside HIP", ""], least=0.1 * truth["outside_ms"])
     steady = [row["steady_percent"] for row in idle["causes"] if row["steady_percent"] is not None]
     case.near("the steady state's shares", 100, sum(steady), part=1e-6)
+    return idle, reasons
 
 
 def idle_processes(case):
@@ -222,4 +233,5 @@ def idle_unused_gpu(case):
 if __name__ == "__main__":
     main({case.__name__: case for case in (
         idle_sleep_in_range, idle_sleep_without_range, idle_sleep_clean, idle_waiting_copy, idle_host_function,
-        idle_host_function_clean, idle_copy_queue, idle_first_launch, idle_processes, idle_unused_gpu)})
+        idle_host_function_clean, idle_copy_queue, idle_first_launch, idle_first_launch_stream,
+        idle_processes, idle_unused_gpu)})
