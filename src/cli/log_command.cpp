@@ -15,6 +15,7 @@
 #include "base/count.h"
 #include "base/exit_codes.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/units.h"
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
@@ -121,8 +122,10 @@ ordered_json StatJson(const ProcessLog& log) {
 
 void PrintStat(const ProcessLog& log) {
   fmt::print("\nprocess {} ({}): {}\n", log.pid(), EndOf(log),
-             log.Info("command").empty() ? "command not known" : log.Info("command"));
-  for (const std::string& problem : log.problems()) fmt::print("  ! {}\n", problem);
+             log.Info("command").empty() ? "command not known"
+                                         : base::Printable(log.Info("command")));
+  for (const std::string& problem : log.problems())
+    fmt::print("  ! {}\n", base::Printable(problem));
   for (const Reason& loss : kLosses) {
     if (log.Dropped(loss.reason) == 0) continue;
     fmt::print("  ! {} dropped: {}\n", Records(log.Dropped(loss.reason)), loss.words);
@@ -151,7 +154,7 @@ void PrintStat(const ProcessLog& log) {
   }
   for (const trace::OpenCall& call : log.open_calls()) {
     fmt::print("  not returned: {} on thread {}, called {:.6f} s before the last record\n",
-               FunctionName(log, call.function), call.tid,
+               base::Printable(FunctionName(log, call.function)), call.tid,
                (static_cast<double>(log.last_ns()) - static_cast<double>(call.begin_ns)) / 1e9);
   }
 }
@@ -288,7 +291,7 @@ int LogCommand::Stat(const trace::RunLog& run) const {
   } else {
     fmt::print("complete: no record was dropped\n");
   }
-  for (const std::string& problem : run.problems()) fmt::print("! {}\n", problem);
+  for (const std::string& problem : run.problems()) fmt::print("! {}\n", base::Printable(problem));
   fmt::print("{}, {} of them killed\n", Count(run.processes().size(), "process", "processes"),
              killed);
   for (const auto& log : run.processes()) PrintStat(*log);

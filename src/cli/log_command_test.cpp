@@ -76,6 +76,18 @@ TEST_F(LogCommandTest, StatSaysWhatThereIsAndThatNothingIsLost) {
       << stat.text;
 }
 
+TEST_F(LogCommandTest, NothingInALogSteersTheTerminal) {
+  trace::Writer* writer = Write();
+  writer->WriteText("info", "pid=1\ncommand=./a\033[2J\302\2332J\n");
+  writer->WriteText("functions", "1\thip\thip\033[2J\ti32\tptr:ptr\n2\thip\thip\302\233\ti32\t\n");
+  writer->Finish();
+  for (const char* action : {"stat ", "dump ", "dump --json ", "recover -o /dev/null "}) {
+    const std::string text = Rochound(std::string("log ") + action + run_).text;
+    EXPECT_EQ(text.find('\033'), std::string::npos) << action << text;
+    EXPECT_EQ(text.find("\302\233"), std::string::npos) << action << text;
+  }
+}
+
 TEST_F(LogCommandTest, LostDataIsTheFirstLine) {
   trace::Writer* writer = Write();
   writer->CountDropped(trace::DropReason::kNoSignal, 42);

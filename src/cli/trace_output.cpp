@@ -11,6 +11,7 @@
 #include "base/count.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/progress_bar.h"
 #include "base/units.h"
 #include "launch/child_process.h"
@@ -212,7 +213,7 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
                                 Short(name)));
   }
   std::string text;
-  for (const std::string& line : lines) text += line + "\n";
+  for (const std::string& line : lines) text += base::Printable(line) + "\n";
   return text;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "codeobj/target.h"
+#include "doctor/finding.h"
 #include "doctor/hardware.h"
 #include "doctor/machine_facts.h"
 #include "doctor/outcome.h"
@@ -73,6 +74,17 @@ Machine MachineWithGrub(const base::TempDir& folder, const char* grub) {
   Machine machine{Sysroot(folder.path())};
   machine.kfd.resize(2);
   return machine;
+}
+
+TEST(ReportTest, NothingInATraceSteersTheTerminal) {
+  Report report;
+  report.findings.push_back({.severity = Severity::kError,
+                             .what = "kernel a\033[2Jb",
+                             .remedy = "\033]0;x\007",
+                             .evidence = {"\302\2332J"}});
+  const std::string text = ToText(report, false, 100, false);
+  EXPECT_EQ(text.find('\033'), std::string::npos) << text;
+  EXPECT_EQ(text.find("\302\233"), std::string::npos) << text;
 }
 
 TEST(BootParameters, AreAllInTheLine) {

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/printable.h"
+
 namespace rochound::doctor {
 namespace {
 
@@ -29,12 +31,12 @@ class Page {
   }
 
   // first is before the first line and is shown_length wide on the screen; the others are
-  // indented.
+  // indented. The text may name what is in somebody else's trace.
   void Wrapped(const std::string& first, size_t shown_length, const std::string& text) {
     std::string line = first;
     size_t length = shown_length;
     bool empty = true;
-    std::istringstream words(text);
+    std::istringstream words(base::Printable(text, "\n\t"));
     for (std::string word; words >> word;) {
       if (!empty && length + 1 + word.size() > width_) {
         out_ += line + "\n";

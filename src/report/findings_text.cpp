@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace rochound::report {
 namespace {
 
@@ -40,13 +42,6 @@ std::string Wrapped(const std::string& text, size_t indent, size_t width) {
   return wrapped;
 }
 
-// Names are data: nothing in them may steer the terminal.
-std::string Harmless(const std::string& text) {
-  std::string clean;
-  for (const char c : text) clean += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
-  return clean;
-}
-
 }  // namespace
 
 std::string FindingsText(const analysis::Findings& findings, const TextStyle& style) {
@@ -60,13 +55,13 @@ std::string FindingsText(const analysis::Findings& findings, const TextStyle& st
   for (const Finding& one : findings.findings) {
     const bool note = one.confidence == Confidence::kNote;
     const std::string sentence = Wrapped(
-        fmt::format("{} [{}]", Harmless(one.sentence), analysis::ConfidenceName(one.confidence)), 3,
+        fmt::format("{} [{}]", base::Printable(one.sentence), analysis::ConfidenceName(one.confidence)), 3,
         width);
     text += fmt::format("{}. {}\n", ++number, note ? sentence : styled(kBold, sentence));
     const auto line = [&](const char* label, const std::string& content) {
       if (content.empty()) return;
       text += fmt::format("   {}{}\n", styled(kDim, fmt::format("{:<12}", label)),
-                          Wrapped(Harmless(content), 15, width));
+                          Wrapped(base::Printable(content), 15, width));
     };
     line("do", one.advice);
     line("seen", one.evidence);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "analysis/test_trace.h"
+#include "report/findings_text.h"
 #include "report/text.h"
 
 namespace rochound::report {
@@ -52,6 +53,17 @@ TEST(FirstPageTest, WhatIsNotCleanComesFirst) {
   EXPECT_EQ(text.find("complete"), std::string::npos);
   EXPECT_EQ(text.find('\033'), std::string::npos) << "a note steers the terminal";
   EXPECT_EQ(text.find("\302\233"), std::string::npos) << "a note steers the terminal";
+}
+
+TEST(FirstPageTest, NoNameInAFindingSteersTheTerminal) {
+  analysis::Findings findings;
+  findings.findings.push_back({.rule = "host-work",
+                               .sentence = "in range 'a\033[2J\302\2332Jb'",
+                               .evidence = "\302\2332J",
+                               .command = "rochound explain \302\233"});
+  const std::string text = FindingsText(findings, {});
+  EXPECT_EQ(text.find('\033'), std::string::npos) << text;
+  EXPECT_EQ(text.find("\302\233"), std::string::npos) << text;
 }
 
 TEST(FirstPageTest, ASpreadsheetFindsNoFormula) {

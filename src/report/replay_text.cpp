@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/count.h"
+#include "base/printable.h"
 
 namespace rochound::report {
 namespace {
@@ -139,7 +140,7 @@ std::string ReplayText(const ordered_json& answer) {
   if (answer.contains("notes"))
     for (const ordered_json& note : answer["notes"])
       text += "  note: " + note.get<std::string>() + "\n";
-  return text;
+  return base::Printable(text, "\n");  // much of it is the bundle's
 }
 
 }  // namespace rochound::report

@@ -32,6 +32,12 @@ TEST(ReplayText, WhatIsWrongComesFirst) {
             "  note: something\n");
 }
 
+TEST(ReplayText, NothingOfABundleSteersTheTerminal) {
+  const auto answer = nlohmann::ordered_json::parse(R"({
+    "verdict": "equal", "demangled": "a\u001b[2Jb", "message": "\u009b2J", "notes": ["\u0007"]})");
+  EXPECT_EQ(ReplayText(answer), "equal: a\\x1b[2Jb\n  \\x9b2J\n  note: \\x07\n");
+}
+
 TEST(ReplayText, AnAnswerWithoutAKernel) {
   EXPECT_EQ(ReplayText({{"verdict", "bad bundle"}, {"message", "it is gone"}}),
             "bad bundle\n  it is gone\n");

@@ -209,7 +209,7 @@ std::string AnswerText(const Answer& answer, const TextStyle& style) {
     if (!text.empty()) text += "\n";
     text += TableText(table, style);
   }
-  for (const std::string& note : answer.notes) text += "\n" + note + "\n";
+  for (const std::string& note : answer.notes) text += "\n" + Printable(note, "\n") + "\n";
   return text;
 }
 

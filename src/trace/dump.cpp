@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/utf8.h"
 
 namespace rochound::trace {
@@ -62,6 +63,9 @@ void AppendJsonString(std::string_view text, std::string* line) {
       line->append({'\\', c});
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       fmt::format_to(std::back_inserter(*line), "\\u{:04x}", static_cast<unsigned>(c));
+    } else if (bytes == 2 && c == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0) {
+      // U+0080 to U+009F steer terminals, too.
+      fmt::format_to(std::back_inserter(*line), "\\u{:04x}", static_cast<unsigned char>(text[1]));
     } else {
       line->append(text.substr(0, bytes));
     }
@@ -89,9 +93,9 @@ void RecordText::AppendValue(const Description& description, const Field& field,
     if (text == nullptr) {
       fmt::format_to(out, "{}", value);
     } else if (json) {
-      fmt::format_to(out, "\"{}\"", text);
+      AppendJsonString(text, line);
     } else {
-      line->append(text);
+      line->append(base::Printable(text));
     }
   };
   switch (field.show) {

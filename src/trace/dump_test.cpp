@@ -52,6 +52,7 @@ TEST(JsonString, IsValidWhateverTheBytes) {
   EXPECT_EQ(json("a\"b\\c\n"), R"("a\"b\\c\u000a")");
   EXPECT_EQ(json("\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xba"),
             "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xba\"");
+  EXPECT_EQ(json("\x1b\xc2\x9b\xc2\xa0"), "\"\\u001b\\u009b\xc2\xa0\"") << "steers terminals";
   const std::string bad = "\xef\xbf\xbd";
   EXPECT_EQ(json("\xff"), "\"" + bad + "\"");
   EXPECT_EQ(json("\xc3"), "\"" + bad + "\"") << "cut";
