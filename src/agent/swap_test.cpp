@@ -90,7 +90,7 @@ TEST_F(AgentTest, ACandidateIsLoadedForEachPlaceOfTheVariablesItUses) {
   Load();
   const auto load = [&](const std::string& build) {
     FakeCode::Load(runtime_.core(), 1, kImage, kImageBytes, CodeOf(build));
-    const uint64_t kernel = runtime_.KernelObject(kImage / 64);
+    runtime_.KernelObject(kImage / 64);
     runtime_.core().hsa_executable_destroy_fn({1});
   };
   load("variable");

@@ -105,7 +105,14 @@ Result<void> WriteFile(const fs::path& path, std::string_view content) {
   return WriteAll(file, path, content);
 }
 
+Result<void> CheckReplaceable(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_other(path, error)) return {};
+  return Error{"'" + path.string() + "' is a device or a pipe, which a file cannot replace"};
+}
+
 Result<void> WriteFileAtomically(const fs::path& path, std::string_view content) {
+  if (!CheckReplaceable(path).ok()) return WriteFile(path, content);
   // Not mkstemp: the file shall have the mode that the user's umask gives, as any other.
   static std::atomic<unsigned> counter{0};
   const fs::path temporary =

@@ -32,8 +32,12 @@ Result<std::string> ReadOpenFile(int fd, const std::filesystem::path& path, uint
 // Creates or replaces the file; a reader may see it half written.
 Result<void> WriteFile(const std::filesystem::path& path, std::string_view content);
 
+// An error where a file is to be renamed to this place and a device or a pipe is there: /dev/null
+// would be gone.
+Result<void> CheckReplaceable(const std::filesystem::path& path);
+
 // Writes beside the file and renames, so that a reader sees the old content or the new, never a
-// part.
+// part. A device or a pipe gets the content itself.
 Result<void> WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
 // The running program's file, with symbolic links resolved; works without /proc too.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/exit_codes.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "cli/usage_formatter.h"
 
@@ -97,9 +98,11 @@ std::string Command::Help(const CLI::App& app) {
 std::string Command::OutputProblem(const std::filesystem::path& output) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::absolute(output, error).parent_path();
-  if (std::filesystem::is_directory(folder, error)) return {};
-  return fmt::format("-o: there is no folder '{}'; make it, or choose another place",
-                     folder.string());
+  if (!std::filesystem::is_directory(folder, error))
+    return fmt::format("-o: there is no folder '{}'; make it, or choose another place",
+                       folder.string());
+  const auto replaceable = base::CheckReplaceable(output);
+  return replaceable.ok() ? "" : "-o: " + replaceable.error().message + "; name a file";
 }
 
 int Command::Usage(const std::string& problem) const {

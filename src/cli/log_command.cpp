@@ -121,9 +121,9 @@ ordered_json StatJson(const ProcessLog& log) {
 }
 
 void PrintStat(const ProcessLog& log) {
-  fmt::print("\nprocess {} ({}): {}\n", log.pid(), EndOf(log),
-             log.Info("command").empty() ? "command not known"
-                                         : base::Printable(log.Info("command")));
+  fmt::print(
+      "\nprocess {} ({}): {}\n", log.pid(), EndOf(log),
+      log.Info("command").empty() ? "command not known" : base::Printable(log.Info("command")));
   for (const std::string& problem : log.problems())
     fmt::print("  ! {}\n", base::Printable(problem));
   for (const Reason& loss : kLosses) {
@@ -310,6 +310,7 @@ int LogCommand::Recover() const {
   }
   launch::ChildProcess::HoldInterrupts();  // so that no half of a trace is left behind
   TraceOutput output;
+  if (const std::string problem = OutputProblem(output_); !problem.empty()) return Usage(problem);
   output.rpd = output_;
   output.jsonl = jsonl_;
   output.durations = DurationsPlace(durations_, getenv("LOGDUR_LOG_LOCATION"));

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -81,11 +83,23 @@ TEST_F(LogCommandTest, NothingInALogSteersTheTerminal) {
   writer->WriteText("info", "pid=1\ncommand=./a\033[2J\302\2332J\n");
   writer->WriteText("functions", "1\thip\thip\033[2J\ti32\tptr:ptr\n2\thip\thip\302\233\ti32\t\n");
   writer->Finish();
-  for (const char* action : {"stat ", "dump ", "dump --json ", "recover -o /dev/null "}) {
-    const std::string text = Rochound(std::string("log ") + action + run_).text;
+  const std::string recover = "recover -o " + run_ + ".rpd ";
+  for (const std::string& action : {std::string("stat "), std::string("dump "), recover}) {
+    const std::string text = Rochound("log " + action + run_).text;
     EXPECT_EQ(text.find('\033'), std::string::npos) << action << text;
     EXPECT_EQ(text.find("\302\233"), std::string::npos) << action << text;
   }
+}
+
+// A trace is renamed to its place, which must not take a device away.
+TEST_F(LogCommandTest, ADeviceIsNoPlaceForATrace) {
+  Write()->Finish();
+  const std::string pipe = run_ + ".pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Outcome outcome = Rochound("log recover -o " + pipe + " " + run_);
+  EXPECT_EQ(outcome.code, 2) << outcome.text;
+  EXPECT_NE(outcome.text.find("is a device or a pipe"), std::string::npos) << outcome.text;
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST_F(LogCommandTest, LostDataIsTheFirstLine) {

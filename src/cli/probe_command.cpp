@@ -22,6 +22,7 @@
 #include "base/files.h"
 #include "base/installation.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "base/units.h"
 #include "cli/probe_hsaco.h"
 #include "cli/trace_output.h"
@@ -474,7 +475,9 @@ int ProbeCommand::ReadHere(const fs::path& folder, const std::string& name, bool
   Result<void> drawn;
   const bool lacks_all = !lacks.empty() && LacksAll(needs, summary.value());
   if (summary.ok() && summary.value().dispatches != 0 && !lacks_all) {
-    const std::string answer = analyzer->Answer(summary.value());
+    std::string answer = analyzer->Answer(summary.value());
+    // Kernels and source files are named by whoever built them.
+    if (format == probe::AnswerFormat::kTable) answer = base::Printable(answer, "\n\t");
     std::fwrite(answer.data(), 1, answer.size(), out);
     if (!svg_.empty() && Kind(name).draws)
       drawn = base::WriteFileAtomically(svg_, analyzer->Picture());

@@ -54,9 +54,9 @@ std::string FindingsText(const analysis::Findings& findings, const TextStyle& st
   size_t number = 0;
   for (const Finding& one : findings.findings) {
     const bool note = one.confidence == Confidence::kNote;
-    const std::string sentence = Wrapped(
-        fmt::format("{} [{}]", base::Printable(one.sentence), analysis::ConfidenceName(one.confidence)), 3,
-        width);
+    const std::string sentence = Wrapped(fmt::format("{} [{}]", base::Printable(one.sentence),
+                                                     analysis::ConfidenceName(one.confidence)),
+                                         3, width);
     text += fmt::format("{}. {}\n", ++number, note ? sentence : styled(kBold, sentence));
     const auto line = [&](const char* label, const std::string& content) {
       if (content.empty()) return;

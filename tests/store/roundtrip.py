@@ -315,6 +315,15 @@ class Readers(Case):
         (self.path / "cut.rpd").write_bytes(whole[:len(whole) // 2])
         self.assertIn("copy it again, or record again", self.rochound("explain", self.path / "cut.rpd", code=125))
 
+    def test_a_pipe_is_not_replaced(self):
+        inputs.rpd_v3(self.path / "in.rpd")
+        for name in "out.rpd", "out.csv", "out.json", "out.pftrace", "out.html":
+            os.mkfifo(self.path / name)
+            command = "report" if name == "out.html" else "convert"
+            self.assertIn("is a device or a pipe",
+                          self.rochound(command, self.path / "in.rpd", "-o", self.path / name, code=2))
+            self.assertTrue((self.path / name).is_fifo())
+
     def test_a_trace_that_is_named_twice(self):
         inputs.rpd_v3(self.path / "in.rpd")
         (self.path / "link.rpd").symlink_to("in.rpd")

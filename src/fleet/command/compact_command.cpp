@@ -13,6 +13,7 @@
 #include "fleet/bus/bus.h"
 #include "fleet/command/commands.h"
 #include "fleet/command/lake_options.h"
+#include "fleet/command/print_text.h"
 #include "fleet/lake/compact.h"
 
 namespace rochound::fleet {
@@ -54,8 +55,8 @@ Result<int> Run(Settings& settings) {
                              .dump());
     } else {
       const Compacted& facts = done.value();
-      fmt::print("{} of {} files merged into {}, {} rows; {} removed that were merged before\n",
-                 facts.merged, facts.files, facts.written, facts.rows, facts.removed);
+      PrintText("{} of {} files merged into {}, {} rows; {} removed that were merged before\n",
+                facts.merged, facts.files, facts.written, facts.rows, facts.removed);
     }
     fflush(stdout);
     if (settings.every_seconds == 0) return 0;

@@ -11,6 +11,7 @@
 
 #include "fleet/command/commands.h"
 #include "fleet/command/job_request.h"
+#include "fleet/command/print_text.h"
 #include "fleet/hang/hang.h"
 
 namespace rochound::fleet {
@@ -69,9 +70,9 @@ Result<int> Hang(Settings& settings) {
     all["no_answer"] = SilentAsJson(answers);
     fmt::print("{}\n", all.dump(1));
   } else {
-    fmt::print("{}", report.AsText());
+    PrintText("{}", report.AsText());
     if (const std::string silent = DescribeSilent(answers); !silent.empty())
-      fmt::print("{}\n", silent.substr(1));
+      PrintText("{}\n", silent.substr(1));
   }
   if (report.cards == 0) return 1;
   return report.stuck() ? kExitStuck : 0;

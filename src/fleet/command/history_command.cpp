@@ -12,6 +12,7 @@
 #include "fleet/bus/bus.h"
 #include "fleet/command/commands.h"
 #include "fleet/command/lake_options.h"
+#include "fleet/command/print_text.h"
 #include "fleet/history/history.h"
 #include "fleet/history/kernel_diff.h"
 #include "fleet/history/regressions.h"
@@ -104,28 +105,28 @@ Result<int> Regressions(Settings& settings) {
     return slower == 0 ? 0 : kExitFound;
   }
   if (observations.empty())
-    fmt::print("nothing to compare: no sketch here knows which build its kernel is from\n");
+    PrintText("nothing to compare: no sketch here knows which build its kernel is from\n");
   else
-    fmt::print("{} of {} changes of a kernel's build made it slower by more than {}%\n", slower,
-               compared.size(), settings.least_percent);
+    PrintText("{} of {} changes of a kernel's build made it slower by more than {}%\n", slower,
+              compared.size(), settings.least_percent);
   for (const Comparison& one : compared) {
     if (one.verdict != Verdict::kSlower && !settings.all) continue;
-    fmt::print("\n{}\n", codeobj::Demangle(one.kernel));
+    PrintText("\n{}\n", codeobj::Demangle(one.kernel));
     if (one.verdict == Verdict::kSlower || one.verdict == Verdict::kFaster ||
         one.verdict == Verdict::kSame)
-      fmt::print("  {}: {:+.1f}% ({:+.1f}% to {:+.1f}% with {}% confidence)\n",
-                 VerdictInWords(one.verdict), one.by * 100, one.low * 100, one.high * 100,
-                 settings.confidence_percent);
+      PrintText("  {}: {:+.1f}% ({:+.1f}% to {:+.1f}% with {}% confidence)\n",
+                VerdictInWords(one.verdict), one.by * 100, one.low * 100, one.high * 100,
+                settings.confidence_percent);
     else
-      fmt::print("  {}\n", VerdictInWords(one.verdict));
-    fmt::print("{}", BuildText("before", one.before, origin(one.before)));
-    fmt::print("{}", BuildText("after", one.after, origin(one.after)));
+      PrintText("  {}\n", VerdictInWords(one.verdict));
+    PrintText("{}", BuildText("before", one.before, origin(one.before)));
+    PrintText("{}", BuildText("after", one.after, origin(one.after)));
     if (one.unchanged != 0)
-      fmt::print("  {} kernels of the same processes that did not change: {:+.1f}%, taken off\n",
-                 one.unchanged, one.unchanged_by * 100);
-    fmt::print("  why: rochound-fleet diff --lake {} {} {} --kernel {}\n", settings.lake.place,
-               one.before.code_object.substr(0, 12), one.after.code_object.substr(0, 12),
-               one.kernel);
+      PrintText("  {} kernels of the same processes that did not change: {:+.1f}%, taken off\n",
+                one.unchanged, one.unchanged_by * 100);
+    PrintText("  why: rochound-fleet diff --lake {} {} {} --kernel {}\n", settings.lake.place,
+              one.before.code_object.substr(0, 12), one.after.code_object.substr(0, 12),
+              one.kernel);
   }
   return slower == 0 ? 0 : kExitFound;
 }
@@ -150,13 +151,13 @@ Result<int> Jobs(const Settings& settings) {
     fmt::print("{}\n", answer.dump(1));
     return 0;
   }
-  fmt::print("{:<16} {:<16} {:>6} {:>6} {:>6} {:>8} {:>13} {:>12} {:>8}  {}\n", "from", "to (UTC)",
-             "ranks", "hosts", "GPUs", "kernels", "launches", "busy s", "lost", "job");
+  PrintText("{:<16} {:<16} {:>6} {:>6} {:>6} {:>8} {:>13} {:>12} {:>8}  {}\n", "from", "to (UTC)",
+            "ranks", "hosts", "GPUs", "kernels", "launches", "busy s", "lost", "job");
   for (const JobHistory& one : jobs)
-    fmt::print("{:<16} {:<16} {:>6} {:>6} {:>6} {:>8} {:>13} {:>12.3f} {:>8}  {}\n",
-               TimeOf(one.first_ns), TimeOf(one.last_ns), one.ranks, one.hosts, one.gpus,
-               one.kernels, one.launches, static_cast<double>(one.busy_ns) * 1e-9, one.lost,
-               one.job);
+    PrintText("{:<16} {:<16} {:>6} {:>6} {:>6} {:>8} {:>13} {:>12.3f} {:>8}  {}\n",
+              TimeOf(one.first_ns), TimeOf(one.last_ns), one.ranks, one.hosts, one.gpus,
+              one.kernels, one.launches, static_cast<double>(one.busy_ns) * 1e-9, one.lost,
+              one.job);
   return 0;
 }
 
@@ -174,9 +175,9 @@ Result<int> Diff(const Settings& settings) {
     return 0;
   }
   for (const auto& [name, code] : {std::pair("before", &before), std::pair("after", &after)})
-    fmt::print("{:<7} {}  {} bytes, from {} on {}\n", name, code->hash.substr(0, 12),
-               code->bytes.size(), code->origin, code->host);
-  fmt::print("\n{}", diff.text);
+    PrintText("{:<7} {}  {} bytes, from {} on {}\n", name, code->hash.substr(0, 12),
+              code->bytes.size(), code->origin, code->host);
+  PrintText("\n{}", diff.text);
   return 0;
 }
 

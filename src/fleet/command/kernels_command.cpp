@@ -10,6 +10,7 @@
 #include "codeobj/demangle.h"
 #include "fleet/command/commands.h"
 #include "fleet/command/lake_options.h"
+#include "fleet/command/print_text.h"
 #include "fleet/history/history.h"
 #include "fleet/lake/lake.h"
 
@@ -73,8 +74,7 @@ Result<int> Kernels(const Settings& settings) {
     return 0;
   }
   for (const json& loss : losses)
-    fmt::print("lost: {} {}\n", loss.at("count").get<int64_t>(),
-               loss.at("what").get<std::string>());
+    PrintText("lost: {} {}\n", loss.at("count").get<int64_t>(), loss.at("what").get<std::string>());
   // A hash is shown as far as anybody types it.
   const auto shown = [&](size_t column, const std::string& key) {
     if (key.empty()) return std::string("?");
@@ -86,17 +86,17 @@ Result<int> Kernels(const Settings& settings) {
     for (const KernelHistory& kernel : kernels)
       widths[i] = std::max(widths[i], shown(i, kernel.keys[i]).size());
   }
-  fmt::print("{:>12} {:>12} {:>11} {:>11} {:>11}", "launches", "total ms", "p50 us", "p99 us",
-             "max us");
-  for (size_t i = 0; i < widths.size(); ++i) fmt::print("  {:<{}}", settings.by[i], widths[i]);
-  fmt::print("  kernel\n");
+  PrintText("{:>12} {:>12} {:>11} {:>11} {:>11}", "launches", "total ms", "p50 us", "p99 us",
+            "max us");
+  for (size_t i = 0; i < widths.size(); ++i) PrintText("  {:<{}}", settings.by[i], widths[i]);
+  PrintText("  kernel\n");
   for (const KernelHistory& kernel : kernels) {
-    fmt::print("{:>12} {:>12.3f} {:>11.1f} {:>11.1f} {:>11.1f}", kernel.launches,
-               static_cast<double>(kernel.ns.sum()) * 1e-6, kernel.ns.Quantile(0.5) * 1e-3,
-               kernel.ns.Quantile(0.99) * 1e-3, static_cast<double>(kernel.ns.max()) * 1e-3);
+    PrintText("{:>12} {:>12.3f} {:>11.1f} {:>11.1f} {:>11.1f}", kernel.launches,
+              static_cast<double>(kernel.ns.sum()) * 1e-6, kernel.ns.Quantile(0.5) * 1e-3,
+              kernel.ns.Quantile(0.99) * 1e-3, static_cast<double>(kernel.ns.max()) * 1e-3);
     for (size_t i = 0; i < widths.size(); ++i)
-      fmt::print("  {:<{}}", shown(i, kernel.keys[i]), widths[i]);
-    fmt::print("  {}\n", codeobj::Demangle(kernel.kernel));
+      PrintText("  {:<{}}", shown(i, kernel.keys[i]), widths[i]);
+    PrintText("  {}\n", codeobj::Demangle(kernel.kernel));
   }
   return 0;
 }
@@ -106,8 +106,8 @@ Result<int> Ask(const Settings& settings) {
   ROCHOUND_TRY(auto rows, lake.database().Query(settings.sql));
   const auto line = [&](auto value) {
     for (size_t column = 0; column < rows.columns(); ++column)
-      fmt::print("{}{}", column == 0 ? "" : "\t", value(column));
-    fmt::print("\n");
+      PrintText("{}{}", column == 0 ? "" : "\t", value(column));
+    PrintText("\n");
   };
   line([&](size_t column) { return rows.name(column); });
   for (;;) {

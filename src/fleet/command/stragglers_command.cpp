@@ -9,6 +9,7 @@
 #include "fleet/command/commands.h"
 #include "fleet/command/job_stragglers.h"
 #include "fleet/command/lake_options.h"
+#include "fleet/command/print_text.h"
 
 namespace rochound::fleet {
 namespace {
@@ -32,7 +33,7 @@ Result<int> Stragglers(const Settings& settings) {
   if (settings.json)
     fmt::print("{}\n", report.AsJson().dump(1));
   else
-    fmt::print("{}", report.AsText());
+    PrintText("{}", report.AsText());
   if (!report.why_not.empty()) return 1;
   return !report.ranks.empty() && report.ranks.front().accused() ? kExitFound : 0;
 }

@@ -25,6 +25,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "fleet/command/commands.h"
+#include "fleet/command/print_text.h"
 
 namespace rochound::fleet {
 namespace {
@@ -193,10 +194,10 @@ Result<int> Run(Settings& settings) {
                                               "--lake", settings.lake, "-o", folder + "/windows"},
                      settings.folder);
   CatchSignals();
-  fmt::print("the fleet of this machine is up; what it writes is in {}\n", folder);
-  fmt::print("kernels so far:  rochound-fleet kernels --lake {}\n", settings.lake);
-  fmt::print("who waits:       rochound-fleet hang --bus @{}/bus.control --job JOB\n", folder);
-  fmt::print("what was found:  rochound-fleet events --bus @{}/bus.control\n", folder);
+  PrintText("the fleet of this machine is up; what it writes is in {}\n", folder);
+  PrintText("kernels so far:  rochound-fleet kernels --lake {}\n", settings.lake);
+  PrintText("who waits:       rochound-fleet hang --bus @{}/bus.control --job JOB\n", folder);
+  PrintText("what was found:  rochound-fleet events --bus @{}/bus.control\n", folder);
   fflush(stdout);
   while (!asked_to_end) {
     for (Part& part : parts) part.Watch();

@@ -26,6 +26,7 @@
 #include "fleet/command/job_request.h"
 #include "fleet/command/job_stragglers.h"
 #include "fleet/command/lake_options.h"
+#include "fleet/command/print_text.h"
 #include "fleet/command/windows.h"
 #include "fleet/hang/hang.h"
 #include "fleet/storage/s3_object.h"
@@ -154,11 +155,11 @@ class Watch {
       event["no_trace"] = link.error().message;
     const std::string text = event.dump(-1, ' ', false, json::error_handler_t::replace);
     std::ofstream(fs::path(settings_.output) / "events.jsonl", std::ios::app) << text << "\n";
-    fmt::print("{} {}: {}: {}\n", TimeText(now), job, kind, conclusion);
+    PrintText("{} {}: {}: {}\n", TimeText(now), job, kind, conclusion);
     if (link.ok())
-      fmt::print("  look at it:  rochound explain top {}\n", link.value());
+      PrintText("  look at it:  rochound explain top {}\n", link.value());
     else
-      fmt::print("  no trace: {}\n", link.error().message);
+      PrintText("  no trace: {}\n", link.error().message);
     fflush(stdout);
     ROCHOUND_CHECK(requests_.bus().Publish(EventSubject(settings_.daemons.tenant, job, id), id,
                                            text, kPublish));
@@ -226,12 +227,12 @@ Result<int> ListEvents(const Settings& settings) {
     return 0;
   }
   for (const json& event : events) {
-    fmt::print("{} {}: {}: {}\n", TimeText(event.value("time_ns", uint64_t{0})),
-               event.value("job", ""), event.value("kind", ""), event.value("conclusion", ""));
+    PrintText("{} {}: {}: {}\n", TimeText(event.value("time_ns", uint64_t{0})),
+              event.value("job", ""), event.value("kind", ""), event.value("conclusion", ""));
     const std::string trace = event.value("trace", "");
-    fmt::print("  {}\n", trace.empty() ? "no trace: " + event.value("no_trace", "") : trace);
+    PrintText("  {}\n", trace.empty() ? "no trace: " + event.value("no_trace", "") : trace);
   }
-  if (events.empty()) fmt::print("no event in the last 7 days\n");
+  if (events.empty()) PrintText("no event in the last 7 days\n");
   return 0;
 }
 

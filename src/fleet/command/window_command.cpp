@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "fleet/command/commands.h"
 #include "fleet/command/job_request.h"
+#include "fleet/command/print_text.h"
 #include "fleet/command/windows.h"
 
 namespace rochound::fleet {
@@ -56,10 +57,10 @@ Result<bool> Fetch(JobRequests& requests, const Settings& settings, uint64_t fro
   if (settings.json) {
     fmt::print("{}\n", windows.result.dump(1));
   } else if (windows.folders.empty()) {
-    fmt::print("{}no window of job '{}' was fetched\n", windows.text, settings.job.job);
+    PrintText("{}no window of job '{}' was fetched\n", windows.text, settings.job.job);
   } else {
-    fmt::print("{}look at it:  rochound explain stragglers {}\n", windows.text,
-               settings.trace.empty() ? settings.output + "/rank*" : settings.trace);
+    PrintText("{}look at it:  rochound explain stragglers {}\n", windows.text,
+              settings.trace.empty() ? settings.output + "/rank*" : settings.trace);
   }
   return windows.whole;
 }
@@ -90,7 +91,7 @@ Result<Switched> SwitchAt(JobRequests& requests, const Settings& settings, const
   Switched switched;
   switched.all = accepted.silent.empty();
   const auto say = [&](const std::string& text) {
-    if (!quiet) fmt::print("{}", text);
+    if (!quiet) PrintText("{}", text);
   };
   for (const json& answer : accepted.answers)
     if (answer.contains("refused")) {

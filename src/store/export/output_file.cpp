@@ -72,6 +72,7 @@ OutputFile::OutputFile(OutputFile&&) noexcept = default;
 OutputFile::~OutputFile() = default;
 
 base::Result<OutputFile> OutputFile::Create(const std::filesystem::path& path) {
+  ROCHOUND_CHECK(base::CheckReplaceable(path));
   auto state = std::make_unique<State>();
   state->path = path;
   std::filesystem::path beside = path;

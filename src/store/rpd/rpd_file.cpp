@@ -31,6 +31,7 @@ constexpr std::string_view kCounted[] = {"rocpd_api", "rocpd_ustring", "rocpd_op
 }  // namespace
 
 base::Result<std::unique_ptr<RpdFile>> RpdFile::Create(const std::filesystem::path& path) {
+  ROCHOUND_CHECK(base::CheckReplaceable(path));
   std::unique_ptr<RpdFile> file(new RpdFile);
   file->path_ = path;
   file->partial_ = path;
