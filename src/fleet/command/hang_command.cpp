@@ -51,7 +51,7 @@ Result<int> Hang(Settings& settings) {
   std::vector<Card> before;
   std::vector<std::string> old;
   if (settings.watch > 0) {
-    const JobRequests::Answers first = std::move(answers);
+    const JobRequests::Answers first = answers;
     before = CardsOf(first.answers);
     std::this_thread::sleep_for(std::chrono::duration<double>(settings.watch));
     // A daemon that has much to read may be late.
