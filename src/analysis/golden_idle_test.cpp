@@ -121,16 +121,22 @@ TEST(GoldenIdle, ACopyThatWaits) {
   EXPECT_EQ(Ask(database, "idle", "causes")[0], "0|busy|110|73.3|73.3");
 }
 
+// Of the only process.
+void MakeQueueAt(store::TraceDatabase& database, int64_t time) {
+  const auto made = database.connection().Run(
+      "INSERT INTO rochound_process (session, pid) VALUES (0, 1);"
+      "INSERT INTO rochound_queue VALUES (0, 1, 1, 1, 0, " +
+      std::to_string(time) + ")");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+}
+
 TEST(GoldenIdle, AFirstLaunchThatMakesItsQueueIsSetUp) {
   TestTrace trace;
   const int64_t launch = trace.Call({.start = 0, .end = 90});
   trace.Kernel(
       {.start = 95, .end = 100, .name = "A", .call = launch, .submit = 90, .code_object = 7});
   store::TraceDatabase database = trace.Open();
-  ASSERT_TRUE(database.connection()
-                  .Run("INSERT INTO rochound_process (session, pid) VALUES (0, 1);"
-                       "INSERT INTO rochound_queue VALUES (0, 1, 1, 1, 0, 55)")
-                  .ok());
+  MakeQueueAt(database, 55);
   EXPECT_EQ(Ask(database, "idle", "reasons"),
             (Lines{
                 "0|one-time initialisation|hipLaunchKernel|1|90|90.0",
@@ -158,10 +164,7 @@ TEST(GoldenIdle, OneTimeCostIsTold) {
   launch(60, 80, "A");
   launch(90, 95, "B");
   store::TraceDatabase database = trace.Open();
-  ASSERT_TRUE(database.connection()
-                  .Run("INSERT INTO rochound_process (session, pid) VALUES (0, 1);"
-                       "INSERT INTO rochound_queue VALUES (0, 1, 1, 1, 0, 55)")
-                  .ok());
+  MakeQueueAt(database, 55);
   EXPECT_EQ(Ask(database, "idle", "reasons"),
             (Lines{
                 "0|one-time initialisation|hipInit|1|40|40.0",
