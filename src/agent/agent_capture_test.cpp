@@ -61,6 +61,7 @@ TEST_F(AgentCaptureTest, TheSlotInTheRingGetsTheProgramsSignalBack) {
   EXPECT_EQ(reinterpret_cast<const amd_signal_t*>(signal.handle)->value, 0);
   EXPECT_NE(Manifest().find("\"unfinished\": false"), std::string::npos) << Manifest();
   EXPECT_EQ(FakeRuntime::Of(queue).Packet(0)->completion_signal.handle, signal.handle);
+  runtime_.core().hsa_signal_destroy_fn(signal);
 }
 
 TEST_F(AgentCaptureTest, AFaultOfTheLaunchEndsTheWaitForIt) {
