@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -19,6 +20,12 @@
 
 namespace rochound::agent {
 namespace {
+
+// An exit handler waits for what the GPU has to do, as hipDeviceSynchronize would.
+void WaitForSignal(hsa_signal_t signal) {
+  const auto* memory = reinterpret_cast<const amd_signal_t*>(signal.handle);
+  while (__atomic_load_n(&memory->value, __ATOMIC_ACQUIRE) != 0) usleep(1000);
+}
 
 class AgentCaptureTest : public AgentTest {
  protected:
@@ -40,6 +47,19 @@ class AgentCaptureTest : public AgentTest {
         &queue_);
     FakeRuntime::Of(queue_).Packet(0)->kernarg_address = arguments_;
     return queue_;
+  }
+
+  // `interrupt` says where the handler runs.
+  void ExitInACapture(const std::function<void()>& interrupt) {
+    ExitInside([&] { LoadForCapture(); },
+               [&] {
+                 const hsa_signal_t signal = runtime_.CreateSignal(1);
+                 exits_first = [=] { WaitForSignal(signal); };
+                 exits_last = [] {};
+                 hsa_queue_t* const queue = CreateQueue();
+                 interrupt();
+                 Launch(queue, signal, kernel_);
+               });
   }
 
   std::string Manifest() {
@@ -84,33 +104,12 @@ TEST_F(AgentCaptureTest, AFaultOfTheLaunchEndsTheWaitForIt) {
   ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(1));
 }
 
-// An exit handler waits for what the GPU has to do, as hipDeviceSynchronize would.
-void WaitForSignal(hsa_signal_t signal) {
-  const auto* memory = reinterpret_cast<const amd_signal_t*>(signal.handle);
-  while (__atomic_load_n(&memory->value, __ATOMIC_ACQUIRE) != 0) usleep(1000);
-}
-
 TEST_F(AgentCaptureTest, ExitInAHandlerBeforeTheLaunchLetsItGo) {
-  ExitInside([&] { LoadForCapture(); },
-             [&] {
-               const hsa_signal_t signal = runtime_.CreateSignal(1);
-               exits_first = [=] { WaitForSignal(signal); };
-               exits_last = [] {};
-               FakeMemory::on_copy = []() -> bool { exit(7); };
-               Launch(CreateQueue(), signal, kernel_);
-             });
+  ExitInACapture([] { FakeMemory::on_copy = []() -> bool { exit(7); }; });
 }
 
 TEST_F(AgentCaptureTest, ExitInAHandlerAfterTheLaunchCompletesItsSignal) {
-  ExitInside([&] { LoadForCapture(); },
-             [&] {
-               const hsa_signal_t signal = runtime_.CreateSignal(1);
-               exits_first = [=] { WaitForSignal(signal); };
-               exits_last = [] {};
-               hsa_queue_t* const queue = CreateQueue();
-               FakeRuntime::interruption = [] { exit(7); };
-               Launch(queue, signal, kernel_);
-             });
+  ExitInACapture([] { FakeRuntime::interruption = [] { exit(7); }; });
 }
 
 }  // namespace

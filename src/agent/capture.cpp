@@ -147,22 +147,14 @@ class Captured {
     return StillWhole();
   }
 
-  // The launch is over; nothing may pass through whoever calls.
+  // The launch is over.
   void After(uint64_t nanoseconds) noexcept {
-    try {
-      TakeAfter(nanoseconds);
-    } catch (const std::bad_alloc&) {
-      out_of_memory_ = true;
-    }
+    InMemory([&] { TakeAfter(nanoseconds); });
   }
 
   // The launch does not end.
   void Unfinished(const char* why) noexcept {
-    try {
-      if (order_.keep_unfinished) FinishWithoutAfter(why);
-    } catch (const std::bad_alloc&) {
-      out_of_memory_ = true;
-    }
+    if (order_.keep_unfinished) InMemory([&] { FinishWithoutAfter(why); });
   }
 
   void FinishWithoutAfter(const char* why) {
@@ -193,6 +185,15 @@ class Captured {
   bool out_of_memory() const { return out_of_memory_; }
 
  private:
+  // Nothing may pass through whoever calls once the GPU has the launch.
+  template <typename Work>
+  void InMemory(Work work) noexcept {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+    }
+  }
   // Something of ours failed where it could only disable the agent: what was found is not all.
   bool StillWhole() {
     return was_disabled_ || CurrentState() != State::kDisabled || Refuse(DisabledReason());

@@ -61,18 +61,16 @@ class TakenEarly {
       : queue_(queue), at_(at), held_(held) {}
 
   bool operator()() {
-    if (taken_ || held_.over()) return true;
+    if (held_.over()) return true;
     const uint64_t read = ReadIndex(queue_);
     if (read > at_) {
       held_.Forget();
-      taken_ = true;
     } else if (read == at_ && AsksForScratch(queue_)) {
       // The runtime is about to read the packet, and a build with assertions ends the program if it
       // is not valid.
       held_.HandOver();
-      taken_ = true;
     }
-    return taken_;
+    return held_.over();
   }
 
   // The GPU may have read the packet just before it was held. A request for scratch memory must be
@@ -89,7 +87,6 @@ class TakenEarly {
   const Queue& queue_;
   const uint64_t at_;
   HeldPacket& held_;
-  bool taken_ = false;
 };
 
 // Kernels that have not been seen to end. The end of one that the GPU took before we could lend it
@@ -231,9 +228,9 @@ class Mine {
   // What has to be done when it is over is done here. False: a handler has seen to it.
   bool Finish() { return std::exchange(mine_now, nullptr) != nullptr; }
 
-  // In a handler that interrupts this thread and never returns: the GPU gets the packet, or the
-  // drain thread the rest.
+  // Nobody waits for it here any more: the GPU gets the packet, or the drain thread the rest.
   void Leave() {
+    if (!Finish()) return;
     if (launch_.ours.handle != 0) {
       const std::lock_guard lock(late_lock);
       LateLaunches().push_back(launch_);
@@ -410,9 +407,7 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
   if (!Over(launch.ours)) {
     outcome.problem = std::move(queue.failed ? failed : too_long);
     watch.unfinished(outcome.problem.c_str());
-    if (!mine.Finish()) return outcome;
-    const std::lock_guard lock(late_lock);
-    LateLaunches().push_back(launch);
+    mine.Leave();
     return outcome;
   }
   watch.after(Duration(queue.agent, launch.ours));
@@ -423,7 +418,7 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
 }
 
 void LeaveInterruptedLaunch() {
-  if (Mine* const mine = std::exchange(mine_now, nullptr)) mine->Leave();
+  if (mine_now != nullptr) mine_now->Leave();
 }
 
 bool ServeLateLaunches() {

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include "base/exit_codes.h"
 #include "base/log.h"
@@ -79,11 +82,12 @@ base::Result<store::TraceDatabase> TraceOptions::OpenWithViews(
 
 base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::string>& traces,
                                                       store::OpenOptions options) {
-  std::error_code error;
-  for (size_t i = 0; i < traces_.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (std::filesystem::equivalent(traces_[i], traces_[j], error))
-        return base::Error{"'" + traces_[i] + "' is there twice; name each trace once"};
+  std::set<std::pair<dev_t, ino_t>> files;
+  for (const std::string& trace : traces_) {
+    struct stat status{};
+    if (stat(trace.c_str(), &status) == 0 && !files.emplace(status.st_dev, status.st_ino).second)
+      return base::Error{"'" + trace + "' is there twice; name each trace once"};
+  }
   ROCHOUND_TRY(options.limits.memory_bytes, ParseMemory(memory_));
   // A new folder that only this user may enter: somebody else could have made one whose name can be
   // guessed, with links in it.
