@@ -140,6 +140,20 @@ function(rochound_test_older_releases)
   endforeach()
 endfunction()
 
+# The parts of an installed rochound as targets, for tests that run them: what .ci/run does on older releases of ROCm with the
+# build for other distributions. Tests that link to our libraries cannot be built then.
+function(rochound_use_product folder)
+  if(NOT EXISTS "${folder}/bin/rochound")
+    message(FATAL_ERROR "ROCHOUND_PRODUCT: there is no ${folder}/bin/rochound")
+  endif()
+  add_executable(rochound IMPORTED GLOBAL)
+  set_target_properties(rochound PROPERTIES IMPORTED_LOCATION "${folder}/bin/rochound")
+  foreach(name IN ITEMS rochound_agent rochound_softgpu rochound_softgpu_core)
+    add_library(${name} SHARED IMPORTED GLOBAL)
+    set_target_properties(${name} PROPERTIES IMPORTED_LOCATION "${folder}/lib/lib${name}.so")
+  endforeach()
+endfunction()
+
 function(rochound_skipped_test name label reason)
   add_test(NAME ${name} COMMAND sh -c "echo \"SKIP $0\"; exit 77" "${name}: ${reason}")
   set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77)

@@ -206,11 +206,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--libc", type=pathlib.Path, required=True, help="the folder of old_libc.sh")
-    parser.add_argument("--output", type=pathlib.Path, required=True)
+    made = parser.add_mutually_exclusive_group(required=True)
+    made.add_argument("--output", type=pathlib.Path, help="folder of the tarball and the wheel")
+    made.add_argument("--tree", type=pathlib.Path, help="only what is in them, in this folder")
     options = parser.parse_args()
-    build, output = options.build.absolute(), options.output.absolute()
-    output.mkdir(parents=True, exist_ok=True)
+    build = options.build.absolute()
     number = (SOURCE / "VERSION").read_text().strip()
+    if options.tree:
+        shutil.rmtree(options.tree, ignore_errors=True)
+        make_tree(build, options.tree.absolute(), options.libc, number)
+        return 0
+    output = options.output.absolute()
+    output.mkdir(parents=True, exist_ok=True)
     moment = int(os.environ.get("SOURCE_DATE_EPOCH") or told("git", "-C", SOURCE, "log", "-1", "--format=%ct"))
     work = output / "work"
     shutil.rmtree(work, ignore_errors=True)
