@@ -36,6 +36,45 @@ TEST_F(AgentTest, EveryDispatchOfABatchIsRecordedWithItsTimes) {
   EXPECT_EQ(seen.Timed(), 20000u);
 }
 
+// The fake queue, as a GPU, keeps no times unless it is told to.
+TEST_F(AgentTest, TimesAreSwitchedOnAndAProgramDoesNotSwitchThemOff) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  const auto switch_off = [&] {
+    EXPECT_EQ(runtime_.amd().hsa_amd_profiling_set_profiler_enabled_fn(queue, 0),
+              HSA_STATUS_SUCCESS);
+  };
+  Launch(queue);
+  EXPECT_EQ(Read().Timed(), 1u);
+  switch_off();
+  Launch(queue);
+  EXPECT_EQ(Read().Timed(), 2u);
+  SwitchFromOutside(false);
+  switch_off();
+  SwitchFromOutside(true);
+  Launch(queue);
+  EXPECT_EQ(Read().Timed(), 3u);
+}
+
+// Without the agent, a program has the times that it asked for, and no others.
+TEST_F(AgentTest, TheFakeQueueKeepsTimesWhereItIsTold) {
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  const hsa_signal_t signal = runtime_.CreateSignal(1);
+  const auto* const memory = reinterpret_cast<const amd_signal_t*>(signal.handle);
+  const auto run = [&](uint64_t so_far) {
+    Launch(queue, signal);
+    ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(so_far));
+    while (__atomic_load_n(&memory->value, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+    runtime_.core().hsa_signal_store_screlease_fn(signal, 1);
+  };
+  run(1);
+  EXPECT_EQ(memory->end_ts, 0u);
+  runtime_.amd().hsa_amd_profiling_set_profiler_enabled_fn(queue, 1);
+  run(2);
+  EXPECT_NE(memory->end_ts, 0u);
+  runtime_.core().hsa_signal_destroy_fn(signal);
+}
+
 // Of a later release than ours: which they are is not known, but that they were there is.
 TEST_F(AgentTest, PacketsOfUnknownKindsAreCounted) {
   Load();

@@ -34,12 +34,6 @@ void Interrupt() {
 
 amd_signal_t* Memory(hsa_signal_t signal) { return reinterpret_cast<amd_signal_t*>(signal.handle); }
 
-void Complete(hsa_signal_t signal, uint64_t begin, uint64_t end) {
-  __atomic_store_n(&Memory(signal)->start_ts, begin, __ATOMIC_RELAXED);
-  __atomic_store_n(&Memory(signal)->end_ts, end, __ATOMIC_RELAXED);
-  __atomic_fetch_sub(&Memory(signal)->value, 1, __ATOMIC_ACQ_REL);
-}
-
 hsa_status_t SignalCreate(hsa_signal_value_t value, uint32_t, const hsa_agent_t*,
                           hsa_signal_t* signal) {
   auto* memory = new amd_signal_t{};
@@ -114,6 +108,11 @@ hsa_status_t QueueCreate(hsa_agent_t, uint32_t size, hsa_queue_type32_t,
   queues.push_back(std::make_unique<FakeQueue>(size));
   queues.back()->handle()->id = queues.size();
   *queue = queues.back()->handle();
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t SetProfilerEnabled(hsa_queue_t* queue, int enable) {
+  FakeRuntime::Of(queue).KeepTimes(enable != 0);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -250,6 +249,23 @@ void FakeQueue::Write(uint64_t index, uint64_t kernel, hsa_signal_t signal, bool
                    __ATOMIC_RELEASE);
 }
 
+void FakeQueue::KeepTimes(bool keep) {
+  constexpr uint32_t kBit = AMD_QUEUE_PROPERTIES_ENABLE_PROFILING;
+  if (keep)
+    __atomic_fetch_or(&structure_.queue_properties, kBit, __ATOMIC_ACQ_REL);
+  else
+    __atomic_fetch_and(&structure_.queue_properties, ~kBit, __ATOMIC_ACQ_REL);
+}
+
+void FakeQueue::Complete(hsa_signal_t signal, uint64_t begin, uint64_t end) const {
+  if (__atomic_load_n(&structure_.queue_properties, __ATOMIC_ACQUIRE) &
+      AMD_QUEUE_PROPERTIES_ENABLE_PROFILING) {
+    __atomic_store_n(&Memory(signal)->start_ts, begin, __ATOMIC_RELAXED);
+    __atomic_store_n(&Memory(signal)->end_ts, end, __ATOMIC_RELAXED);
+  }
+  __atomic_fetch_sub(&Memory(signal)->value, 1, __ATOMIC_ACQ_REL);
+}
+
 bool FakeQueue::WaitUntilConsumed(uint64_t count) {
   for (int attempt = 0; attempt < 60'000 && read_ < count; ++attempt)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -327,9 +343,7 @@ FakeRuntime::FakeRuntime() {
   amd_.hsa_amd_profiling_get_async_copy_time_fn = CopyTime;
   amd_.hsa_amd_profiling_convert_tick_to_system_domain_fn = Convert;
   amd_.hsa_amd_profiling_async_copy_enable_fn = [](bool) { return HSA_STATUS_SUCCESS; };
-  amd_.hsa_amd_profiling_set_profiler_enabled_fn = [](hsa_queue_t*, int) {
-    return HSA_STATUS_SUCCESS;
-  };
+  amd_.hsa_amd_profiling_set_profiler_enabled_fn = SetProfilerEnabled;
   table_.version = {HSA_API_TABLE_MAJOR_VERSION, sizeof table_, 0, 0};
   table_.core_ = &core_;
   table_.amd_ext_ = &amd_;

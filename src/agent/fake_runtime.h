@@ -43,6 +43,9 @@ class FakeQueue {
   void LoseCompletionOf(uint64_t index) { lost_ = index; }
   // It signals it only now, with the times at which it ran: its end, in ticks.
   uint64_t CompleteLost();
+  // Whether completed packets leave their times in their signals. As on a GPU, they do not unless
+  // somebody asked for it.
+  void KeepTimes(bool keep);
   uint64_t consumed() const { return read_.load(); }
   bool WaitUntilConsumed(uint64_t count);
 
@@ -52,6 +55,7 @@ class FakeQueue {
 
  private:
   void Consume();
+  void Complete(hsa_signal_t signal, uint64_t begin, uint64_t end) const;
 
   amd_queue_t structure_{};
   std::vector<hsa_kernel_dispatch_packet_t> ring_;

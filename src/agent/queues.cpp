@@ -556,9 +556,9 @@ void End(Pending* one, SignalBatch* used) {
 
 hsa_status_t ProfilerEnabled(hsa_queue_t* queue, int enable) {
   // A program that switches time stamps off goes without; switching them off under us would lose
-  // ours.
-  const bool followed =
-      queue != nullptr && FindQueue(queue->doorbell_signal.handle) != nullptr && Recording();
+  // ours. Also while nothing is recorded: recording may start again.
+  const bool followed = queue != nullptr && FindQueue(queue->doorbell_signal.handle) != nullptr &&
+                        CurrentState() != State::kDisabled;
   return Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, followed ? 1 : enable);
 }
 

@@ -234,15 +234,23 @@ void AqlQueue::FaultAt(uint64_t address, uint8_t access, std::string_view doing)
                 std::string("memory fault while ") + std::string(doing) + " on " + device_.name);
 }
 
+std::optional<PacketTimes> AqlQueue::TimesSince(uint64_t start) {
+  const auto* const queue = QueueField<amd_queue_t>(0);
+  if (queue == nullptr || !(__atomic_load_n(&queue->queue_properties, __ATOMIC_RELAXED) &
+                            AMD_QUEUE_PROPERTIES_ENABLE_PROFILING))
+    return {};
+  return PacketTimes{start, GpuClockNow()};
+}
+
 void AqlQueue::Complete(uint64_t signal, uint64_t start) {
   constexpr auto kLate = &InjectedFaults::late_completions;
   if (late_ != nullptr && signal != 0 && Happens(kLate)) {
     const uint64_t delay =
         device_.faults.Delay(kLate, config_.id, read_index_, kLatestCompletionNs);
-    return late_->Add(signal, start, GpuClockNow(), delay);
+    return late_->Add(signal, TimesSince(start), delay);
   }
   uint64_t bad = 0;
-  if (!CompleteSignal(memory_, signal, start, GpuClockNow(), device_.gpu_id, callbacks_, &bad))
+  if (!CompleteSignal(memory_, signal, TimesSince(start), device_.gpu_id, callbacks_, &bad))
     FaultAt(bad, kWrite, "completing a signal");
 }
 

@@ -7,6 +7,7 @@
 #include <hsa/hsa.h>
 
 #include <memory>
+#include <optional>
 
 #include "softgpu/counters/dispatch_record.h"
 #include "softgpu/isa/code_cache.h"
@@ -62,6 +63,8 @@ class AqlQueue : public Queue {
   // False if the queue stops first.
   template <typename Condition>
   bool WaitUntil(Condition condition);
+  // Of a packet that ends now; none, unless the runtime has switched time stamps of this queue on.
+  std::optional<PacketTimes> TimesSince(uint64_t start);
   void Complete(uint64_t signal, uint64_t start);
   // Whether the next packet has been written.
   bool NextIsValid();

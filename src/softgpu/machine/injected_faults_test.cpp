@@ -111,6 +111,7 @@ TEST(InjectedFaultsTest, CompletionsComeInAnyOrderUnlessABarrierIsBetween) {
   constexpr size_t kBatches = 20;
   for (const bool barrier : {false, true}) {
     LocalMachine machine(With("late-completions=2"));
+    machine.SwitchTimesOn();
     const uint64_t kernel = machine.LoadWords({kEnd});
     size_t overtaken = 0;
     // A completion is late by less than a slow machine may keep this thread from looking: without
@@ -135,8 +136,10 @@ TEST(InjectedFaultsTest, CompletionsComeInAnyOrderUnlessABarrierIsBetween) {
           done += !pending;
         }
       }
-      for (size_t i = 0; i < kLaunches; ++i)
+      for (size_t i = 0; i < kLaunches; ++i) {
+        EXPECT_NE(signals.signals[i].start_ts, 0u);
         EXPECT_LE(signals.signals[i].start_ts, signals.signals[i].end_ts);
+      }
     }
     EXPECT_EQ(overtaken == 0, barrier) << overtaken;
   }

@@ -7,7 +7,6 @@
 #include "softgpu/machine/activity.h"
 #include "softgpu/machine/lost_pages.h"
 #include "softgpu/machine/queue.h"
-#include "softgpu/machine/signal.h"
 
 namespace rochound::softgpu {
 
@@ -25,10 +24,11 @@ LateCompletions::~LateCompletions() {
   thread_.join();
 }
 
-void LateCompletions::Add(uint64_t signal, uint64_t start, uint64_t end, uint64_t delay_ns) {
+void LateCompletions::Add(uint64_t signal, const std::optional<PacketTimes>& times,
+                          uint64_t delay_ns) {
   {
     const std::lock_guard lock(mutex_);
-    due_.emplace(base::MonotonicRawNs() + delay_ns, Completion{signal, start, end});
+    due_.emplace(base::MonotonicRawNs() + delay_ns, Completion{signal, times});
   }
   changed_.notify_all();
 }
@@ -59,7 +59,7 @@ void LateCompletions::Main() {
     lock.unlock();
     memory.Enter();
     uint64_t bad = 0;  // memory that is gone by now is nobody's to complete
-    CompleteSignal(memory, one.signal, one.start, one.end, gpu_id_, callbacks_, &bad);
+    CompleteSignal(memory, one.signal, one.times, gpu_id_, callbacks_, &bad);
     TakeLostPage();
     memory.Leave();
     lock.lock();

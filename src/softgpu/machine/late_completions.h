@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "softgpu/machine/device.h"
+#include "softgpu/machine/signal.h"
 
 namespace rochound::softgpu {
 
@@ -23,16 +25,15 @@ class LateCompletions {
   LateCompletions(const LateCompletions&) = delete;
   LateCompletions& operator=(const LateCompletions&) = delete;
 
-  // Completes the signal after so many nanoseconds; `start` and `end` are the kernel's.
-  void Add(uint64_t signal, uint64_t start, uint64_t end, uint64_t delay_ns);
+  // Completes the signal after so many nanoseconds, with these times.
+  void Add(uint64_t signal, const std::optional<PacketTimes>& times, uint64_t delay_ns);
   // Nothing is left to deliver.
   bool Empty();
 
  private:
   struct Completion {
     uint64_t signal = 0;
-    uint64_t start = 0;
-    uint64_t end = 0;
+    std::optional<PacketTimes> times;
   };
   void Main();
 

@@ -158,6 +158,11 @@ void LocalMachine::GiveScratch(uint32_t bytes_per_lane, uint32_t waves) {
   queue_->queue.compute_tmpring_size = waves;
 }
 
+void LocalMachine::SwitchTimesOn() {
+  __atomic_fetch_or(&queue_->queue.queue_properties, AMD_QUEUE_PROPERTIES_ENABLE_PROFILING,
+                    __ATOMIC_RELAXED);
+}
+
 void LocalMachine::Submit(const Launch& launch) { Ring(Enqueue(launch)); }
 
 void LocalMachine::Ring(uint64_t index) { __atomic_store_n(&doorbell_, index, __ATOMIC_RELEASE); }

@@ -56,6 +56,9 @@ class LocalMachine : private DriverCallbacks {
   // Scratch memory for this many waves at once. Before the first kernel that uses it.
   void GiveScratch(uint32_t bytes_per_lane, uint32_t waves);
 
+  // From now on packets leave their times in their signals; a queue begins without.
+  void SwitchTimesOn();
+
   // Submits, without waiting. Every launch without a signal of its own completes one shared signal.
   void Submit(const Launch& launch);
   // The same in two steps: the packet, then the doorbell.

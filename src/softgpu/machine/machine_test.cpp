@@ -2,6 +2,7 @@
 //
 // Queues and dispatches without any runtime: a few words of code, a descriptor, a packet.
 #include <gtest/gtest.h>
+#include <hsa/amd_hsa_signal.h>
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -39,6 +40,29 @@ TEST_P(MachineTest, AnEmptyKernelCompletes) {
   for (int i = 0; i < 10000; ++i) machine_->Submit({kernel, 64, 64});
   EXPECT_TRUE(machine_->Wait()) << machine_->error();
   EXPECT_EQ(machine_->device().instructions_executed(), 10000u * (64 / machine_->WaveSize()));
+}
+
+// The runtime sets a bit of the queue when somebody wants times. Who forgets to ask gets none, as
+// from a GPU.
+TEST_P(MachineTest, TimesAreLeftOnlyWhereTheQueueHasThemOn) {
+  auto* const signals = static_cast<amd_signal_t*>(machine_->Allocate(2 * sizeof(amd_signal_t)));
+  const uint64_t kernel = machine_->LoadWords({kEnd});
+  const auto run = [&](amd_signal_t* signal) {
+    signal->value = 1;
+    machine_->Submit({.kernel_object = kernel,
+                      .grid = 64,
+                      .group = 64,
+                      .signal = reinterpret_cast<uint64_t>(signal)});
+    machine_->device().Kick();
+    while (__atomic_load_n(&signal->value, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+  };
+  run(&signals[0]);
+  EXPECT_EQ(signals[0].start_ts, 0u);
+  EXPECT_EQ(signals[0].end_ts, 0u);
+  machine_->SwitchTimesOn();
+  run(&signals[1]);
+  EXPECT_NE(signals[1].start_ts, 0u);
+  EXPECT_LE(signals[1].start_ts, signals[1].end_ts);
 }
 
 TEST_P(MachineTest, DoorbellsRungInTheWrongOrderLoseNothing) {

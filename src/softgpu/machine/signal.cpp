@@ -35,13 +35,16 @@ bool ReadSignal(AddressSpace::Reader& memory, uint64_t signal, int64_t* value, u
   return true;
 }
 
-bool CompleteSignal(AddressSpace::Reader& memory, uint64_t signal, uint64_t start, uint64_t end,
-                    uint32_t gpu_id, DriverCallbacks* callbacks, uint64_t* bad) {
+bool CompleteSignal(AddressSpace::Reader& memory, uint64_t signal,
+                    const std::optional<PacketTimes>& times, uint32_t gpu_id,
+                    DriverCallbacks* callbacks, uint64_t* bad) {
   if (signal == 0) return true;
   amd_signal_t* s = Locate(memory, signal, bad);
   if (s == nullptr) return false;
-  __atomic_store_n(&s->start_ts, start, __ATOMIC_RELAXED);
-  __atomic_store_n(&s->end_ts, end, __ATOMIC_RELAXED);
+  if (times) {
+    __atomic_store_n(&s->start_ts, times->start, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->end_ts, times->end, __ATOMIC_RELAXED);
+  }
   // Whoever sees the new value may reuse the signal at once: read the rest before.
   uint64_t mailbox = s->event_mailbox_ptr;
   uint32_t event_id = s->event_id;
