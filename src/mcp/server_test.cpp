@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "optimize/confinement_testing.h"
 
 namespace rochound::mcp {
 namespace {
@@ -33,6 +34,7 @@ for word in "$@"; do
     --kernel=verdict) echo '{"verdict":"rejected"}'; exit 3 ;;
     --kernel=huge) yes 1 | head -c 6000000; exit 0 ;;
     --kernel=bytes) printf '{"a":1}'; printf '\377\376\n' >&2; exit 0 ;;
+    --kernel=read) cat "$OUTSIDE/secret" || exit 125; exit 0 ;;
     --kernel=write) echo x > "$OUTSIDE/written" || exit 125; echo '{}'; exit 0 ;;
   esac
 done
@@ -387,14 +389,22 @@ TEST_F(ServerTest, HostileLinesAreAnsweredAndTheNextIsRead) {
 }
 
 TEST_F(ServerTest, ReadersCannotWrite) {
+  if (optimize::LandlockVersion() < 1) GTEST_SKIP() << "this kernel has no Landlock";
   Start();
   Initialize();
   const Json answer = Ask(1, "tools/call", Show("write"));
-  if (!fs::exists(own_.path() / "outside/written")) {
-    EXPECT_EQ(answer["result"]["isError"], true) << answer;
-    return;
-  }
-  GTEST_SKIP() << "this kernel has no Landlock";
+  EXPECT_FALSE(fs::exists(own_.path() / "outside/written"));
+  EXPECT_EQ(answer["result"]["isError"], true) << answer;
+}
+
+TEST_F(ServerTest, ReadersCannotReadElsewhere) {
+  if (optimize::LandlockVersion() < 1) GTEST_SKIP() << "this kernel has no Landlock";
+  ASSERT_TRUE(base::WriteFile(own_.path() / "outside/secret", R"({"secret":"told"})").ok());
+  Start();
+  Initialize();
+  const Json answer = Ask(1, "tools/call", Show("read"));
+  EXPECT_EQ(answer["result"]["isError"], true) << answer;
+  EXPECT_EQ(answer.dump().find("told"), std::string::npos) << answer;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <hip/hip_version.h>
 
 #include <cstdint>
 #include <cstring>
@@ -20,6 +21,11 @@
 
 namespace rochound::agent {
 namespace {
+
+// The tests below are skipped where they are not known.
+TEST(HipTables, AreKnownOfEveryReleaseThatHasThem) {
+  EXPECT_EQ(KnownHipEntries().count != 0, HIP_VERSION_MAJOR >= 6);
+}
 
 class RealHip : public testing::Test {
  protected:
