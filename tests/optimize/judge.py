@@ -3,13 +3,14 @@
 """Judges candidates for the kernels of kernels.hip: exactly the faster and right ones are accepted, each other one is
 rejected for its reason, and nothing is left behind.
 
-usage: judge.py --rochound PATH --hipcc PATH --app PATH judge|cheats
+usage: judge.py --rochound PATH --hipcc PATH --app PATH --short-times PATH judge|asked|cheats|identical
 
-A part of them, all with ROCHOUND_FULL in the environment.
+A part of them, all with ROCHOUND_FULL in the environment. The part has every reason (reasons_test.py).
 """
 
 import argparse
 import concurrent.futures
+import ctypes
 import dataclasses
 import json
 import os
@@ -17,15 +18,18 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).parent
 GPU, TARGET = "rx6800xt", "gfx1030"
 FLAGS = ["-O3", "-nogpuinc", "-nogpulib", "-Wno-pragma-once-outside-header"]
 FULL = bool(os.environ.get("ROCHOUND_FULL"))
 FLOATS = ("scale", "blur", "transpose", "gemm")
-HOLDS = {"sums": "int32", "bins": "uint32", **{kernel: "float" for kernel in FLOATS}}
+HOLDS = {"sums": "int32", "bins": "uint32", "idle": "float", **{kernel: "float" for kernel in FLOATS}}
+LAUNCHES = {"idle": (1,)}  # of app.hip; of the others two, of two shapes
 LIMIT = 300  # seconds
 EXIT_CODES = {"faster": 0, "no-difference": 3, "slower": 3, "slower-somewhere": 3, "not-verified": 4, "cannot-judge": 4}
+COMPLETE_LANDLOCK = 6  # the version from which on the confinement has no gaps
 
 
 @dataclasses.dataclass
@@ -40,7 +44,8 @@ class Candidate:
 
     log: str = ""  # a part of what the compiler said
     title: str = ""  # where one variant is judged in several ways
-    on_gpu: bool = False  # measured on the GPU of the test, which is a software one, too
+    on_gpu: str = ""  # measured on this GPU, which is a software one, too
+    short_times: bool = False  # that GPU's time stamps say that each kernel took one tick
 
     @property
     def name(self):
@@ -52,24 +57,27 @@ JUDGED = [
     Candidate("scale", "faster_2", "faster"),
     Candidate("scale", "wrong_last", "different", True, message="1 element differs; the first is argument 1[999]"),
     Candidate("scale", "one_shape", "different", True, message="scale.2.bundle: 4000 elements differ"),
-    Candidate("scale", "slower", "slower"),
+    Candidate("scale", "slower", "slower", True),
+    Candidate("scale", "slower_somewhere", "slower-somewhere", True, message="'scale.1.bundle' is slower"),
     Candidate("scale", "signature", "signature", True, message="argument 2"),
     Candidate("scale", "not_c", "does-not-build", True, source="extern \"C\" GLOBAL void scale(const float* in, float* out, int count, const float* spare) { out[0] = nothing; }"),
     Candidate("scale", "time", "builds-differently", True,
               source="extern \"C\" GLOBAL void scale(const float* in, float* out, int count, const float* spare) { out[0] = __TIME__[7] + __TIME__[6] * 10 + __DATE__[4]; }"),
     Candidate("scale", "hangs", "hangs", True, options=("--timeout", "2")),
-    Candidate("scale", "faults", "faults"),
+    Candidate("scale", "faults", "faults", True),
     Candidate("scale", "reads_outside", "reads-outside", True),
     Candidate("scale", "reads_neighbour", "reads-outside"),
     Candidate("scale", "writes_outside", "writes-outside", True),
     Candidate("scale", "changes_input", "writes-outside"),
-    Candidate("scale", "writes_nothing", "writes-nothing"),
+    Candidate("scale", "writes_nothing", "writes-nothing", True),
     Candidate("scale", "skips_block", "different"),
     Candidate("scale", "varies", "not-deterministic", True),
-    Candidate("scale", "own_state", "own-state", False, message="'done'"),
+    Candidate("scale", "own_state", "own-state", True, message="'done'"),
     Candidate("scale", "less_precise", "other-inputs"),
     Candidate("scale", "once", "different"),
     Candidate("scale", "original", "no-difference"),
+    Candidate("idle", "hoards", "limits", True, message="a workgroup needs 81920 bytes of LDS"),
+    Candidate("idle", "faster", "not-verified", True),
     Candidate("blur", "faster", "faster"),
     Candidate("blur", "faster_2", "faster"),
     Candidate("blur", "border", "different", message="is argument 1[255]"),
@@ -112,8 +120,11 @@ ASKED = [
     Candidate("scale", "drops_nan", "faster", options=("--no-special",), title="no-special"),
     Candidate("scale", "faster", "faster", options=("--margin", "100"), title="margin"),
     Candidate("scale", "faster", "no-difference", options=("--margin", "200"), title="large-margin"),
-    Candidate("gemm", "faster", "faster", True, title="on-gpu", on_gpu=True),
-    Candidate("gemm", "original", "no-difference", title="on-gpu", on_gpu=True),
+    Candidate("gemm", "faster", "faster", True, title="on-gpu", on_gpu=GPU),
+    Candidate("gemm", "original", "no-difference", title="on-gpu", on_gpu=GPU),
+    # No kernel is as fast as this GPU says.
+    Candidate("gemm", "faster", "below-floor", True, title="short-times", on_gpu=GPU, short_times=True),
+    Candidate("scale", "faster", "cannot-judge", True, message="on this machine's GPU", title="other-gpu", on_gpu="mi300x"),
 ]
 # Ways in which optimizers were seen to cheat, as far as a code object can try them.
 CHEATS = [
@@ -144,11 +155,51 @@ CHEATS = [
 
 def identical():
     """The captured kernel as its own candidate, measured by time stamps, which vary: once, or 100 times."""
-    return [Candidate("gemm", "original", "no-difference", True, title=str(i), on_gpu=True) for i in range(100 if FULL else 1)]
+    return [Candidate("gemm", "original", "no-difference", True, title=str(i), on_gpu=GPU) for i in range(100 if FULL else 1)]
+
+
+def short():
+    """What runs without ROCHOUND_FULL."""
+    return [one for one in (*JUDGED, *ASKED, *CHEATS, *identical()) if one.ci]
 
 
 class Failed(Exception):
     pass
+
+
+def landlock_version():
+    """Of the kernel's own word, whatever the judge says; below 1: it has none."""
+    create_ruleset, ask_version = 444, 1
+    return ctypes.CDLL(None).syscall(create_ruleset, ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_uint(ask_version))
+
+
+class FilterWatch(threading.Thread):
+    """Looks, until it is stopped, whether the kernel filters the system calls of processes that work in a folder."""
+
+    def __init__(self, folder):
+        super().__init__(daemon=True)
+        self.folder = os.fsencode(folder) + b"/"
+        self.filtered, self.unfiltered = set(), set()
+        self.stopped = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.stopped.wait(0.05):
+            for process in pathlib.Path("/proc").glob("[0-9]*"):
+                try:
+                    command = (process / "cmdline").read_bytes()
+                    if self.folder in command:
+                        found = self.filtered if "\nSeccomp:\t2\n" in (process / "status").read_text() else self.unfiltered
+                        found.add(command.replace(b"\0", b" ").decode(errors="replace"))
+                except OSError:
+                    pass  # it has ended
+
+    def problem(self):
+        self.stopped.set()
+        self.join()
+        if self.unfiltered:
+            return f"not confined: {sorted(self.unfiltered)}"
+        return None if self.filtered else "no process of the candidate's was seen"
 
 
 def run(command, **more):
@@ -164,7 +215,7 @@ def compile_to(hipcc, variant, output):
 
 
 def capture(options, folder, kernels):
-    """Two launches of each kernel, of two shapes."""
+    """The launches of each kernel."""
     def one(job):
         kernel, nth = job
         bundle = folder / f"{kernel}.{nth}.bundle"
@@ -172,7 +223,7 @@ def capture(options, folder, kernels):
         if not bundle.is_dir():
             raise Failed(f"{bundle.name} is not there:\n{done.stderr[-1000:]}")
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        list(pool.map(one, [(kernel, nth) for kernel in kernels for nth in (1, 2)]))
+        list(pool.map(one, [(kernel, nth) for kernel in kernels for nth in LAUNCHES.get(kernel, (1, 2))]))
 
 
 def judge(options, folder, candidate):
@@ -187,12 +238,19 @@ def judge(options, folder, candidate):
     temporary.mkdir()
     as_type = ["--as", HOLDS[candidate.kernel]]
     more = [option.replace("{folder}", str(folder)) for option in candidate.options]
-    gpu = [options.rochound, "softgpu", "--gpu", GPU, "--"] if candidate.on_gpu else []
+    gpu = [options.rochound, "softgpu", "--gpu", candidate.on_gpu, "--"] if candidate.on_gpu else []
     if candidate.on_gpu:
         more.append("--on-gpu")
-    done = run([*gpu, options.rochound, "judge", folder / f"{candidate.kernel}.1.bundle", folder / f"{candidate.kernel}.2.bundle",
-                "--candidate", file, "--json", "--flags", " ".join(FLAGS), *as_type, *more],
-               env={**os.environ, "TMPDIR": str(temporary)})
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    if candidate.short_times:
+        environment["LD_PRELOAD"] = str(options.short_times)
+    bundles = [folder / f"{candidate.kernel}.{nth}.bundle" for nth in LAUNCHES.get(candidate.kernel, (1, 2))]
+    # What hangs can be looked at for as long as it may.
+    watch = FilterWatch(temporary) if candidate.reason == "hangs" else None
+    done = run([*gpu, options.rochound, "judge", *bundles, "--candidate", file, "--json", "--flags", " ".join(FLAGS), *as_type, *more],
+               env=environment)
+    if watch and (problem := watch.problem()):
+        return problem
     try:
         verdict = json.loads(done.stdout)
     except ValueError:
@@ -209,6 +267,8 @@ def judge(options, folder, candidate):
     if done.returncode != EXIT_CODES.get(candidate.reason, 1):
         return f"exit code {done.returncode} with {said}"
     if verdict["not_confined"]:
+        if landlock_version() >= COMPLETE_LANDLOCK:
+            return f"not confined: {verdict['not_confined']}, and the kernel has Landlock {landlock_version()}"
         print(f"  not confined: {verdict['not_confined']}")
     left = sorted(path.name for path in temporary.iterdir() if not (candidate.on_gpu and path.name.startswith("rochound-softgpu")))
     if left:
@@ -219,7 +279,7 @@ def judge(options, folder, candidate):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("rochound", "hipcc", "app"):
+    for name in ("rochound", "hipcc", "app", "short-times"):
         parser.add_argument("--" + name, required=True, type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("set", choices=("judge", "cheats", "asked", "identical"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Six kernels and what people and programs have offered in their place. Without a macro: the
+// Seven kernels and what people and programs have offered in their place. Without a macro: the
 // originals, as app.hip uses them. With -DCANDIDATE=name: one candidate. No header of HIP's is
 // included, so that forty of them compile in a few seconds.
 #pragma once
@@ -70,6 +70,8 @@ DEVICE inline unsigned Launch() {
 #define IS_overflows 29
 #define IS_reference 30
 #define IS_races 31
+#define IS_slower_somewhere 32
+#define IS_hoards 33
 #ifndef CANDIDATE
 #define CANDIDATE original
 #endif
@@ -102,6 +104,13 @@ extern "C" GLOBAL void scale(const float* in, float* out, Count count, const flo
   if (i < count) {
     float last = 0;
     for (int k = 0; k < 8; ++k) last = Load(in + i);
+    out[i] = last * 2;
+  }
+#elif IS(slower_somewhere)
+  if (i < count) {
+    float last = in[i];
+    if (count < 2000)
+      for (int k = 0; k < 4; ++k) last = Load(in + i);
     out[i] = last * 2;
   }
 #elif IS(hangs)
@@ -395,4 +404,15 @@ extern "C" GLOBAL void bins(const unsigned* in, unsigned* out, int count) {
     __hip_atomic_fetch_sub(out + in[i] % 16, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
   }
 #endif
+}
+
+// --- idle: with the count that app.hip gives it, it writes nothing, so that nothing shows what it
+// did. app.hip gives it LDS of its own. ---
+
+extern "C" GLOBAL void idle(float* out, int count) {
+#if IS(hoards)
+  SHARED unsigned more[8192];  // with the launch's own, more than a GPU has
+  Leftovers(more)[Item()] = 1;
+#endif
+  if (Item() < count) out[Item()] = 1;
 }

@@ -31,6 +31,9 @@ import judge
 GPU = judge.GPU
 FLAGS = " ".join(judge.FLAGS)
 KILLS = 100 if os.environ.get("ROCHOUND_FULL") else 4
+# Reasons that only a search can give: each of these tests must have seen them in its journal.
+GIVES = {"launches": {"held-out"}, "occupancy": {"low-occupancy"}}
+given = set()
 
 
 class Failed(Exception):
@@ -40,6 +43,14 @@ class Failed(Exception):
 def check(condition, what):
     if not condition:
         raise Failed(what)
+
+
+def read_log(options, work):
+    done = judge.run([options.rochound, "optimize", "log", "-o", work, "--json"])
+    check(done.returncode == 0, done.stderr)
+    log = json.loads(done.stdout)
+    given.update(entry["reason"] for entry in log["candidates"])
+    return log
 
 
 class Optimizer:
@@ -56,9 +67,7 @@ class Optimizer:
         return done.returncode, done.stdout + done.stderr
 
     def log(self):
-        done = judge.run([self.options.rochound, "optimize", "log", "-o", self.output, "--json"])
-        check(done.returncode == 0, done.stderr)
-        return json.loads(done.stdout)
+        return read_log(self.options, self.output)
 
     def cache(self):
         return sorted(path.name for path in (self.output / "cache").glob("*"))
@@ -227,7 +236,7 @@ def launches(options, folder):
     candidates.mkdir()
     (candidates / "good.hip").write_text(TRIPLE.replace("FORMULA", "in[i] * 3"))
     shapes = ["256x2", "4096x4", "64x1"]
-    log = lambda work: json.loads(judge.run([options.rochound, "optimize", "log", "-o", work, "--json"]).stdout)
+    log = lambda work: read_log(options, work)
 
     def run(work, program, *more):
         done = judge.run([options.rochound, "optimize", "--kernel", "triple", "--candidates", candidates, "-o", work, "--softgpu", GPU, "--flags",
@@ -287,7 +296,7 @@ def occupancy(options, folder):
     done = judge.run([options.rochound, "optimize", "--kernel", "triple", "--tune", space, "-o", work, "--softgpu", GPU, "--flags", FLAGS, "--as", "float",
                       "--runs", "1", "--", options.app, "512x2"], cwd=folder)
     check(done.returncode == 0, f"exit code {done.returncode}:\n{done.stdout}{done.stderr}")
-    entries = json.loads(judge.run([options.rochound, "optimize", "log", "-o", work, "--json"]).stdout)["candidates"]
+    entries = read_log(options, work)["candidates"]
     points = [entry for entry in entries if entry["stage"] == "first"]
     check(len(points) == 8, points)
     pruned = [entry for entry in points if entry["reason"] == "low-occupancy"]
@@ -311,7 +320,7 @@ def reference(options, folder):
         done = judge.run([options.rochound, "optimize", "--kernel", "triple", "--candidates", candidates, "-o", work, "--softgpu", GPU, "--flags", FLAGS,
                           "--as", "float", "--runs", "1", "--verify", "tol=float:1e-3", "--reference", precise, "--", options.app, "256x1"], cwd=folder)
         check(done.returncode == 0, f"exit code {done.returncode}:\n{done.stdout}{done.stderr}")
-        return len(json.loads(judge.run([options.rochound, "optimize", "log", "-o", work, "--json"]).stdout)["candidates"])
+        return len(read_log(options, work)["candidates"])
     check(judged() == 1, "not judged")
     check(judged() == 1, "judged again, although nothing has changed")
     precise.write_text(TRIPLE.replace("FORMULA", "(float)(3 * (double)in[i])"))
@@ -327,6 +336,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="rochound-optimize-") as name:
         try:
             globals()[options.what](options, pathlib.Path(name))
+            missing = GIVES.get(options.what, set()) - given
+            check(not missing, f"no candidate was judged as {missing}")
         except Failed as problem:
             print(f"FAIL: {problem}")
             return 1
