@@ -64,6 +64,18 @@ TEST(StatisticsTest, ChanceIsTakenForAChangeAsOftenAsPSays) {
   }
 }
 
+TEST(StatisticsTest, IntervalHoldsTheChangeInNineteenOfTwentyPairs) {
+  std::mt19937 random(3);
+  constexpr int kPairs = 3000;
+  int inside = 0;
+  for (int i = 0; i < kPairs; ++i) {
+    const Change change = ChangeOfMeans(RunsOf(100, 5, 0.04, random), RunsOf(120, 5, 0.04, random));
+    inside += change.low <= 0.2 && 0.2 <= change.high;
+  }
+  EXPECT_GE(inside, kPairs * 93 / 100);
+  EXPECT_LE(inside, kPairs * 97 / 100);
+}
+
 TEST(StatisticsTest, TwentyPercentAreFound) {
   std::mt19937 random(2);
   constexpr int kPairs = 1000, kRows = 50;  // rows of the table, for which p is corrected
@@ -95,6 +107,21 @@ TEST(StatisticsTest, AboveZeroByMeanOrBySign) {
   // All above, and one of them far off: 1 / 256.
   EXPECT_NEAR(AreAboveZeroP({5, 900, 6, 4, 5, 3, 2, 5}), 1.0 / 256, 1e-12);
   EXPECT_GT(AreAboveZeroP({5, 900, -6, 4, -5, -3, 2, -5}), 0.1);
+}
+
+TEST(StatisticsTest, ChanceIsTakenForAboveZeroAsOftenAsPSays) {
+  std::mt19937 random(4);
+  std::normal_distribution<double> normal(0, 1);
+  constexpr int kSamples = 5000;
+  int below = 0;
+  for (int i = 0; i < kSamples; ++i) {
+    std::vector<double> values(10);
+    for (double& value : values) value = normal(random);
+    below += AreAboveZeroP(values) < 0.05;
+  }
+  // One in twenty by either test; both together find a few more.
+  EXPECT_GE(below, kSamples * 4 / 100);
+  EXPECT_LE(below, kSamples * 8 / 100);
 }
 
 TEST(StatisticsTest, HolmIsNeverBelowItsOwn) {

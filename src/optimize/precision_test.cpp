@@ -17,7 +17,9 @@ TEST(Precision, ComparesErrorsWithTheLargestValue) {
   EXPECT_NEAR(errors.candidate, 1e-4, 1e-9);
   EXPECT_TRUE(IsLessPrecise(errors));
   EXPECT_FALSE(IsLessPrecise({1e-5, 1.9e-5}));
+  EXPECT_TRUE(IsLessPrecise({1e-5, 2.5e-5}));
   EXPECT_FALSE(IsLessPrecise({0, 6e-8}));  // one rounding
+  EXPECT_TRUE(IsLessPrecise({0, 6e-7}));   // ten
   EXPECT_TRUE(IsLessPrecise(CompareWith(reference, reference, {{"a", {NAN, 100, NAN}}})));
 }
 

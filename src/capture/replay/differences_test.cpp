@@ -134,10 +134,13 @@ Spread Runs(const Differences::Rules& rules, bool captured, const std::vector<fl
 TEST(Spread, RunsThatDoNotMeetTheOriginalsAreWrong) {
   Differences::Rules rules;
   rules.spans = {Floats(0x1000, 0x2000)};
-  // From 10 (as captured) to 10.5: half as much is missed by nobody who is right.
+  // From 10 (as captured) to 10.5: nobody who is right misses that by more than it is wide.
   const Spread original = Runs(rules, true, {10.5F, 10.25F});
   EXPECT_TRUE(Runs(rules, false, {10.1F}).Outside(original).equal());
   EXPECT_TRUE(Runs(rules, false, {9.6F}).Outside(original).equal());
+  EXPECT_TRUE(Runs(rules, false, {10.9F}).Outside(original).equal());
+  EXPECT_FALSE(Runs(rules, false, {9.4F}).Outside(original).equal());
+  EXPECT_FALSE(Runs(rules, false, {11.1F}).Outside(original).equal());
   EXPECT_TRUE(Runs(rules, false, {20, 10.2F}).Outside(original).equal());
   EXPECT_TRUE(Runs(rules, false, {10, 10}).Outside(original).equal());
   EXPECT_TRUE(Runs(rules, false, {10, 20}).Outside(original).equal());
@@ -150,6 +153,30 @@ TEST(Spread, RunsThatDoNotMeetTheOriginalsAreWrong) {
   Differences::Rules integers = rules;
   integers.spans[0].type = Element::kInt32;
   EXPECT_FALSE(Runs(integers, false, {9.9F}).Outside(Runs(integers, true, {10.5F})).equal());
+}
+
+TEST(Spread, RoomIsThatOfTheSameArgument) {
+  Differences::Rules rules;
+  rules.spans = {Floats(0x1000, 0x1800), Floats(0x1800, 0x2000)};
+  rules.spans[1].name = "other";
+  const auto halves = [](float first, float second) {
+    auto page = Page(first, 512);
+    const auto rest = Page(second, 512);
+    page.insert(page.end(), rest.begin(), rest.end());
+    return page;
+  };
+  const auto run = [&](bool captured, float first, float second) {
+    Spread spread(rules, captured);
+    spread.Add(0, 0x1000, 0x1000, halves(10, 10), halves(first, second));
+    spread.EndRun();
+    return spread;
+  };
+  // The first argument's values vary by 10, those of the other not at all.
+  const Spread original = run(true, 20, 10);
+  EXPECT_TRUE(run(false, 25, 10).Outside(original).equal());
+  const Differences outside = run(false, 25, 10.5F).Outside(original);
+  EXPECT_EQ(outside.elements(), 512U);
+  EXPECT_EQ(outside.first()[0].argument, "other");
 }
 
 }  // namespace

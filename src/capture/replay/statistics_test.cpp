@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <vector>
+
 namespace rochound::capture::replay {
 namespace {
 
@@ -46,6 +49,45 @@ TEST(Statistics, IntervalOfNoisyTimesContainsOne) {
   const Speedup speedup = CompareMedians(original, candidate);
   EXPECT_LT(speedup.low, 1);
   EXPECT_GT(speedup.high, 1);
+}
+
+TEST(Statistics, IntervalHoldsTheTruthInNineteenOfTwentyComparisons) {
+  std::mt19937_64 random(17);
+  std::lognormal_distribution<double> own(0, 0.1), of_round(0, 0.05), delay(3, 1);
+  // One time in ten is delayed, by much.
+  const auto time = [&](double mean) {
+    const double ns = mean * own(random);
+    return random() % 10 == 0 ? ns * (1 + delay(random)) : ns;
+  };
+  constexpr int kComparisons = 1000, kRounds = 20;
+  int inside = 0;
+  for (int comparison = 0; comparison < kComparisons; ++comparison) {
+    std::vector<double> original, candidate;
+    for (int round = 0; round < kRounds; ++round) {
+      const double slowed = of_round(random);
+      original.push_back(slowed * time(1200));
+      candidate.push_back(slowed * time(1000));
+    }
+    const Speedup speedup = CompareMedians(original, candidate);
+    inside += speedup.low <= 1.2 && 1.2 <= speedup.high;
+  }
+  // The interval of 90% holds it 920 times, that of 99% 990 times.
+  EXPECT_GE(inside, 940);
+  EXPECT_LE(inside, 980);
+}
+
+TEST(Statistics, WhatSlowsARoundDownSlowsBoth) {
+  std::mt19937_64 random(18);
+  std::lognormal_distribution<double> of_round(0, 0.5);
+  std::vector<double> original, candidate;
+  for (int round = 0; round < 20; ++round) {
+    const double slowed = of_round(random);
+    original.push_back(1200 * slowed);
+    candidate.push_back(1000 * slowed);
+  }
+  const Speedup speedup = CompareMedians(original, candidate);
+  EXPECT_NEAR(speedup.low, 1.2, 1e-9);
+  EXPECT_NEAR(speedup.high, 1.2, 1e-9);
 }
 
 TEST(Statistics, SameTimesSameNumbers) {

@@ -230,10 +230,76 @@ TEST(StragglersTest, OtherWorkIsNotSlower) {
   for (const RankScore& rank : FindStragglers(rows).ranks) EXPECT_FALSE(rank.accused());
 }
 
-TEST(StragglersTest, ThreeRanksSayNothing) {
-  std::vector<KernelInterval> rows;
-  for (int64_t rank = 0; rank < 3; ++rank) rows.push_back({rank, "h", "k", "", 0, 1, {}, 1});
-  EXPECT_NE(FindStragglers(rows).why_not, "");
+// A job without noise: one kernel, which takes a millisecond times the rank's factor.
+struct QuietJob {
+  std::vector<double> factors;   // by rank
+  uint64_t launches = 100;       // of the last rank in an interval; of the others 100
+  double work_of_last = 1;       // times that of the others
+  double in_collectives = 0.2;   // part of the time
+  double last_comes_late = 0;    // part of the time that the last one spends less in them
+  static constexpr int64_t kSpanNs = 1'000'000'000;
+
+  StragglerReport Judge() const {
+    std::vector<KernelInterval> rows;
+    for (size_t rank = 0; rank < factors.size(); ++rank) {
+      const bool last = rank + 1 == factors.size();
+      const uint64_t times = last ? launches : 100;
+      Histogram kernel, collective;
+      kernel.Add(static_cast<uint64_t>(1e6 * factors[rank]), times);
+      const double part = in_collectives - (last ? last_comes_late : 0);
+      collective.Add(static_cast<uint64_t>(part * kSpanNs));
+      const auto work = static_cast<uint64_t>(
+          64000 * static_cast<double>(times) * (last ? work_of_last : 1));
+      const auto number = static_cast<int64_t>(rank);
+      rows.push_back({number, "h", "k", "", 0, kSpanNs, kernel, work});
+      rows.push_back({number, "h", "ncclDevKernel_Generic_1", "", 0, kSpanNs, collective, 64});
+    }
+    return FindStragglers(rows);
+  }
+  bool LastIsAccused() const {
+    const auto report = Judge();
+    EXPECT_EQ(report.why_not, "");
+    for (const RankScore& rank : report.ranks) {
+      if (rank.rank + 1 == static_cast<int64_t>(factors.size())) return rank.accused();
+      EXPECT_FALSE(rank.accused()) << rank.rank;
+    }
+    return false;
+  }
+};
+
+TEST(StragglersTest, AFewPercentAreNoCause) {
+  std::vector<double> factors(16, 1);
+  factors.back() = 1.03;
+  EXPECT_FALSE(QuietJob{factors}.LastIsAccused());
+  factors.back() = 1.045;
+  EXPECT_TRUE(QuietJob{factors}.LastIsAccused());
+  EXPECT_FALSE((QuietJob{.factors = std::vector<double>(16, 1), .last_comes_late = 0.03}).LastIsAccused());
+  EXPECT_TRUE((QuietJob{.factors = std::vector<double>(16, 1), .last_comes_late = 0.045}).LastIsAccused());
+}
+
+// Ranks that differ by 1% from their median on either side have a spread of 1.5%.
+TEST(StragglersTest, WhereAllDifferOneHasToDifferMore) {
+  std::vector<double> factors;
+  for (int rank = 0; rank < 15; ++rank) factors.push_back(1 + 0.01 * (rank % 3 - 1));
+  for (int rank = 0; rank < 15; ++rank) factors.push_back(1 + 0.01 * (rank % 2 == 0 ? 1 : -1));
+  factors.push_back(1.06);
+  EXPECT_FALSE(QuietJob{factors}.LastIsAccused());
+  factors.back() = 1.1;
+  EXPECT_TRUE(QuietJob{factors}.LastIsAccused());
+}
+
+TEST(StragglersTest, FewLaunchesOrOtherWorkSayNothing) {
+  std::vector<double> factors(8, 1);
+  factors.back() = 1.2;
+  EXPECT_FALSE((QuietJob{.factors = factors, .launches = 10}).LastIsAccused());
+  EXPECT_TRUE((QuietJob{.factors = factors, .launches = 40}).LastIsAccused());
+  EXPECT_FALSE((QuietJob{.factors = factors, .work_of_last = 1.03}).LastIsAccused());
+  EXPECT_TRUE((QuietJob{.factors = factors, .work_of_last = 1.005}).LastIsAccused());
+}
+
+TEST(StragglersTest, ThreeRanksSayNothingAndFourDo) {
+  EXPECT_NE((QuietJob{{1, 1, 1.2}}.Judge().why_not), "");
+  EXPECT_TRUE((QuietJob{{1, 1, 1, 1.2}}.LastIsAccused()));
 }
 
 }  // namespace

@@ -43,7 +43,9 @@ class Fleet {
   }
   void NextDay() { ++epoch_; }
 
-  std::vector<Comparison> Compare() const { return CompareBuilds(observations_, {}); }
+  std::vector<Comparison> Compare(const RegressionOptions& options = {}) const {
+    return CompareBuilds(observations_, options);
+  }
 
  private:
   std::mt19937_64 random_;
@@ -117,6 +119,72 @@ TEST(RegressionsTest, ChangesFromEightPercentOnAreFound) {
     }
     EXPECT_GE(found, change < 0.1 ? 5u : 45u) << change;
   }
+}
+
+// In how many of 400 fleets the intervals of all kernels, each of which became 10% slower, hold that.
+int FleetsThatHoldTheTruth(int kernels, const RegressionOptions& options) {
+  constexpr double kChange = 0.1;
+  int inside = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    Fleet fleet(seed);
+    for (const bool changed : {false, true}) {
+      for (int kernel = 0; kernel < kernels; ++kernel)
+        fleet.Run("k" + std::to_string(kernel), changed ? "new" : "old", 4, 4,
+                  changed ? kChange : 0);
+      fleet.NextDay();
+    }
+    bool all = true;
+    for (const Comparison& one : fleet.Compare(options))
+      all = all && one.low <= kChange && kChange <= one.high;
+    inside += all;
+  }
+  return inside;
+}
+
+TEST(RegressionsTest, IntervalsHoldTheTruthAsOftenAsAsked) {
+  RegressionOptions options;
+  EXPECT_GE(FleetsThatHoldTheTruth(1, options), 396);
+  options.confidence = 0.8;
+  const int inside = FleetsThatHoldTheTruth(1, options);
+  EXPECT_GE(inside, 300);
+  EXPECT_LE(inside, 350);
+  // Of all comparisons together.
+  options.confidence = 0.95;
+  EXPECT_GE(FleetsThatHoldTheTruth(5, options), 380);
+}
+
+TEST(RegressionsTest, SmallChangesAreNotReportedHoweverCertain) {
+  for (const double change : {0.02, 0.06}) {
+    Fleet fleet(9);
+    fleet.Run("a", "old", 4, 40, 0);
+    fleet.NextDay();
+    fleet.Run("a", "new", 4, 40, change);
+    const auto all = fleet.Compare();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_GT(all[0].low, 0) << change;
+    EXPECT_EQ(all[0].verdict, change < 0.03 ? Verdict::kSame : Verdict::kSlower) << change;
+  }
+}
+
+// Sketches know a median to one bucket: runs may be in the same one by chance.
+TEST(RegressionsTest, ABucketIsNoChange) {
+  std::vector<Observation> observations;
+  for (int run = 0; run < 6; ++run) {
+    Observation one;
+    one.kernel = "a";
+    one.code_object = run < 3 ? "old" : "new";
+    one.host = "h";
+    one.process = std::to_string(run);
+    one.median_ns = std::exp2((run < 3 ? 450.5 : 451.5) / 32);
+    one.first_ns = static_cast<uint64_t>(run);
+    observations.push_back(one);
+  }
+  RegressionOptions options;
+  options.least = 0.01;
+  const auto all = CompareBuilds(observations, options);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_NEAR(all[0].by, std::exp2(1.0 / 32) - 1, 1e-9);
+  EXPECT_EQ(all[0].verdict, Verdict::kSame);
 }
 
 TEST(RegressionsTest, HostsThatBecameSlowerAreNotTheBuild) {

@@ -134,5 +134,15 @@ TEST(HistogramTest, UsualMeanLeavesOutWhatTookMuchLonger) {
   EXPECT_NEAR(histogram.UsualMean(), 100000, 1000);
 }
 
+TEST(HistogramTest, UsualMeanGoesUpToTwiceTheMedian) {
+  Histogram histogram;
+  histogram.Add(100000, 100);
+  histogram.Add(150000, 50);
+  const double mean = (100000 * 100 + 150000 * 50) / 150.0;
+  EXPECT_NEAR(histogram.UsualMean(), mean, 1);
+  histogram.Add(250000, 20);
+  EXPECT_NEAR(histogram.UsualMean(), mean, mean / 100);
+}
+
 }  // namespace
 }  // namespace rochound::fleet
