@@ -25,7 +25,8 @@ def main():
     by_search = set().union(*optimize.GIVES.values())
     missing = sorted(set(names.values()) - by_judge - by_search)
     unknown = sorted((by_judge | by_search) - set(names.values()))
-    print(f"{len(names)} reasons: {len(by_judge)} by candidates of judge.py, {len(by_search - by_judge)} more by searches of optimize.py")
+    print(f"{len(names)} reasons: {len(by_judge)} by candidates of judge.py, "
+          f"{len(by_search - by_judge)} more by searches of optimize.py")
     for reason in missing:
         print(f"FAIL: nothing that always runs is judged as '{reason}': judge.py needs a candidate for it")
     for reason in unknown:

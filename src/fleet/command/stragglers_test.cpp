@@ -232,11 +232,11 @@ TEST(StragglersTest, OtherWorkIsNotSlower) {
 
 // A job without noise: one kernel, which takes a millisecond times the rank's factor.
 struct QuietJob {
-  std::vector<double> factors;   // by rank
-  uint64_t launches = 100;       // of the last rank in an interval; of the others 100
-  double work_of_last = 1;       // times that of the others
-  double in_collectives = 0.2;   // part of the time
-  double last_comes_late = 0;    // part of the time that the last one spends less in them
+  std::vector<double> factors;  // by rank
+  uint64_t launches = 100;      // of the last rank in an interval; of the others 100
+  double work_of_last = 1;      // times that of the others
+  double in_collectives = 0.2;  // part of the time
+  double last_comes_late = 0;   // part of the time that the last one spends less in them
   static constexpr int64_t kSpanNs = 1'000'000'000;
 
   StragglerReport Judge() const {
@@ -248,8 +248,8 @@ struct QuietJob {
       kernel.Add(static_cast<uint64_t>(1e6 * factors[rank]), times);
       const double part = in_collectives - (last ? last_comes_late : 0);
       collective.Add(static_cast<uint64_t>(part * kSpanNs));
-      const auto work = static_cast<uint64_t>(
-          64000 * static_cast<double>(times) * (last ? work_of_last : 1));
+      const auto work =
+          static_cast<uint64_t>(64000 * static_cast<double>(times) * (last ? work_of_last : 1));
       const auto number = static_cast<int64_t>(rank);
       rows.push_back({number, "h", "k", "", 0, kSpanNs, kernel, work});
       rows.push_back({number, "h", "ncclDevKernel_Generic_1", "", 0, kSpanNs, collective, 64});
@@ -273,8 +273,10 @@ TEST(StragglersTest, AFewPercentAreNoCause) {
   EXPECT_FALSE(QuietJob{factors}.LastIsAccused());
   factors.back() = 1.045;
   EXPECT_TRUE(QuietJob{factors}.LastIsAccused());
-  EXPECT_FALSE((QuietJob{.factors = std::vector<double>(16, 1), .last_comes_late = 0.03}).LastIsAccused());
-  EXPECT_TRUE((QuietJob{.factors = std::vector<double>(16, 1), .last_comes_late = 0.045}).LastIsAccused());
+  EXPECT_FALSE(
+      (QuietJob{.factors = std::vector<double>(16, 1), .last_comes_late = 0.03}).LastIsAccused());
+  EXPECT_TRUE(
+      (QuietJob{.factors = std::vector<double>(16, 1), .last_comes_late = 0.045}).LastIsAccused());
 }
 
 // Ranks that differ by 1% from their median on either side have a spread of 1.5%.
