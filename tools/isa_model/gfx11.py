@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What came with gfx11 and gfx12, as the RDNA3 and RDNA4 documents describe it."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -164,21 +165,12 @@ def float_dot(fmt, bits, out, fmt_b=None):
     fmt_b = fmt_b or fmt
 
     def run(c, a, b, total):
-        parts = [mfma_value(out, total)]
-        for n in range(0, 32, bits):
-            mask = (1 << bits) - 1
-            parts.append(mfma.times(mfma_value(fmt, a >> n & mask), mfma_value(fmt_b, b >> n & mask)))
-        return mfma.total(parts, out)
+        mask = (1 << bits) - 1
+        products = [mfma.times(mfma.number(fmt, a >> n & mask), mfma.number(fmt_b, b >> n & mask))
+                    for n in range(0, 32, bits)]
+        return mfma.total(mfma.number(out, total), products, fmt.unit + fmt_b.unit, out)
 
     return run
-
-
-def mfma_value(fmt, bits):
-    if fmt.is_nan(bits):
-        return "nan"
-    if fmt.is_inf(bits):
-        return "-inf" if fmt.sign(bits) else "inf"
-    return fmt.value(bits)
 
 
 row("v_dot2_f16_f16", "f16 : b32 b32 f16", float_dot(F16, 16, F16))
@@ -467,11 +459,14 @@ def field(wave, index, lane, number, bits):
     return wave.read_vector("v", index + at // 32, lane) >> at % 32 & (1 << bits) - 1
 
 
+MATRIX_FORMATS = {"f32": F32, "f16": F16, "bf16": BF16, "fp8": OCP["fp8"], "bf8": OCP["bf8"]}
+
+
+@functools.lru_cache(None)
 def element(kind, bits, signed):
     if kind in ("iu8", "iu4"):
-        return Fraction(sign_extend(bits, int(kind[2:])) if signed else bits)
-    fmt = {"f16": F16, "bf16": BF16}.get(kind) or OCP[kind]
-    return mfma_value(fmt, bits)
+        return sign_extend(bits, int(kind[2:])) if signed else bits
+    return mfma.number(MATRIX_FORMATS[kind], bits)
 
 
 def matrix(kinds, depth, out, sparse):
@@ -491,7 +486,7 @@ def matrix(kinds, depth, out, sparse):
                 raw ^= 0x8000
             return element(kind, raw, lo[n])
 
-        a = [[Fraction(0)] * depth for _ in range(16)]
+        a = [[0] * depth for _ in range(16)]
         b = [[None] * depth for _ in range(16)]
         bits = sizes[kinds[0]]
         for k in range(depth):
@@ -530,8 +525,12 @@ def matrix(kinds, depth, out, sparse):
                 if out != "i32" and not sparse and not isinstance(c, str):
                     c = abs(c) if hi[2] else c
                     c = -c if lo[2] else c
-                parts = [c] + [mfma.times(x, y) for x, y in zip(a[r], b[j])]
-                value = finish(parts, out, m.get("clamp"))
+                products = [mfma.times(x, y) for x, y in zip(a[r], b[j])]
+                if out == "i32":
+                    value = integer_total(c, products, m.get("clamp"))
+                else:
+                    unit = sum(MATRIX_FORMATS[kind].unit for kind in kinds)
+                    value = mfma.total(c, products, unit, MATRIX_FORMATS[out])
                 if value == 0 and out != "i32" and lo[2]:
                     value = from_nibbles("?" + nibbles(0, 32 if out == "f32" else 16)[1:])
                 results[place] = value
@@ -558,22 +557,19 @@ def result_place(gfx12, wave_size, out, r, j, high):
 
 
 def start(wave, operand, out, place):
-    fmt = {"f32": F32, "f16": F16, "bf16": BF16}.get(out)
     if operand.kind != "v":
         bits = valu.constant(operand, {"i32": "b32"}.get(out, out))
     else:
         bits = wave.read_vector("v", operand.index + place[0], place[1]) >> place[2]
         bits &= 0xFFFF if out in ("f16", "bf16") else MASK32
-    return Fraction(i32(bits)) if out == "i32" else mfma_value(fmt, bits)
+    return i32(bits) if out == "i32" else mfma.number(MATRIX_FORMATS[out], bits)
 
 
-def finish(parts, out, clamp):
-    if out == "i32":
-        value = int(sum(parts))
-        if clamp:
-            value = max(-1 << 31, min((1 << 31) - 1, value))
-        return value & MASK32
-    return mfma.total(parts, {"f32": F32, "f16": F16, "bf16": BF16}[out])
+def integer_total(start, products, clamp):
+    value = start + sum(products)
+    if clamp:
+        value = max(-1 << 31, min((1 << 31) - 1, value))
+    return value & MASK32
 
 
 def add_matrices():

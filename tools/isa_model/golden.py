@@ -280,27 +280,20 @@ def vector_lines(wave, kind, index, old, new):
 
 
 def memory_lines(kind, base, old, new, patterns):
-    lines, run, start = [], [], None
-    if old == new and not patterns:
-        return lines
-
-    def flush():
-        for i in range(0, len(run), 8):
-            lines.append("out %s %x %s" % (kind, start + 4 * i, " ".join(run[i:i + 8])))
-
-    for offset in range(0, len(new), 4):
-        a, b = old[offset:offset + 4], new[offset:offset + 4]
-        pattern = patterns.get(base + offset)
-        if a == b and not pattern:
-            if run:
-                flush()
-                run, start = [], None
-            continue
-        if start is None:
-            start = base + offset
-        run.append(pattern.text if pattern else "%08x" % int.from_bytes(b, "little"))
-    if run:
-        flush()
+    changed = {address - base for address in patterns}
+    block = 256  # most of the memory is as it was
+    for start in range(0, len(new), block):
+        if old[start:start + block] != new[start:start + block]:
+            changed.update(at for at in range(start, start + block, 4)
+                           if old[at:at + 4] != new[at:at + 4])
+    lines, last = [], None
+    for at in sorted(changed):
+        pattern = patterns.get(base + at)
+        text = pattern.text if pattern else "%08x" % int.from_bytes(new[at:at + 4], "little")
+        if last is None or at != last + 4 or lines[-1].count(" ") == 10:
+            lines.append("out %s %x" % (kind, base + at))
+        lines[-1] += " " + text
+        last = at
     return lines
 
 

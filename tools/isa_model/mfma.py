@@ -3,13 +3,17 @@
 
 The order in which hardware adds the products, and how it rounds between, is not documented. The
 cases use small integers, whose sums are exact in any order; special values propagate in any order
-as well. What would depend on the order is not fixed."""
+as well. What would depend on the order is not fixed.
 
+Matrices have many products, and Fractions are slow: here a finite number is an int that counts the
+smallest numbers of its format, 2^-fmt.unit each, and a product of two counts products of those."""
+
+import functools
+import operator
 import re
 from fractions import Fraction
 
-from softfloat import (BF16, BF8, F16, F32, F64, FP8, OCP, from_nibbles, nibbles, pow2,
-                       unknown)
+from softfloat import (BF16, BF8, F16, F32, F64, FP8, OCP, from_nibbles, nibbles, unknown)
 from state import MASK32
 from valu import constant, read_source, sign_extend
 
@@ -17,29 +21,38 @@ OPS = {}
 LANES = 64
 
 
-def decode(kind, bits, ocp=False, flushes=False):
-    """A Fraction, or "nan", "inf", "-inf". `ocp`: which 8 bit floats; `flushes`: no denormals."""
-    if kind == "i8":
-        return Fraction(sign_extend(bits, 8))
+def format_of(kind, ocp):
+    """`ocp`: which 8 bit floats."""
     if kind in OCP and (ocp or kind not in ("fp8", "bf8")):
-        fmt = OCP[kind]
-    else:
-        fmt = {"f32": F32, "xf32": F32, "f16": F16, "bf16": BF16, "f64": F64, "fp8": FP8,
-               "bf8": BF8}[kind]
-    if flushes and fmt.is_denormal(bits):
-        return Fraction(0)
+        return OCP[kind]
+    return {"f32": F32, "xf32": F32, "f16": F16, "bf16": BF16, "f64": F64, "fp8": FP8,
+            "bf8": BF8}[kind]
+
+
+def unit_of(kind, ocp):
+    return 0 if kind == "i8" else format_of(kind, ocp).unit
+
+
+@functools.lru_cache(None)
+def decode(kind, bits, ocp=False, flushes=False):
+    """A number, or "nan", "inf", "-inf". `flushes`: no denormals."""
+    if kind == "i8":
+        return sign_extend(bits, 8)
+    fmt = format_of(kind, ocp)
+    return 0 if flushes and fmt.is_denormal(bits) else number(fmt, bits)
+
+
+def number(fmt, bits):
     if fmt.is_nan(bits):
         return "nan"
     if fmt.is_inf(bits):
         return "-inf" if fmt.sign(bits) else "inf"
-    return fmt.value(bits)
+    return fmt.smallest_numbers(bits)
 
 
 def times(a, b):
-    if a == "nan" or b == "nan":
-        return "nan"
     if isinstance(a, str) or isinstance(b, str):
-        if a == 0 or b == 0:
+        if a in ("nan", 0) or b in ("nan", 0):
             return "nan"
         negative = (a == "-inf" or (not isinstance(a, str) and a < 0)) ^ (
             b == "-inf" or (not isinstance(b, str) and b < 0))
@@ -47,20 +60,24 @@ def times(a, b):
     return a * b
 
 
-def total(parts, fmt):
-    """The sum as bits; not fixed if a partial sum in some order would round."""
-    if "nan" in parts or ("inf" in parts and "-inf" in parts):
-        return fmt.nan()
-    if "inf" in parts:
-        return fmt.inf
-    if "-inf" in parts:
-        return fmt.inf | fmt.sign_bit
-    exact = sum(parts, Fraction(0))
-    limit = sum(abs(p) for p in parts)
-    quantum = max([p.denominator for p in parts])
-    if limit * quantum >= 1 << fmt.mbits + 1:
+def total(start, products, unit, fmt):
+    """The sum as bits of `fmt`; not fixed if a partial sum in some order would round. `start` is a
+    number of `fmt`, each of the products counts 2^-unit."""
+    special = {x for x in [start, *products] if isinstance(x, str)}
+    if special:
+        if "nan" in special or len(special) == 2:
+            return fmt.nan()
+        return fmt.inf if "inf" in special else fmt.inf | fmt.sign_bit
+    common = max(unit, fmt.unit)
+    start <<= common - fmt.unit
+    shift = common - unit
+    exact = start + (sum(products) << shift)
+    limit = abs(start) + (sum(map(abs, products)) << shift)
+    every_bit = functools.reduce(operator.or_, products, 0) << shift | start
+    lowest_bit = min(every_bit & -every_bit, 1 << common)
+    if limit and limit >= lowest_bit << fmt.mbits + 1:
         return unknown(fmt.width)
-    return fmt.round(exact)
+    return fmt.round(Fraction(exact, 1 << common))
 
 
 def old_blocks(m, k, kind):
@@ -112,6 +129,10 @@ class Shape:
     def results(self):
         return self.m * self.n * self.blocks // LANES
 
+    def unit(self, ocp):
+        """Of the products."""
+        return sum(unit_of(kind, ocp) for kind in self.kinds)
+
     def flushes(self, wave):
         """gfx90a's matrix core has no denormals in 16 bit formats and in what they add up to."""
         return wave.target == "gfx90a" and self.kinds[0] in ("f16", "bf16")
@@ -160,7 +181,7 @@ def mfma(wave, i):
                     ocp, flushes)
     finish(wave, shape, d, c, lambda r, column, block: [
         times(negate(rows[block, r, k], neg[0]), negate(columns[block, k, column], neg[1]))
-        for k in range(shape.k)], neg[2])
+        for k in range(shape.k)], shape.unit(ocp), neg[2])
 
 
 def negate(x, wanted):
@@ -171,7 +192,7 @@ def negate(x, wanted):
     return -x
 
 
-def finish(wave, shape, d, c, products, neg_c=0):
+def finish(wave, shape, d, c, products, unit, neg_c=0):
     dwords = 2 if shape.out == "f64" else 1
     fmt = F64 if shape.out == "f64" else F32
     results = []
@@ -186,11 +207,11 @@ def finish(wave, shape, d, c, products, neg_c=0):
                             for n in range(dwords))
             parts = products(row, column, block)
             if shape.out == "i32":
-                value = int(sum(parts)) + sign_extend(start, 32) & MASK32
+                value = sum(parts) + sign_extend(start, 32) & MASK32
             else:
                 flushes = shape.flushes(wave)
                 first = decode(shape.out, start, flushes=flushes)
-                value = total([negate(first, neg_c)] + parts, fmt)
+                value = total(negate(first, neg_c), parts, unit, fmt)
                 if flushes and isinstance(value, int) and fmt.is_denormal(value):
                     value = unknown(fmt.width)  # a zero of either sign
                 if value == 0 and start == fmt.sign_bit:
@@ -228,7 +249,7 @@ def smfmac(wave, i):
                                                    element(wave, b, shape.bits, lane, n), ocp)
     finish(wave, shape, d, d, lambda r, column, block: [
         times(value, columns[k, column]) for group in range(groups)
-        for k, value in rows[r, group]])
+        for k, value in rows[r, group]], shape.unit(ocp))
 
 
 DENSE = """f32_32x32x1_2b_f32 f32_16x16x1_4b_f32 f32_4x4x1_16b_f32 f32_32x32x2_f32 f32_16x16x4_f32
@@ -263,6 +284,7 @@ for name in DENSE + OLD + DEEP:
 # row: of 8 bit numbers two runs of 16, half of K apart; of the others one run of 32. A byte of
 # another register, in the lane of the row and of the block of 32 k, is the scale of that block.
 MX = ("fp8", "bf8", "fp6", "bf6", "fp4")
+SCALE_UNIT = 127  # a scale s is 2^(s - 127)
 
 
 class MxShape:
@@ -301,8 +323,7 @@ def mx_matrix(wave, shape, operand, kind, scales, byte):
             if scales:
                 lane = r + shape.m * (k // 32)
                 scale = wave.read_vector("v", scales.index, lane) >> 8 * byte & 0xFF
-                value = "nan" if scale == 0xFF or value == "nan" else times(
-                    value, pow2(scale - 127))
+                value = "nan" if scale == 0xFF else times(value, 1 << scale)
             matrix[r, k] = value
     return matrix
 
@@ -316,30 +337,9 @@ def mx_mfma(wave, i):
     high = m.get("op_sel_hi", [0, 0]) + [0, 0]
     rows = mx_matrix(wave, shape, a, MX[m.get("cbsz", 0)], scales[0], low[0] + 2 * high[0])
     columns = mx_matrix(wave, shape, b, MX[m.get("blgp", 0)], scales[1], low[1] + 2 * high[1])
-    finish(wave, shape, d, c, mx_products(shape, rows, columns))
-
-
-def mx_products(shape, rows, columns):
-    """The products of a row and a column; one sum instead, in whole numbers, if none is special and
-    no order of adding them rounds."""
-    def every(r, column, block):
-        return [times(rows[r, k], columns[column, k]) for k in range(shape.k)]
-
-    if any(isinstance(v, str) for matrix in (rows, columns) for v in matrix.values()):
-        return every
-    quantum, whole = 1, []
-    for matrix in (rows, columns):
-        unit = max(v.denominator for v in matrix.values())
-        quantum *= unit
-        whole.append([[int(matrix[r, k] * unit) for k in range(shape.k)] for r in range(shape.m)])
-
-    def summed(r, column, block):
-        x, y = whole[0][r], whole[1][column]
-        if sum(abs(a * b) for a, b in zip(x, y)) >= 1 << 23:
-            return every(r, column, block)
-        return [Fraction(sum(a * b for a, b in zip(x, y)), quantum)]
-
-    return summed
+    unit = sum(OCP[MX[m.get(name, 0)]].unit + (SCALE_UNIT if scales[0] else 0) for name in ("cbsz", "blgp"))
+    finish(wave, shape, d, c, lambda r, column, block: [
+        times(rows[r, k], columns[column, k]) for k in range(shape.k)], unit)
 
 
 for name in ("16x16x128", "32x32x64"):

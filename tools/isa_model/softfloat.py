@@ -23,6 +23,7 @@ class Format:
         self.ebits = exponent_bits
         self.mbits = mantissa_bits
         self.bias = (1 << (exponent_bits - 1)) - 1 + (1 if fnuz else 0)
+        self.unit = self.bias + mantissa_bits - 1  # the smallest denormal is 2^-unit
         self.fnuz = fnuz
         self.sign_bit = 1 << (width - 1)
         self.emask = (1 << exponent_bits) - 1
@@ -60,16 +61,18 @@ class Format:
     def exponent(self, bits):
         return bits >> self.mbits & self.emask
 
+    @functools.lru_cache(None)
     def value(self, bits):
         """The finite number that `bits` stand for, with its sign (both zeros are 0)."""
+        return Fraction(self.smallest_numbers(bits), 1 << self.unit)
+
+    def smallest_numbers(self, bits):
+        """The same as a count of the smallest denormal, 2^-unit."""
         assert self.is_finite(bits), hex(bits)
         e, m = self.exponent(bits), bits & self.mmask
         if e:
-            m |= 1 << self.mbits
-        else:
-            e = 1
-        magnitude = Fraction(m) * pow2(e - self.bias - self.mbits)
-        return -magnitude if bits & self.sign_bit else magnitude
+            m = (m | 1 << self.mbits) << e - 1
+        return -m if bits & self.sign_bit else m
 
     def quiet(self, bits):
         return bits | self.quiet_bit
@@ -79,15 +82,16 @@ class Format:
         if value == 0:
             return self.sign_bit if zero_sign and not self.fnuz else 0
         sign = 1 if value < 0 else 0
-        magnitude = abs(value)
-        exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-        if magnitude < pow2(exponent):
+        # In whole numbers: Fractions would cancel again and again.
+        numerator, denominator = abs(value.numerator), value.denominator
+        exponent = numerator.bit_length() - denominator.bit_length()
+        if numerator << max(-exponent, 0) < denominator << max(exponent, 0):
             exponent -= 1
         quantum = max(exponent, 1 - self.bias) - self.mbits
-        scaled = magnitude * pow2(-quantum)
-        n, rest = divmod(scaled.numerator, scaled.denominator)
+        denominator <<= max(quantum, 0)
+        n, rest = divmod(numerator << max(-quantum, 0), denominator)
         if rest:
-            half = 2 * rest - scaled.denominator
+            half = 2 * rest - denominator
             if rounding == RNE:
                 up = half > 0 or (half == 0 and n & 1)
             elif rounding == RTP:
