@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The files in tests/golden/isa, as isa/README.md describes them: named input vectors and cases.
+// The golden files, as isa/README.md describes them: named input vectors and cases.
 // Single-threaded, used by isa_golden_test only; a malformed file throws std::runtime_error with
 // its name and line.
 #pragma once

@@ -2,7 +2,6 @@
 """Cases: what they are, how they are encoded (by llvm-mc), run through the model, and written.
 tests/golden/isa/README.md describes the files."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -160,21 +159,24 @@ def assemble_all(command, lines):
     return found
 
 
-def encode(book, llvm_mc, known):
+def assemble_cases(book, llvm_mc):
+    """(config, line of a case) -> bytes"""
+    encodings = {}
     for config in CONFIGS:
-        wanted = sorted({spell(line, config[1]) for cases in book.files.values() for case in cases
-                         if config in case.configs for line in case.lines})
-        if llvm_mc:
-            encoded = assemble(llvm_mc, config,
-                               sorted({translate(line, config[0]) for line in wanted}))
-            table = {line: encoded.get(translate(line, config[0])) for line in wanted}
-        else:
-            table = {line: known[config, line] for line in wanted if (config, line) in known}
-        for cases in book.files.values():
-            for case in cases:
-                if config not in case.configs:
-                    continue
-                code = [table.get(spell(line, config[1])) for line in case.lines]
+        wanted = {line: translate(spell(line, config[1]), config[0])
+                  for cases in book.files.values() for case in cases if config in case.configs
+                  for line in case.lines}
+        found = assemble(llvm_mc, config, sorted(set(wanted.values())))
+        encodings.update({(config, line): found[text] for line, text in wanted.items()
+                          if text in found})
+    return encodings
+
+
+def encode(book, encodings):
+    for cases in book.files.values():
+        for case in cases:
+            for config in case.configs:
+                code = [encodings.get((config, line)) for line in case.lines]
                 if None not in code:
                     case.code[config] = code
     bad = ["%s: %s" % (case.name, "; ".join(case.lines)) for cases in book.files.values()
@@ -183,6 +185,40 @@ def encode(book, llvm_mc, known):
         raise SystemExit("no target assembles\n  " + "\n  ".join(bad))
     for cases in book.files.values():
         cases[:] = [case for case in cases if case.code]
+
+
+def encodings_text(book):
+    """The encodings that the cases need, a line of assembly each with a column per configuration:
+    its bytes, "=" where they are those of the column before, "-" where it has none."""
+    used = {}
+    for cases in book.files.values():
+        for case in cases:
+            for config, code in case.code.items():
+                for line, part in zip(case.lines, code):
+                    used.setdefault(line, {})[config] = part.hex()
+    text = ["# line of assembly: " + " ".join("%s/%d" % config for config in CONFIGS)]
+    for line in sorted(used):
+        columns, last = [], None
+        for config in CONFIGS:
+            code = used[line].get(config, "-")
+            columns.append("=" if code == last != "-" else code)
+            last = code
+        text.append("%s: %s" % (line, " ".join(columns)))
+    return "\n".join(text) + "\n"
+
+
+def read_encodings(text):
+    encodings = {}
+    for row in text.splitlines():
+        if row.startswith("#"):
+            continue
+        line, _, columns = row.rpartition(": ")
+        code = None
+        for config, column in zip(CONFIGS, columns.split()):
+            code = code if column == "=" else column
+            if code != "-":
+                encodings[config, line] = bytes.fromhex(code)
+    return encodings
 
 
 # Inputs.
@@ -245,7 +281,8 @@ def run_case(case, config):
     for kind, bank, old in (("v", wave.vgpr, before), ("a", wave.agpr, before)):
         for index in sorted(bank):
             lines += vector_lines(wave, kind, index, old.vector(kind, index), bank[index])
-    for index in list(range(SGPRS)) + [106, 107, 124, 126, 127]:
+    changed = [index for index in range(SGPRS) if before.sgpr[index] != wave.sgpr[index]]
+    for index in sorted({*changed, *wave.masks, 106, 107, 124, 126, 127}):
         a, b = before.read_scalar(index), wave.read_scalar(index)
         fixed = wave.masks.get(index, MASK32)
         if a != b or fixed != MASK32:
@@ -280,6 +317,8 @@ def vector_lines(wave, kind, index, old, new):
 
 
 def memory_lines(kind, base, old, new, patterns):
+    if old == new and not patterns:
+        return []
     changed = {address - base for address in patterns}
     block = 256  # most of the memory is as it was
     for start in range(0, len(new), block):
@@ -339,25 +378,3 @@ def case_text(case):
         text += lines or ["out nothing"]
     text.append("end")
     return "\n".join(text) + "\n"
-
-
-def known_encodings(folder):
-    """The encodings in the committed files, so that a check needs no llvm-mc."""
-    known = {}
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        if not name.endswith(".golden"):
-            continue
-        with open(os.path.join(folder, name)) as f:
-            lines = []
-            for line in f.read().splitlines():
-                if line.startswith("case "):
-                    lines = []
-                elif line.startswith("asm "):
-                    lines.append(line[4:])
-                elif line.startswith("run "):
-                    _, config, code = line.split()
-                    target, wave_size = config.split("/")
-                    for text, part in zip(lines, code.split(",")):
-                        known[(target, int(wave_size)), spell(text, int(wave_size))] = (
-                            bytes.fromhex(part))
-    return known

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The named input vectors: 64 dwords each. tests/golden/isa/inputs.txt lists them for the harness;
+"""The named input vectors: 64 dwords each. inputs.txt of the golden files lists them for the harness;
 `iota(first,step)` and `all(x)` (hexadecimal) need no name."""
 
 import re
