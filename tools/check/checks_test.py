@@ -287,6 +287,16 @@ class DocsTest(CheckTest):
     def test_architecture_missing(self):
         self.assert_one(docs.run(self.project({"README.md": ""})), "architecture.md is missing")
 
+    def test_tests_have_a_line_each(self):
+        def findings(rows):
+            return docs.run(self.project({"docs/architecture.md": "`docs/` `tests/`\n", "tests/README.md": rows,
+                                          "tests/CMakeLists.txt": "", "tests/fuzz/a.cpp": "", "tests/golden/isa/b.txt": ""}))
+
+        both = "| folder | real |\n|---|---|\n| `fuzz` | readers |\n| `golden` | nothing |\n"
+        self.assertEqual(findings(both), [])
+        self.assert_one(findings(both.replace("| `golden` | nothing |\n", "")), "no line for the folder tests/golden")
+        self.assert_one(findings(both + "| `gone` | nothing |\n"), "a line for tests/gone")
+
 
 class WordsTest(CheckTest):
     APT = "Types: deb\nURIs: https://registry.example/debian\n"

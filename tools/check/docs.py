@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The documents tell the truth about the tree: what they name exists, and docs/architecture.md names every folder."""
+"""The documents tell the truth about the tree: what they name exists, docs/architecture.md names every folder, and
+tests/README.md has a line for each of tests/."""
 
 import glob
 import pathlib
@@ -8,6 +9,8 @@ import re
 NAME = "docs"
 
 ARCHITECTURE = pathlib.PurePosixPath("docs/architecture.md")
+TESTS = pathlib.PurePosixPath("tests/README.md")
+ROW = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 # Words of a code span that can be a path of ours: plain characters and wildcards, with a slash.
@@ -30,7 +33,7 @@ def run(project):
             for target in LINK.findall(line):
                 if "://" not in target and not exists(project, str(document.parent / target)):
                     findings.append(f"{document}:{number}: links to {target}, which does not exist")
-    return findings + architecture(project)
+    return findings + architecture(project) + tests(project)
 
 
 def is_our_path(word, tops):
@@ -58,3 +61,11 @@ def architecture(project):
     return ([f"{ARCHITECTURE}: does not name the folder {folder}/" for folder in sorted(there - named)] +
             [f"{ARCHITECTURE}: names the folder {folder}/, which does not exist" for folder in sorted(named)
              if not (project.root / folder).is_dir()])
+
+
+def tests(project):
+    """Every folder of tests/ has a row there, and the other way round."""
+    there = {path.parts[1] for path in project.files if path.parts[0] == "tests" and len(path.parts) > 2}
+    rows = set(ROW.findall(project.text(TESTS))) if TESTS in project.files else set()
+    return ([f"{TESTS}: has no line for the folder tests/{folder}" for folder in sorted(there - rows)] +
+            [f"{TESTS}: has a line for tests/{folder}, which does not exist" for folder in sorted(rows - there)])
