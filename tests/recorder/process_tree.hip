@@ -6,7 +6,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-#include "../program.h"
+#include "../programs/program.h"
 
 extern char** environ;
 

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "../program.h"
+#include "../programs/program.h"
 
 // Keeps the compiler from knowing where a pointer points to.
 #define LAUNDER(pointer) asm volatile("" : "+v"(pointer))

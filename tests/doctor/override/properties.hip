@@ -2,7 +2,7 @@
 //
 // Prints what HIP says about the first GPU, beginning with the program's very first HIP call.
 
-#include "../program.h"
+#include "../../programs/program.h"
 
 int main() {
   hipDeviceProp_t properties;
