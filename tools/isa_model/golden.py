@@ -182,7 +182,8 @@ def encode(book, encodings):
     bad = ["%s: %s" % (case.name, "; ".join(case.lines)) for cases in book.files.values()
            for case in cases if not case.code and not case.optional]
     if bad:
-        raise SystemExit("no target assembles\n  " + "\n  ".join(bad))
+        raise SystemExit("no encoding (new cases need generate.py --encodings)\n  "
+                         + "\n  ".join(bad))
     for cases in book.files.values():
         cases[:] = [case for case in cases if case.code]
 
