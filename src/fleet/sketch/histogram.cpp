@@ -115,9 +115,11 @@ void Histogram::Merge(const Histogram& other) {
 
 double Histogram::Quantile(double quantile) const {
   if (count_ == 0) return 0;
-  const double wanted = std::clamp(quantile, 0.0, 1.0) * static_cast<double>(count_);
-  auto rank = static_cast<uint64_t>(std::ceil(wanted));
-  rank = std::clamp<uint64_t>(rank, 1, count_);
+  const double wanted = std::ceil(std::clamp(quantile, 0.0, 1.0) * static_cast<double>(count_));
+  // As a double, a large count may be more than an integer holds.
+  uint64_t rank = count_;
+  if (wanted < static_cast<double>(count_)) rank = static_cast<uint64_t>(wanted);
+  rank = std::max<uint64_t>(rank, 1);
   if (rank <= zeros_) return 0;
   uint64_t below = zeros_;
   for (size_t i = 0; i < buckets_.size(); ++i) {
@@ -150,7 +152,10 @@ double Histogram::RelativeError() const { return std::exp2(0.5 * std::exp2(-scal
 bool Histogram::Restore(int scale, uint64_t zeros, uint64_t sum, uint64_t min, uint64_t max,
                         int32_t offset, std::vector<uint64_t> buckets) {
   if (scale > kFinestScale || scale < kCoarsestScale || buckets.size() > kMostBuckets) return false;
-  if (offset < -1 || offset > 64 * kSubBuckets) return false;
+  if (min > max) return false;
+  // No value is beyond these buckets. Merge counts on it: one bucket is enough at kCoarsestScale.
+  const int32_t last = Index(UINT64_MAX, scale);
+  if (offset < -1 || offset > last + 1 - static_cast<int32_t>(buckets.size())) return false;
   if (!buckets.empty() && (buckets.front() == 0 || buckets.back() == 0)) return false;
   scale_ = scale;
   zeros_ = zeros;

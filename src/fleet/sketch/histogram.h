@@ -17,7 +17,7 @@ namespace rochound::fleet {
 class Histogram {
  public:
   static constexpr int kFinestScale = 5;
-  static constexpr int kCoarsestScale = -6;  // one bucket for all numbers there are
+  static constexpr int kCoarsestScale = -6;  // one bucket for 1, one for all other numbers
   static constexpr size_t kMostBuckets = 320;
 
   void Add(uint64_t value, uint64_t times = 1);

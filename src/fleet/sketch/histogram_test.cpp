@@ -123,6 +123,24 @@ TEST(HistogramTest, RestoresWhatItWas) {
   EXPECT_FALSE(again.Restore(6, 0, 0, 0, 0, 0, {}));
   EXPECT_FALSE(again.Restore(5, 0, 0, 0, 0, 0, {0, 1}));
   EXPECT_FALSE(again.Restore(5, 0, 0, 0, 0, 0, std::vector<uint64_t>(1000, 1)));
+  EXPECT_FALSE(again.Restore(5, 0, 9, 9, 1, 0, {1})) << "the least is not above the most";
+}
+
+// Somebody else's histogram has buckets where a value can be, or is none: Merge relies on it.
+TEST(HistogramTest, RestoresNoBucketThatNoValueIsIn) {
+  for (int scale = Histogram::kCoarsestScale; scale <= Histogram::kFinestScale; ++scale) {
+    const int32_t last = Histogram::Index(UINT64_MAX, scale);
+    Histogram first_bucket, last_bucket, beyond;
+    ASSERT_TRUE(first_bucket.Restore(scale, 0, 1, 1, 1, -1, {1}));
+    ASSERT_TRUE(last_bucket.Restore(scale, 0, 1, 1, UINT64_MAX, last, {1}));
+    EXPECT_FALSE(beyond.Restore(scale, 0, 1, 1, 1, last + 1, {1}));
+    EXPECT_FALSE(beyond.Restore(scale, 0, 1, 1, 1, last, {1, 1}));
+    EXPECT_FALSE(beyond.Restore(scale, 0, 1, 1, 1, -2, {1}));
+    first_bucket.Merge(last_bucket);
+    EXPECT_EQ(first_bucket.count(), 2u);
+    EXPECT_LE(first_bucket.buckets().size(), Histogram::kMostBuckets);
+    EXPECT_GT(first_bucket.Quantile(1), 1e9);
+  }
 }
 
 TEST(HistogramTest, UsualMeanLeavesOutWhatTookMuchLonger) {
