@@ -31,7 +31,7 @@ struct Settings {
 
 Result<json> Losses(Lake& lake, const HistoryFilter& filter) {
   const std::string where = filter.job.empty() ? "" : " AND job = " + Literal(filter.job);
-  ROCHOUND_TRY(auto rows, lake.database().Query("SELECT loss, sum(lost)::BIGINT FROM sketches "
+  ROCHOUND_TRY(auto rows, lake.database().Query("SELECT loss, sum(lost) FROM sketches "
                                                 "WHERE loss IS NOT NULL" +
                                                 where + " GROUP BY loss ORDER BY loss"));
   json losses = json::array();
@@ -70,7 +70,7 @@ Result<int> Kernels(const Settings& settings) {
         row[JsonName(settings.by[i])] = kernel.keys[i];
       answer["kernels"].push_back(std::move(row));
     }
-    fmt::print("{}\n", answer.dump(1));
+    PrintJson(answer);
     return 0;
   }
   for (const json& loss : losses)

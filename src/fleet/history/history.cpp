@@ -133,9 +133,9 @@ Result<std::vector<JobHistory>> LoadJobs(Lake& lake, const HistoryFilter& filter
           "SELECT job, count(DISTINCT rank) FILTER (rank >= 0), count(DISTINCT host), "
           "count(DISTINCT (epoch, pid, start)) FILTER (loss IS NULL), "
           "count(DISTINCT (epoch, pid, start, gpu)) FILTER (loss IS NULL), "
-          "count(DISTINCT kernel), coalesce(sum(launches), 0)::BIGINT, "
-          "coalesce(sum(sum), 0)::BIGINT, coalesce(sum(lost), 0)::BIGINT, min(from_ns)::BIGINT, "
-          "max(from_ns + interval_ns)::BIGINT FROM sketches WHERE {} GROUP BY job "
+          "count(DISTINCT kernel), coalesce(sum(launches), 0), "
+          "coalesce(sum(sum), 0), coalesce(sum(lost), 0), min(from_ns), "
+          "max(from_ns + interval_ns) FROM sketches WHERE {} GROUP BY job "
           "ORDER BY max(from_ns) DESC, job",
           condition)));
   std::vector<JobHistory> jobs;

@@ -371,7 +371,7 @@ Result<Lake::Numbers> Lake::LastNumbers(const std::string& tenant, uint32_t shar
   ROCHOUND_TRY(const bool there, MakeView(tenant));
   if (!there) return numbers;
   ROCHOUND_TRY(auto rows,
-               database_->Query(fmt::format("SELECT host, epoch, max(nth)::BIGINT FROM sketches "
+               database_->Query(fmt::format("SELECT host, epoch, max(nth) FROM sketches "
                                             "WHERE shard = {} GROUP BY host, epoch",
                                             shard)));
   for (;;) {

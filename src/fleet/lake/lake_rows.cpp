@@ -15,7 +15,13 @@ using nlohmann::json;
 constexpr size_t kLongestText = 65535;
 constexpr size_t kMostRows = 1 << 17;
 
-enum class Type { kText, kCount, kNumber };
+// Of what a daemon has counted itself, and of its clock. Questions to the lake add and convert them,
+// and one row beyond would fail them all.
+constexpr uint64_t kMostCount = uint64_t{1} << 48;
+constexpr uint64_t kLatestNs = uint64_t{1} << 62;
+
+// kAny: as a log says it, which may be damaged; its sums are kept at their limits.
+enum class Type { kText, kCount, kTime, kAny, kIndex, kNumber };
 struct Member {
   const char* name;
   Type type;
@@ -23,20 +29,21 @@ struct Member {
 // docs/formats/fleet.md says what they mean.
 constexpr Member kOfMessage[] = {
     {"tenant", Type::kText},  {"host", Type::kText},     {"epoch", Type::kText},
-    {"number", Type::kCount}, {"shard", Type::kCount},   {"nth", Type::kCount},
-    {"job", Type::kText},     {"from_ns", Type::kCount}, {"interval_ns", Type::kCount},
+    {"number", Type::kCount}, {"shard", Type::kIndex},   {"nth", Type::kCount},
+    {"job", Type::kText},     {"from_ns", Type::kTime},  {"interval_ns", Type::kTime},
 };
 constexpr Member kOfRow[] = {
-    {"rank", Type::kNumber},      {"pid", Type::kNumber},     {"start", Type::kCount},
-    {"gpu", Type::kNumber},       {"kernel", Type::kText},    {"code_object", Type::kText},
-    {"rocm", Type::kText},        {"launches", Type::kCount}, {"untimed", Type::kCount},
-    {"work_items", Type::kCount}, {"lds", Type::kCount},      {"sum", Type::kCount},
-    {"min", Type::kCount},        {"max", Type::kCount},      {"scale", Type::kNumber},
-    {"zeros", Type::kCount},      {"first", Type::kNumber},
+    {"rank", Type::kNumber},    {"pid", Type::kNumber},     {"start", Type::kAny},
+    {"gpu", Type::kIndex},      {"kernel", Type::kText},    {"code_object", Type::kText},
+    {"rocm", Type::kText},      {"launches", Type::kCount}, {"untimed", Type::kCount},
+    {"work_items", Type::kAny}, {"lds", Type::kAny},        {"sum", Type::kAny},
+    {"min", Type::kAny},        {"max", Type::kAny},        {"scale", Type::kNumber},
+    {"zeros", Type::kCount},    {"first", Type::kNumber},
 };
 
-bool IsCount(const json& value) {
-  return value.is_number_unsigned() || (value.is_number_integer() && value.get<int64_t>() >= 0);
+bool IsUpTo(const json& value, uint64_t most) {
+  if (value.is_number_unsigned()) return value.get<uint64_t>() <= most;
+  return value.is_number_integer() && value.get<int64_t>() >= 0 && value.get<uint64_t>() <= most;
 }
 
 bool Fits(const json& value, Type type) {
@@ -44,7 +51,13 @@ bool Fits(const json& value, Type type) {
     case Type::kText:
       return value.is_string() && value.get_ref<const std::string&>().size() <= kLongestText;
     case Type::kCount:
-      return IsCount(value);
+      return IsUpTo(value, kMostCount);
+    case Type::kTime:
+      return IsUpTo(value, kLatestNs);
+    case Type::kIndex:
+      return IsUpTo(value, INT32_MAX);
+    case Type::kAny:
+      return IsUpTo(value, UINT64_MAX);
     case Type::kNumber:
       return value.is_number_unsigned()
                  ? value.get<uint64_t>() <= INT32_MAX
@@ -68,7 +81,7 @@ Result<void> TakeSketch(const json& from, json* row) {
     return Error{"its buckets are no list of counts"};
   std::vector<uint64_t> counts;
   for (const json& one : *buckets) {
-    if (!IsCount(one)) return Error{"its buckets are no list of counts"};
+    if (!IsUpTo(one, kMostCount)) return Error{"its buckets are no list of counts"};
     counts.push_back(one);
   }
   (*row)["buckets"] = counts;
@@ -102,7 +115,7 @@ Result<std::vector<json>> LakeRows(const json& message, uint64_t sequence) {
     json row = common;
     if (!one.is_object()) return Error{"a loss is no JSON object"};
     for (const Member& member : {Member{"rank", Type::kNumber}, Member{"pid", Type::kNumber},
-                                 Member{"what", Type::kText}, Member{"count", Type::kCount}})
+                                 Member{"what", Type::kText}, Member{"count", Type::kAny}})
       ROCHOUND_CHECK(Take(one, member, &row));
     row["loss"] = row["what"];
     row["lost"] = row["count"];

@@ -92,6 +92,8 @@ TEST(LakeTest, MessagesThatAreNoneAreRefused) {
                                                            {"launches", -1},
                                                            {"scale", 6},
                                                            {"gpu", 1ll << 40},
+                                                           {"first", 2048},
+                                                           {"min", 101},
                                                            {"buckets", json::array({-1})},
                                                            {"buckets", json::array({"1"})},
                                                            {"buckets", 1},
@@ -140,6 +142,53 @@ TEST(LakeTest, StoresRowsAndKnowsWhatItHas) {
             6);
 }
 
+// Anybody who may write to the stream may send the largest numbers that are taken, again and again:
+// the lake stores them and still answers.
+TEST(LakeTest, AnswersWhateverNumbersItHas) {
+  json message = Message(1, 0);
+  const auto refused = [&](const char* name, uint64_t value) {
+    json larger = message;
+    larger[name] = value;
+    return !LakeRows(larger, 1).ok();
+  };
+  EXPECT_TRUE(refused("nth", UINT64_MAX));
+  EXPECT_TRUE(refused("shard", uint64_t{1} << 32));
+  EXPECT_TRUE(refused("from_ns", UINT64_MAX));
+  EXPECT_TRUE(refused("interval_ns", uint64_t{1} << 63));
+  const uint64_t most = uint64_t{1} << 48;
+  message["nth"] = message["number"] = most;
+  message["from_ns"] = message["interval_ns"] = uint64_t{1} << 62;
+  json& row = message["rows"][0];
+  for (const char* name : {"start", "work_items", "lds", "sum", "min", "max"})
+    row[name] = UINT64_MAX;
+  row["kernel"] = std::string("a\0b\x1b\xc3\xa4'\"", 8);
+  row["buckets"] = json::array({most});
+  row["launches"] = most;
+  row["untimed"] = 0;
+  message["losses"][0]["count"] = UINT64_MAX;
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-lake-");
+  auto lake = Lake::Open(dir.value().path() / "lake");
+  ASSERT_TRUE(lake.ok()) << lake.error().message;
+  std::vector<json> rows;
+  for (uint64_t sequence = 1; sequence <= 3; ++sequence) {
+    const auto more = LakeRows(message, sequence);
+    ASSERT_TRUE(more.ok()) << more.error().message;
+    rows.insert(rows.end(), more.value().begin(), more.value().end());
+  }
+  const auto written = lake.value().Write({"default", "2026-11-17", 0, 77, 1, 3}, rows);
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  const auto numbers = lake.value().LastNumbers("default", 0);
+  ASSERT_TRUE(numbers.ok()) << numbers.error().message;
+  EXPECT_EQ(numbers.value().at({"h", "e"}), most);
+  const auto merged = MergeSketches(lake.value().database(), {"kernel"}, "loss IS NULL");
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  ASSERT_EQ(merged.value().size(), 1u);
+  EXPECT_EQ(merged.value().begin()->second.launches, 3 * most);
+  EXPECT_EQ(merged.value().begin()->second.work_items, uint64_t{INT64_MAX}) << "its limit";
+  EXPECT_EQ(
+      lake.value().database().Number("SELECT count(from_time) FROM sketches").value(), 6);
+}
+
 TEST(LakeTest, StretchesThatOverlapCountOnce) {
   const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-lake-");
   auto lake = Lake::Open(dir.value().path() / "lake");
@@ -179,9 +228,9 @@ TEST(LakeTest, MergedSketchesAreThoseOfAllRows) {
     row["kernel"] = kernel;
     row["launches"] = one.count() + 2;
     row["untimed"] = 2;
-    row["sum"] = one.sum() % (uint64_t{1} << 50);
-    row["min"] = one.min() % (uint64_t{1} << 50);
-    row["max"] = one.max() % (uint64_t{1} << 50);
+    row["sum"] = one.sum();
+    row["min"] = one.min();
+    row["max"] = one.max();
     row["scale"] = one.scale();
     row["zeros"] = one.zeros();
     row["first"] = one.offset();

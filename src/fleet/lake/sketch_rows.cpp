@@ -53,9 +53,9 @@ Result<MergedSketches> MergeSketches(store::duck::Connection& database, const Ke
     ROCHOUND_TRY(
         auto rows,
         database.Query(fmt::format(
-            "SELECT {}scale::BIGINT AS scale, sum(launches)::BIGINT, sum(untimed)::BIGINT, "
-            "sum(work_items)::BIGINT, min(from_ns)::BIGINT, sum(zeros)::BIGINT, sum(sum)::BIGINT, "
-            "coalesce(min(min) FILTER (launches > untimed), 0)::BIGINT, max(max)::BIGINT "
+            "SELECT {}scale::BIGINT AS scale, sum(launches), sum(untimed), sum(work_items), "
+            "min(from_ns), sum(zeros), sum(sum), "
+            "coalesce(min(min) FILTER (launches > untimed), 0), max(max) "
             "FROM sketches WHERE {} GROUP BY ALL",
             columns, condition)));
     for (;;) {
@@ -78,7 +78,7 @@ Result<MergedSketches> MergeSketches(store::duck::Connection& database, const Ke
     ROCHOUND_TRY(
         auto rows,
         database.Query(fmt::format(
-            "SELECT {}scale, bucket::BIGINT AS bucket, sum(count)::BIGINT FROM (SELECT {}"
+            "SELECT {}scale, bucket::BIGINT AS bucket, sum(count) FROM (SELECT {}"
             "scale::BIGINT AS scale, first + generate_subscripts(buckets, 1) - 1 AS bucket, "
             "unnest(buckets) AS count FROM sketches WHERE {}) WHERE count > 0 GROUP BY ALL "
             "ORDER BY ALL",

@@ -28,7 +28,7 @@ base::Result<std::map<RankKey, RankTotals>> LoadRankTotals(Lake& lake, const std
                                                                   sketch.work_items, 0, sketch.ns};
   ROCHOUND_TRY(auto rows,
                lake.database().Query(fmt::format(
-                   "SELECT job, host, rank, sum(lost)::BIGINT FROM sketches WHERE loss IS NOT "
+                   "SELECT job, host, rank, sum(lost) FROM sketches WHERE loss IS NOT "
                    "NULL AND {} GROUP BY ALL",
                    those)));
   for (;;) {
