@@ -68,7 +68,7 @@ Result<int> Hang(Settings& settings) {
   if (settings.json) {
     json all = report.AsJson();
     all["no_answer"] = SilentAsJson(answers);
-    fmt::print("{}\n", all.dump(1));
+    PrintJson(all);
   } else {
     PrintText("{}", report.AsText());
     if (const std::string silent = DescribeSilent(answers); !silent.empty())

@@ -101,7 +101,7 @@ Result<int> Regressions(Settings& settings) {
                                        {"unchanged_by", one.unchanged_by},
                                        {"before", BuildJson(one.before, origin(one.before))},
                                        {"after", BuildJson(one.after, origin(one.after))}});
-    fmt::print("{}\n", answer.dump(1));
+    PrintJson(answer);
     return slower == 0 ? 0 : kExitFound;
   }
   if (observations.empty())
@@ -148,7 +148,7 @@ Result<int> Jobs(const Settings& settings) {
                         {"launches", one.launches},
                         {"busy_ns", one.busy_ns},
                         {"lost", one.lost}});
-    fmt::print("{}\n", answer.dump(1));
+    PrintJson(answer);
     return 0;
   }
   PrintText("{:<16} {:<16} {:>6} {:>6} {:>6} {:>8} {:>13} {:>12} {:>8}  {}\n", "from", "to (UTC)",
@@ -171,7 +171,7 @@ Result<int> Diff(const Settings& settings) {
   if (settings.json) {
     diff.json["code_objects"] = {before.hash, after.hash};
     diff.json["origins"] = {before.origin, after.origin};
-    fmt::print("{}\n", diff.json.dump(1));
+    PrintJson(diff.json);
     return 0;
   }
   for (const auto& [name, code] : {std::pair("before", &before), std::pair("after", &after)})

@@ -10,6 +10,7 @@
 
 #include "fleet/bus/names.h"
 #include "fleet/command/commands.h"
+#include "fleet/command/daemon_message.h"
 
 namespace rochound::fleet {
 namespace {
@@ -61,13 +62,10 @@ Result<JobRequests::RanksOfJobs> JobRequests::ReadBeats(const std::string& patte
                bus_->LastOfEach(BeatStream(settings_.tenant).name, pattern, kBeats));
   RanksOfJobs jobs;
   for (const StoredMessage& beat : beats) {
-    const json content = json::parse(beat.text, nullptr, false);
-    if (!content.is_object()) continue;
-    std::set<int64_t> ranks;
-    for (const json& process : content.value("processes", json::array()))
-      if (process.value("state", "") != "ended") ranks.insert(process.value("rank", int64_t{-1}));
-    if (!ranks.empty())
-      jobs[content.value("job", "")][content.value("host", "")] = std::move(ranks);
+    const auto content = ParseDaemonMessage(beat.text);
+    if (!content) continue;
+    if (std::set<int64_t> ranks = RanksOfBeat(*content); !ranks.empty())
+      jobs[content->value("job", "")][content->value("host", "")] = std::move(ranks);
   }
   return jobs;
 }
@@ -101,10 +99,10 @@ Result<JobRequests::Answers> JobRequests::Ask(const json& request) {
   found.knows_silent = knows_hosts_;
   found.silent = hosts_;
   const auto take = [&](std::string_view text) {
-    json answer = json::parse(text, nullptr, false);
-    if (!answer.is_object()) return false;
-    found.silent.erase(answer.value("host", ""));
-    found.answers.push_back(std::move(answer));
+    auto answer = ParseDaemonMessage(text);
+    if (!answer) return false;
+    found.silent.erase(answer->value("host", ""));
+    found.answers.push_back(std::move(*answer));
     if (settings_.hosts != 0) return found.answers.size() >= settings_.hosts;
     return !hosts_.empty() && found.silent.empty();
   };

@@ -12,5 +12,11 @@ TEST(PrintText, NoKernelsNameSteersTheTerminal) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "  7\ta\\x1b[2Jb\\x9b2J\n");
 }
 
+TEST(PrintText, JsonOfHalfACharacterIsStillJson) {
+  testing::internal::CaptureStdout();
+  PrintJson(nlohmann::json{{"kernel", "\303"}});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "{\n \"kernel\": \"\357\277\275\"\n}\n");
+}
+
 }  // namespace
 }  // namespace rochound::fleet

@@ -31,7 +31,7 @@ Result<int> Stragglers(const Settings& settings) {
   ROCHOUND_TRY(const StragglerReport report,
                FindJobStragglers(lake, settings.job, settings.last_seconds, settings.past_seconds));
   if (settings.json)
-    fmt::print("{}\n", report.AsJson().dump(1));
+    PrintJson(report.AsJson());
   else
     PrintText("{}", report.AsText());
   if (!report.why_not.empty()) return 1;

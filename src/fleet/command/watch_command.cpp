@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "fleet/bus/names.h"
 #include "fleet/command/commands.h"
+#include "fleet/command/daemon_message.h"
 #include "fleet/command/job_request.h"
 #include "fleet/command/job_stragglers.h"
 #include "fleet/command/lake_options.h"
@@ -215,15 +216,15 @@ Result<int> ListEvents(const Settings& settings) {
                                          std::chrono::seconds(10)));
   std::vector<json> events;
   for (const StoredMessage& message : messages) {
-    json event = json::parse(message.text, nullptr, false);
-    if (event.is_object() && (settings.job.empty() || event.value("job", "") == settings.job))
-      events.push_back(std::move(event));
+    auto event = ParseDaemonMessage(message.text);
+    if (event && (settings.job.empty() || event->value("job", "") == settings.job))
+      events.push_back(std::move(*event));
   }
   std::sort(events.begin(), events.end(), [](const json& a, const json& b) {
     return a.value("time_ns", uint64_t{0}) < b.value("time_ns", uint64_t{0});
   });
   if (settings.json) {
-    fmt::print("{}\n", json(events).dump(1));
+    PrintJson(json(events));
     return 0;
   }
   for (const json& event : events) {

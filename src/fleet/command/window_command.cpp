@@ -55,7 +55,7 @@ Result<bool> Fetch(JobRequests& requests, const Settings& settings, uint64_t fro
   if (!settings.trace.empty() && !windows.folders.empty())
     ROCHOUND_CHECK(MergeWindows(windows.folders, settings.trace));
   if (settings.json) {
-    fmt::print("{}\n", windows.result.dump(1));
+    PrintJson(windows.result);
   } else if (windows.folders.empty()) {
     PrintText("{}no window of job '{}' was fetched\n", windows.text, settings.job.job);
   } else {
@@ -138,7 +138,7 @@ Result<int> StartOrStop(Settings& settings, const char* what) {
   const uint64_t at = FromNow(settings.at_seconds);
   ROCHOUND_TRY(const Switched switched, SwitchAt(requests, settings, what, at, 0, settings.json));
   if (settings.json)
-    fmt::print("{}\n", json{{"at_ns", at}, {"processes", switched.processes}}.dump(1));
+    PrintJson(json{{"at_ns", at}, {"processes", switched.processes}});
   return switched.all ? 0 : 1;
 }
 

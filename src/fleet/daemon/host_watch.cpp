@@ -363,18 +363,23 @@ void HostWatch::BoundSpool(std::vector<uint64_t>* dropped) {
   spool_.ForEach([&](const Spool::Message& message) {
     if (bytes <= options_.spool_bytes) return false;
     bytes -= std::min<uint64_t>(bytes, message.text.size());
-    const json content = json::parse(message.text, nullptr, false);
-    if (!content.is_object()) return true;  // not ours; it is not sent either
-    const std::string job = content.value("job", "none");
-    uint64_t launches = 0;
-    for (const json& row : content.value("rows", json::array()))
-      launches += row.value("launches", uint64_t{0});
-    for (const json& loss : content.value("losses", json::array()))
-      losses_[{job, loss.value("what", ""), loss.value("rank", int64_t{-1}),
-               loss.value("pid", 0)}] += loss.value("count", uint64_t{0});
-    losses_[{job, "messages dropped since the spool was full", -1, 0}] += 1;
-    losses_[{job, "launches in messages dropped since the spool was full", -1, 0}] += launches;
     dropped->push_back(message.number);
+    std::string job = "none";
+    try {
+      const json content = json::parse(message.text);
+      job = content.at("job");
+      uint64_t launches = 0;
+      for (const json& row : content.at("rows")) launches += row.at("launches").get<uint64_t>();
+      std::map<Loss, uint64_t> losses;
+      for (const json& loss : content.at("losses"))
+        losses[{job, loss.at("what"), loss.at("rank"), loss.at("pid")}] +=
+            loss.at("count").get<uint64_t>();
+      for (const auto& [loss, count] : losses) losses_[loss] += count;
+      losses_[{job, "launches in messages dropped since the spool was full", -1, 0}] += launches;
+    } catch (const json::exception&) {
+      // Damaged on disk: what it said is not known.
+    }
+    losses_[{job, "messages dropped since the spool was full", -1, 0}] += 1;
     return true;
   });
 }

@@ -222,6 +222,36 @@ TEST_F(HostWatchTest, AFullSpoolDropsTheOldestAndSaysSo) {
   EXPECT_GT(there, 0u);
 }
 
+// A file of the spool that a broken disk has changed is dropped like the others.
+TEST_F(HostWatchTest, ADamagedMessageIsDroppedWithTheOthers) {
+  const char* const damaged[] = {"", "[1]", R"({"job": 1})", R"({"job": "j", "rows": [1]})",
+                                 R"({"job": "j", "rows": [], "losses": [{"what": 3}]})"};
+  {
+    TestLog log(dir_.path() / "run");
+    ASSERT_TRUE(base::WriteFile(log.folder() / "segment-000007", std::string(8192, 'x')).ok());
+    HostWatch watch(Options());
+    ASSERT_TRUE(watch.Open().ok());
+    ASSERT_TRUE(watch.Step(true).ok());
+    ASSERT_EQ(watch.spool().size(), 1u);
+  }
+  for (const char* text : damaged) {
+    Spool spool;
+    ASSERT_TRUE(spool.Open(dir_.path() / "state/spool", UINT64_MAX).ok());
+    const uint64_t number = spool.Oldest()->number;
+    ASSERT_TRUE(spool.Add(number, std::string(text) + std::string(100, ' ')).ok());
+    auto options = Options();
+    options.spool_bytes = 10;
+    HostWatch watch(options);
+    ASSERT_TRUE(watch.Open().ok());
+    ASSERT_TRUE(watch.Step(true).ok()) << text;
+    ASSERT_TRUE(watch.Step(true).ok()) << text;
+    const auto next = watch.spool().Oldest();
+    ASSERT_TRUE(next) << text;
+    EXPECT_GT(next->number, number) << text;
+    EXPECT_NE(next->text.find("messages dropped since the spool was full"), std::string::npos);
+  }
+}
+
 TEST_F(HostWatchTest, BeatsTellWhatIsInFlight) {
   TestLog log(dir_.path() / "run");
   log.Queue(1);

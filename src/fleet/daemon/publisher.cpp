@@ -74,9 +74,16 @@ void Publisher::Run() {
 }
 
 bool Publisher::SendOne(const Spool::Message& message) {
-  const auto content = nlohmann::json::parse(message.text, nullptr, false);
-  const std::string job = content.is_object() ? content.value("job", "none") : "none";
-  const uint32_t shard = content.is_object() ? content.value("shard", 0u) : 0u;
+  std::string job = "none";
+  uint32_t shard = 0;
+  try {
+    const auto content = nlohmann::json::parse(message.text);
+    job = content.at("job");
+    shard = content.at("shard");
+  } catch (const nlohmann::json::exception&) {
+    // Damaged on disk. It is sent all the same: the lake then says that a message was refused.
+    job = "none";
+  }
   const std::string subject = SketchSubject(options_.tenant, shard, job, options_.host);
   const std::string id = fmt::format("{}.{}.{}", options_.host, options_.epoch, message.number);
   const std::string packed = Pack(message.text);

@@ -21,6 +21,7 @@ constexpr size_t kMostCommunicators = 256;
 constexpr size_t kMostLines = 1024;  // of a communicator
 constexpr size_t kMostWords = 256;
 constexpr size_t kMostGrouped = 4096;
+constexpr size_t kLongestId = 256;  // of a communicator
 constexpr uint64_t kMostFunctions = uint64_t{16} << 20;  // bytes of the file
 
 constexpr std::string_view kRccl = "rccl";  // domain
@@ -258,6 +259,8 @@ void RcclCalls::MakeCommunicator(const trace::Function& function,
     if (!parent.id.empty())
       made.id = parent.id + "/" + std::to_string(++parent.splits) + "." +
                 std::to_string(arguments.Number("color"));
+    // Parts of parts of parts have longer and longer ones. All ranks make the same of it.
+    if (made.id.size() > kLongestId) made.id = base::Hex64(base::Fnv1a64(made.id));
   } else {
     made.id = arguments.UniqueId();
     made.ranks = arguments.Number("nranks");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/files.h"
 
 namespace rochound::fleet {
@@ -146,6 +148,17 @@ TEST_F(RcclCallsTest, PartsOfACommunicatorHaveNamesOfTheirOwn) {
   EXPECT_EQ(part.parent, calls_->communicators().at(0xc0).id);
   EXPECT_EQ(part.id, part.parent + "/1.1");
   EXPECT_EQ(part.key, 5);
+}
+
+TEST_F(RcclCallsTest, PartsOfPartsHaveNamesOfBoundedLength) {
+  Init();
+  std::set<std::string> names;
+  for (int depth = 0; depth < 1000; ++depth) {
+    Call(807, {0xc0, 1, 5, 0x2000, 0xc0, 0});  // a program may give its part the same handle
+    names.insert(calls_->communicators().at(0xc0).id);
+    ASSERT_LE(names.rbegin()->size(), 256u);
+  }
+  EXPECT_EQ(names.size(), 1000u);
 }
 
 TEST_F(RcclCallsTest, ThreadsAreBoundedAndThoseGivenUpAreCounted) {

@@ -104,6 +104,8 @@ JobPlace FindJobPlace(pid_t process) {
   for (const char* name : launch::kRankVariables)
     if (const auto rank = Variable(environment, name); rank && ParseNumber(*rank, &place.rank))
       break;
+  // A message with a rank that no column of the lake holds would be refused as a whole.
+  if (place.rank < -1 || place.rank > INT32_MAX) place.rank = -1;
   for (const char* name :
        {"ROCHOUND_RANKS", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"})
     if (const auto ranks = Variable(environment, name); ranks && ParseNumber(*ranks, &place.ranks))

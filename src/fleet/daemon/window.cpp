@@ -158,7 +158,8 @@ base::Result<WindowSize> CopyWindow(const fs::path& folder, uint64_t from_ns, ui
   const trace::OpenFile open = OpenerOf(folder);
   ROCHOUND_TRY(const auto log, trace::ProcessLog::Open(folder, open));
   const auto monotonic = [&](uint64_t realtime) {
-    return static_cast<uint64_t>(static_cast<int64_t>(realtime) - log->realtime_offset_ns());
+    // Who asks may name any time, and the log any offset.
+    return realtime - static_cast<uint64_t>(log->realtime_offset_ns());
   };
   const uint64_t from = monotonic(from_ns), until = monotonic(to_ns);
   std::error_code error;
@@ -191,8 +192,7 @@ base::Result<WindowSize> CopyWindow(const fs::path& folder, uint64_t from_ns, ui
     size.bytes += content.value().size();
   }
   if (log->recycled_ns() != 0)
-    size.complete_from_ns =
-        static_cast<uint64_t>(static_cast<int64_t>(log->recycled_ns()) + log->realtime_offset_ns());
+    size.complete_from_ns = log->recycled_ns() + static_cast<uint64_t>(log->realtime_offset_ns());
   return size;
 }
 

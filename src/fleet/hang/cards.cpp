@@ -14,6 +14,12 @@ using nlohmann::json;
 
 double Seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
+// -1: not known.
+int64_t RanksIn(const json& one) {
+  const int64_t ranks = one.at("ranks");
+  return ranks > kMostRanks ? -1 : ranks;
+}
+
 Operation OperationOf(const json& one) {
   return {one.at("number"),          one.at("function"),
           one.at("count"),           one.at("datatype"),
@@ -30,7 +36,7 @@ Card::Call CallOf(const json& one) {
   if (rccl == one.end()) return call;
   call.rccl = true;
   call.communicator = rccl->at("id");
-  call.ranks = rccl->at("ranks");
+  call.ranks = RanksIn(*rccl);
   call.rank = rccl->at("rank");
   call.kind = rccl->value("kind", "");
   call.peer = rccl->value("peer", int64_t{-1});
@@ -42,8 +48,8 @@ Card::Call CallOf(const json& one) {
 }
 
 Communicator CommunicatorOf(const json& one) {
-  Communicator communicator{one.at("id"),     one.at("ranks"), one.at("rank"),
-                            one.at("parent"), one.at("key"),   {}};
+  Communicator communicator{one.at("id"),     RanksIn(one),  one.at("rank"),
+                            one.at("parent"), one.at("key"), {}};
   for (const json& line : one.at("lines")) {
     Line& added = communicator.lines.emplace_back();
     added.kind = line.at("kind");
@@ -58,7 +64,7 @@ Card CardOf(const json& one, const std::string& host) {
   Card card;
   card.host = host;
   card.rank = one.at("rank");
-  card.ranks = one.at("ranks");
+  card.ranks = RanksIn(one);
   card.process = one.at("pid");
   card.state = one.at("state");
   card.dispatches = one.at("dispatches");

@@ -74,6 +74,10 @@ struct Card {
   uint64_t now_ns = 0;  // when the daemon looked
 };
 
+// More ranks than this no job has. A program's environment says how many there are, and every one
+// that is not there is named in the report.
+inline constexpr int64_t kMostRanks = 1 << 17;
+
 // Of the daemons' answers; what is no card is left out.
 std::vector<Card> CardsOf(const std::vector<nlohmann::json>& answers);
 

@@ -66,6 +66,26 @@ std::vector<Card> AllIn(uint64_t calls) {
           InCollective(3, calls)};
 }
 
+// WORLD_SIZE of a program is what its user wrote.
+TEST(CardsTest, MoreRanksThanAJobHasAreNotKnown) {
+  const nlohmann::json process = {{"rank", 0},
+                                  {"ranks", int64_t{1} << 60},
+                                  {"pid", 7},
+                                  {"state", "running"},
+                                  {"dispatches", 0},
+                                  {"launches", 0},
+                                  {"collectives", 0},
+                                  {"in_flight", 0},
+                                  {"oldest", nlohmann::json::array()},
+                                  {"open_calls", nlohmann::json::array()},
+                                  {"communicators", nlohmann::json::array()},
+                                  {"exact", true}};
+  const auto cards = CardsOf({{{"host", "h"}, {"cards", {process}}}});
+  ASSERT_EQ(cards.size(), 1u);
+  EXPECT_EQ(cards[0].ranks, -1);
+  EXPECT_TRUE(ExplainHang(cards).not_answering.empty());
+}
+
 TEST(HangByCallsTest, ARankThatDidNotCome) {
   auto cards = AllIn(7);
   cards[2] = Elsewhere(2, 6);
