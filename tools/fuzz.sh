@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Builds and runs the fuzzers: fuzz.sh BUILD_FOLDER [NAME] [--seconds N] [--runs N]
+# Builds and runs the fuzzers, or one: fuzz.sh BUILD_FOLDER [NAME] [--seconds N] [--runs N]
 # Each for N seconds (60), or, with --runs alone, for N inputs; with both, for what comes first. The last lines say how many
 # inputs each has tried. What a fuzzer learns is kept in the build folder; seeds that are worth keeping for ever are in
 # tests/fuzz/corpus/NAME. A finding is left in the build folder and its path printed; the other fuzzers run all the same.
@@ -25,7 +25,9 @@ if [[ -z $seconds ]]; then
   seconds=$((runs < 0 ? 60 : 0))
 fi
 
-"$tools/build.sh" "$folder" fuzz fuzzers
+target=fuzzers
+[[ $wanted == *'*'* ]] || target=fuzz_$wanted
+"$tools/build.sh" "$folder" fuzz "$target"
 shopt -s nullglob
 found=("$folder"/bin/fuzz_$wanted)
 if ((${#found[@]} == 0)); then

@@ -42,11 +42,14 @@ inline std::string LogRecords(std::string_view input) {
   return records;
 }
 
-// Into Folder(). False: there is too little or too much of it.
-inline bool WriteLog(const uint8_t* data, size_t size) {
+// Into Folder() / `folder`, which is there. False: there is too little or too much of it.
+inline bool WriteLog(const uint8_t* data, size_t size, const std::filesystem::path& folder = {}) {
   using namespace trace;
   if (size < 2 || size > kMaxLogInput) return false;
   const uint8_t choice = data[0];
+  const auto write = [&](const char* name, std::string_view bytes) {
+    Write((folder / name).c_str(), bytes);
+  };
   std::string input(reinterpret_cast<const char*>(data) + 1, size - 1);
   if ((choice & 64) == 0) input = LogRecords(input);
 
@@ -75,15 +78,15 @@ inline bool WriteLog(const uint8_t* data, size_t size) {
     segment.resize(std::max<size_t>(segment.size(), kSegmentHeaderBytes));
     memcpy(segment.data(), &kSegmentMagic, sizeof kSegmentMagic);
   }
-  Write("segment-000000", segment);
+  write("segment-000000", segment);
 
   std::string strings(sizeof(StringsHeader), '\0');
   memcpy(strings.data(), &kStringsMagic, sizeof kStringsMagic);
   memcpy(strings.data() + offsetof(StringsHeader, version), &kLogVersion, sizeof kLogVersion);
   if ((choice & 8) == 0) strings += input;
-  Write("strings", strings);
-  Write("info", (choice & 16) == 0 ? input : "pid=1\ntsc_hz=3000000000\n");
-  Write("functions", (choice & 32) == 0 ? input : "1\thip\thipMalloc\ti32\tp:ptr\n");
+  write("strings", strings);
+  write("info", (choice & 16) == 0 ? input : "pid=1\ntsc_hz=3000000000\n");
+  write("functions", (choice & 32) == 0 ? input : "1\thip\thipMalloc\ti32\tp:ptr\n");
   return true;
 }
 

@@ -153,7 +153,68 @@ def write_counters():
         write("counters", f"kind-{number}", bytes([number]) + content)
 
 
+def stored(data):
+    """A zstd frame that holds 256 bytes or more as they are."""
+    return b"\x28\xb5\x2f\xfd\x60" + (len(data) - 256).to_bytes(2, "little") + (len(data) << 3 | 1).to_bytes(3, "little") + data
+
+
+def write_fleet():
+    """Messages as docs/formats/fleet.md has them, and some of which each member is what it may be and all of them are too much."""
+    row = {"rank": 0, "pid": 1, "start": 2, "gpu": 1, "kernel": "k", "code_object": "ab", "rocm": "7.2.4", "launches": 3, "untimed": 1,
+           "work_items": 64, "lds": 0, "sum": 200, "min": 90, "max": 110, "scale": 5, "zeros": 0, "first": 207, "buckets": [1, 0, 1]}
+    loss = {"rank": 0, "pid": 1, "what": "chunks", "count": 2}
+    message = {"tenant": "default", "host": "h", "epoch": "e", "number": 1, "shard": 0, "nth": 1, "job": "j", "from_ns": 1763337600000000000,
+               "interval_ns": 60000000000, "rows": [row], "losses": [loss]}
+    coarse = {**row, "scale": -6, "first": 0, "buckets": [2], "max": 2**64 - 1, "sum": 2**64 - 1}
+    most = {**row, "launches": 2**48, "untimed": 0, "buckets": [2**48], "work_items": 2**64 - 1, "kernel": "a\0b"}
+    bodies = {"plain": message, "losses": {**message, "rows": []}, "ranks": {**message, "rows": [{**row, "rank": rank} for rank in range(5)]},
+              "scales": {**message, "rows": [row, coarse]}, "most": {**message, "from_ns": 2**62, "rows": [most, most], "losses": [{**loss, "count": 2**64 - 1}] * 2},
+              "beyond": {**message, "rows": [coarse, {**coarse, "first": 2047}]}}
+    for name, body in bodies.items():
+        write("fleet_message", name, json.dumps(body).encode())
+    write("fleet_message", "packed", stored(json.dumps(message).encode()))
+
+    operation = {"number": 7, "function": "ncclAllReduce", "count": 64, "datatype": 7, "operation": 0, "root": -1, "state": "in flight", "since_ns": 9000000000}
+    lines = [{"kind": "collective", "peer": -1, "calls": 7, "recent": [operation]}, {"kind": "send", "peer": 1, "calls": 1, "recent": []}]
+    call = {"function": "ncclAllReduce", "thread": 1, "since_ns": 9000000000,
+            "rccl": {"id": "c0", "ranks": 2, "rank": 0, "kind": "collective", "peer": -1, "operation": operation}}
+    process = {"rank": 0, "ranks": 2, "pid": 7, "state": "running", "dispatches": 9, "launches": 8, "in_flight": 1,
+               "oldest": [{"kernel": "_Z3addPfi", "queue": 1, "since_ns": 9000000000}], "collectives": 7, "last_end_ns": 5, "recorder_silent_ns": 1}
+    card = {**process, "exact": True, "open_calls": [], "communicators": [{"id": "c0", "ranks": 2, "rank": 0, "parent": "", "key": 0, "lines": lines}],
+            "program": "python3", "processor_ns": 1, "waits_in": ""}
+    other = {**card, "rank": 1, "pid": 8, "communicators": [], "open_calls": [call]}
+    common = {"version": 1, "host": "h", "job": "j", "now_ns": 10, "looked_ns": 9, "clock_error_ns": -1}
+    beat = {**common, "processes": [process]}
+    window = {"rank": 0, "pid": 7, "folder": "/f", "chunks": 1, "bytes": 2, "complete_from_ns": 0, "files": ["info"]}
+    answers = {"beat": [beat], "cards": [{**common, "cards": [card, other]}], "two-hosts": [{**common, "cards": [card]}, {**common, "host": "i", "cards": [other]}],
+               "windows": [{**common, "windows": [window, {**window, "error": "no"}]}],
+               "outcome": [{**common, "processes": [{"rank": 0, "pid": 7, "at_ns": 1, "stopped_ns": 0, "was_recording": True, "error": ""}], "refused": "too late"}],
+               "event": [{"id": "1", "time_ns": 1, "job": "j", "kind": "hang", "conclusion": "c", "trace": "t", "no_trace": ""}],
+               "many-ranks": [{**common, "cards": [{**card, "ranks": 2**60}, {**other, "ranks": 2**60}]}],
+               "types": [{**common, "host": 1}, {**beat, "job": []}, {**beat, "processes": [1]}, {**beat, "processes": [{"state": 1}]}]}
+    for name, messages in answers.items():
+        write("fleet_beat", name, "\n".join(map(json.dumps, messages)).encode())
+
+    ask = {"job": "none"}
+    requests = {"cards": {**ask, "what": "cards"}, "window": {**ask, "what": "window", "from_ns": 0, "to_ns": 2**62, "folder": "/f"},
+                "window-ends": {**ask, "what": "window", "from_ns": 2**63, "to_ns": 2**64 - 1, "folder": "/f"},
+                "start": {**ask, "what": "start", "id": "i", "at_ns": 2**64 - 1, "until_ns": 0}, "stop": {**ask, "what": "stop", "id": "i", "at_ns": 1},
+                "outcome": {**ask, "what": "outcome", "id": "i"}, "code": {"hash": "0123456789abcdef" * 2, "offset": 2},
+                "code-beyond": {"hash": "0123456789abcdef" * 2, "offset": 2**64 - 1}}
+    for name, request in requests.items():
+        write("fleet_request", name, json.dumps(request).encode())
+
+
+def write_model_answers():
+    text = "Here it is:\n```cpp\n__global__ void k() {}\n```\n"
+    write("model_answer", "text", text.encode())
+    write("model_answer", "answer", json.dumps({"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}).encode())
+    write("model_answer", "tools", json.dumps({"choices": [{"message": {"content": None, "tool_calls": [{"id": 1}]}}]}).encode())
+
+
 def main(rochound):
+    write_fleet()
+    write_model_answers()
     write_probes()
     write_counters()
     write_faults()

@@ -5,11 +5,11 @@
 // is an option. What a command answered is cut into pages that are small.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "fuzz/folder.h"
+#include "fuzz/must.h"
 #include "mcp/message.h"
 #include "mcp/page.h"
 #include "mcp/tool.h"
@@ -18,10 +18,7 @@ namespace {
 
 using namespace rochound;
 using namespace rochound::mcp;
-
-void Must(bool condition) {
-  if (!condition) abort();
-}
+using fuzz::Must;
 
 bool IsOptionOf(const Tool& tool, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));

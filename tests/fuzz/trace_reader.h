@@ -14,16 +14,11 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "fuzz/asan_with_duckdb.h"
 #include "fuzz/folder.h"
 #include "store/open/duck.h"
 #include "store/open/source.h"
 #include "store/open/trace_tables.h"
-
-// DuckDB keeps what it once loaded, which is no finding of ours, and allocates so much that
-// remembering where makes everything four times slower.
-extern "C" const char* __asan_default_options() {
-  return "detect_leaks=0:malloc_context_size=0:max_malloc_fill_size=0:quarantine_size_mb=8";
-}
 
 namespace rochound::fuzz {
 
