@@ -22,9 +22,10 @@
 #   rochound_libc_only(TARGET...)
 #       What is loaded into other people's programs, or loads ROCm into its own: in a portable build (ROCHOUND_OLD_LIBC) it needs
 #       no library but libc, with the C++ runtime inside.
-#   rochound_fuzzer(NAME SOURCES a.cpp... [LIBS lib...])
+#   rochound_fuzzer(NAME SOURCES a.cpp... [LIBS lib...] [PLAIN_SEEDS])
 #       A libFuzzer binary bin/fuzz_NAME for `./dev fuzz`. In builds without ROCHOUND_FUZZ it has a main of our own, and
-#       the test fuzz-seeds.NAME runs the seeds of corpus/NAME beside it, or inputs made by chance where there are none.
+#       the test fuzz-seeds.NAME runs the seeds of corpus/NAME beside it, or inputs made by chance where there are none;
+#       with sanitizers, too (label sanitized), unless they are PLAIN_SEEDS: where that is too much to compile.
 #   rochound_bench(NAME SOURCES a.cpp... [LIBS lib...])
 #       A binary bin/bench_NAME for `./dev bench NAME`; it must understand --json.
 
@@ -33,10 +34,14 @@ include(GoogleTest)
 # What is enough to build for a run of the unit tests, or of the fuzzers.
 add_custom_target(unit_tests)
 add_custom_target(fuzzers)
-# What .ci/run builds and runs with sanitizers, as docs/decisions/ci.md says: what is inside other people's programs or
-# reads other people's files. Unit tests with one of these labels get the label sanitized, too.
+# What .ci/run builds and runs with AddressSanitizer and UBSan, as docs/decisions/ci.md says: what is inside other people's
+# programs, or reads bytes that others wrote. Unit tests with one of these labels get the label sanitized, too.
 add_custom_target(sanitized_tests)
-set(ROCHOUND_SANITIZED base trace store codeobj capture-bundle recorder-agent-unit recorder-calls probe-unit profile-unit)
+set(ROCHOUND_SANITIZED base trace store codeobj capture-bundle recorder-agent-unit recorder-calls probe-unit profile-unit
+  replay-unit mcp-unit optimize-unit doctor-fault-unit fleet-unit)
+# And with ThreadSanitizer: what the recorder's threads share. These get the label threaded.
+add_custom_target(threaded_tests)
+set(ROCHOUND_THREADED recorder-agent-unit recorder-calls)
 
 function(rochound_test name)
   cmake_parse_arguments(arg "WHOLE;OPTIMISED" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
@@ -49,12 +54,15 @@ function(rochound_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest_main Threads::Threads)
   add_dependencies(unit_tests ${name})
-  foreach(label IN LISTS arg_LABELS)
-    if(label IN_LIST ROCHOUND_SANITIZED)
-      add_dependencies(sanitized_tests ${name})
-      list(APPEND arg_LABELS sanitized)
-      break()
-    endif()
+  foreach(kind IN ITEMS sanitized threaded)
+    string(TOUPPER ROCHOUND_${kind} chosen)
+    foreach(label IN LISTS arg_LABELS)
+      if(label IN_LIST ${chosen})
+        add_dependencies(${kind}_tests ${name})
+        list(APPEND arg_LABELS ${kind})
+        break()
+      endif()
+    endforeach()
   endforeach()
   if(NOT arg_OPTIMISED)
     target_compile_options(${name} PRIVATE -O0)
@@ -166,7 +174,7 @@ function(rochound_hip_release variable)
 endfunction()
 
 function(rochound_fuzzer name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "PLAIN_SEEDS" "" "SOURCES;LIBS" ${ARGN})
   add_executable(fuzz_${name} ${arg_SOURCES})
   target_link_libraries(fuzz_${name} PRIVATE ${arg_LIBS} Threads::Threads)
   add_dependencies(fuzzers fuzz_${name})
@@ -181,7 +189,12 @@ function(rochound_fuzzer name)
     set(seeds "")
   endif()
   add_test(NAME fuzz-seeds.${name} COMMAND fuzz_${name} ${seeds})
-  set_tests_properties(fuzz-seeds.${name} PROPERTIES LABELS fuzz-seeds TIMEOUT 120)
+  set(labels fuzz-seeds)
+  if(NOT arg_PLAIN_SEEDS)
+    add_dependencies(sanitized_tests fuzz_${name})
+    list(APPEND labels sanitized)
+  endif()
+  set_tests_properties(fuzz-seeds.${name} PROPERTIES LABELS "${labels}" TIMEOUT 120)
 endfunction()
 
 function(rochound_bench name)
