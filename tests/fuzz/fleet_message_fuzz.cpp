@@ -48,8 +48,7 @@ void StoreAndAsk(const json& message, const std::vector<json>& rows) {
 }
 
 void MakeSeries(const std::vector<json>& rows) {
-  RankMetrics metrics(
-      [](const std::set<RankKey>&) { return std::map<RankKey, RankTotals>(); });
+  RankMetrics metrics([](const std::set<RankKey>&) { return std::map<RankKey, RankTotals>(); });
   // The second time they are added to what is there.
   for (int i = 0; i < 2; ++i) {
     metrics.AddRows(rows);

@@ -14,9 +14,12 @@ TEST(DaemonMessageTest, MembersHaveTheirTypesOrItIsNone) {
   const json process = {{"rank", 3},     {"pid", 7},    {"state", "running"},
                         {"at_ns", 5},    {"error", ""}, {"was_recording", true},
                         {"folder", "f"}, {"bytes", 1},  {"complete_from_ns", 0}};
-  const json good = {{"host", "h"},         {"job", "j"},
-                     {"now_ns", 1},         {"clock_error_ns", -1},
-                     {"processes", {process}}, {"windows", {process}}};
+  const json good = {{"host", "h"},
+                     {"job", "j"},
+                     {"now_ns", 1},
+                     {"clock_error_ns", -1},
+                     {"processes", {process}},
+                     {"windows", {process}}};
   ASSERT_TRUE(ParseDaemonMessage(good.dump()));
   EXPECT_EQ(RanksOfBeat(*ParseDaemonMessage(good.dump())), std::set<int64_t>{3});
   for (const auto& [name, value] : good.items()) {

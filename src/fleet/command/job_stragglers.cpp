@@ -35,19 +35,19 @@ Result<StragglerReport> FindJobStragglers(Lake& lake, const std::string& job, do
   // Counted from the job's last interval: it may have ended long ago.
   const std::string of_job =
       " FROM sketches WHERE loss IS NULL AND rank >= 0 AND job = " + Literal(job);
-  ROCHOUND_TRY(
-      const int64_t end,
-      lake.database().Number("SELECT coalesce(max(from_ns + interval_ns), 0)" + of_job));
+  ROCHOUND_TRY(const int64_t end,
+               lake.database().Number("SELECT coalesce(max(from_ns + interval_ns), 0)" + of_job));
   if (end == 0)
     return base::Error{fmt::format("the lake has nothing of job '{}' with ranks yet", job)};
   const auto since = static_cast<uint64_t>(end - static_cast<int64_t>(last_seconds * 1e9));
   const auto past = since - static_cast<uint64_t>(past_seconds * 1e9);
-  ROCHOUND_TRY(auto rows,
-               lake.database().Query(fmt::format(
-                   "SELECT rank, host, kernel, code_object, from_ns, interval_ns, work_items, scale, "
-                   "zeros, sum, min, max, first, buckets::VARCHAR{} AND "
-                   "from_ns >= {}",
-                   of_job, past)));
+  ROCHOUND_TRY(
+      auto rows,
+      lake.database().Query(fmt::format(
+          "SELECT rank, host, kernel, code_object, from_ns, interval_ns, work_items, scale, "
+          "zeros, sum, min, max, first, buckets::VARCHAR{} AND "
+          "from_ns >= {}",
+          of_job, past)));
   // An interval may come in several rows.
   std::map<std::tuple<int64_t, std::string, std::string, uint64_t>, KernelInterval> merged;
   for (;;) {

@@ -137,8 +137,7 @@ Result<int> StartOrStop(Settings& settings, const char* what) {
   ROCHOUND_TRY(auto requests, JobRequests::Connect(settings.job));
   const uint64_t at = FromNow(settings.at_seconds);
   ROCHOUND_TRY(const Switched switched, SwitchAt(requests, settings, what, at, 0, settings.json));
-  if (settings.json)
-    PrintJson(json{{"at_ns", at}, {"processes", switched.processes}});
+  if (settings.json) PrintJson(json{{"at_ns", at}, {"processes", switched.processes}});
   return switched.all ? 0 : 1;
 }
 

@@ -103,7 +103,9 @@ Result<Windows> FetchWindows(JobRequests& requests, const WindowRequest& request
                     {"windows", all},
                     {"clock_error_ns", WorstClock(answers.answers)},
                     {"no_answer", SilentAsJson(answers)}};
-  ROCHOUND_CHECK(base::WriteFileAtomically(folder / "window.json", windows.result.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));
+  ROCHOUND_CHECK(base::WriteFileAtomically(
+      folder / "window.json",
+      windows.result.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));
   std::sort(windows.folders.begin(), windows.folders.end());
   const std::string silent = DescribeSilent(answers);
   windows.text += DescribeClocks(answers.answers) + (silent.empty() ? "" : silent.substr(1) + "\n");

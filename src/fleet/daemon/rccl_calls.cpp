@@ -21,7 +21,7 @@ constexpr size_t kMostCommunicators = 256;
 constexpr size_t kMostLines = 1024;  // of a communicator
 constexpr size_t kMostWords = 256;
 constexpr size_t kMostGrouped = 4096;
-constexpr size_t kLongestId = 256;  // of a communicator
+constexpr size_t kLongestId = 256;                       // of a communicator
 constexpr uint64_t kMostFunctions = uint64_t{16} << 20;  // bytes of the file
 
 constexpr std::string_view kRccl = "rccl";  // domain

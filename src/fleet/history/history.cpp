@@ -127,17 +127,16 @@ Result<std::vector<JobHistory>> LoadJobs(Lake& lake, const HistoryFilter& filter
   // Losses count, too: a job may have nothing else.
   std::string condition = Condition(all);
   condition.replace(0, std::string_view("loss IS NULL").size(), "true");
-  ROCHOUND_TRY(
-      auto rows,
-      lake.database().Query(fmt::format(
-          "SELECT job, count(DISTINCT rank) FILTER (rank >= 0), count(DISTINCT host), "
-          "count(DISTINCT (epoch, pid, start)) FILTER (loss IS NULL), "
-          "count(DISTINCT (epoch, pid, start, gpu)) FILTER (loss IS NULL), "
-          "count(DISTINCT kernel), coalesce(sum(launches), 0), "
-          "coalesce(sum(sum), 0), coalesce(sum(lost), 0), min(from_ns), "
-          "max(from_ns + interval_ns) FROM sketches WHERE {} GROUP BY job "
-          "ORDER BY max(from_ns) DESC, job",
-          condition)));
+  ROCHOUND_TRY(auto rows,
+               lake.database().Query(fmt::format(
+                   "SELECT job, count(DISTINCT rank) FILTER (rank >= 0), count(DISTINCT host), "
+                   "count(DISTINCT (epoch, pid, start)) FILTER (loss IS NULL), "
+                   "count(DISTINCT (epoch, pid, start, gpu)) FILTER (loss IS NULL), "
+                   "count(DISTINCT kernel), coalesce(sum(launches), 0), "
+                   "coalesce(sum(sum), 0), coalesce(sum(lost), 0), min(from_ns), "
+                   "max(from_ns + interval_ns) FROM sketches WHERE {} GROUP BY job "
+                   "ORDER BY max(from_ns) DESC, job",
+                   condition)));
   std::vector<JobHistory> jobs;
   for (;;) {
     ROCHOUND_TRY(const bool more, rows.Next());

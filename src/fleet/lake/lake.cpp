@@ -370,10 +370,9 @@ Result<Lake::Numbers> Lake::LastNumbers(const std::string& tenant, uint32_t shar
   Numbers numbers;
   ROCHOUND_TRY(const bool there, MakeView(tenant));
   if (!there) return numbers;
-  ROCHOUND_TRY(auto rows,
-               database_->Query(fmt::format("SELECT host, epoch, max(nth) FROM sketches "
-                                            "WHERE shard = {} GROUP BY host, epoch",
-                                            shard)));
+  ROCHOUND_TRY(auto rows, database_->Query(fmt::format("SELECT host, epoch, max(nth) FROM sketches "
+                                                       "WHERE shard = {} GROUP BY host, epoch",
+                                                       shard)));
   for (;;) {
     ROCHOUND_TRY(const bool more, rows.Next());
     if (!more) return numbers;

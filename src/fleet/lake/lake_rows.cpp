@@ -28,9 +28,9 @@ struct Member {
 };
 // docs/formats/fleet.md says what they mean.
 constexpr Member kOfMessage[] = {
-    {"tenant", Type::kText},  {"host", Type::kText},     {"epoch", Type::kText},
-    {"number", Type::kCount}, {"shard", Type::kIndex},   {"nth", Type::kCount},
-    {"job", Type::kText},     {"from_ns", Type::kTime},  {"interval_ns", Type::kTime},
+    {"tenant", Type::kText},  {"host", Type::kText},    {"epoch", Type::kText},
+    {"number", Type::kCount}, {"shard", Type::kIndex},  {"nth", Type::kCount},
+    {"job", Type::kText},     {"from_ns", Type::kTime}, {"interval_ns", Type::kTime},
 };
 constexpr Member kOfRow[] = {
     {"rank", Type::kNumber},    {"pid", Type::kNumber},     {"start", Type::kAny},

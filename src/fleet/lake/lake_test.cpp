@@ -185,8 +185,7 @@ TEST(LakeTest, AnswersWhateverNumbersItHas) {
   ASSERT_EQ(merged.value().size(), 1u);
   EXPECT_EQ(merged.value().begin()->second.launches, 3 * most);
   EXPECT_EQ(merged.value().begin()->second.work_items, uint64_t{INT64_MAX}) << "its limit";
-  EXPECT_EQ(
-      lake.value().database().Number("SELECT count(from_time) FROM sketches").value(), 6);
+  EXPECT_EQ(lake.value().database().Number("SELECT count(from_time) FROM sketches").value(), 6);
 }
 
 TEST(LakeTest, StretchesThatOverlapCountOnce) {

@@ -26,11 +26,10 @@ base::Result<std::map<RankKey, RankTotals>> LoadRankTotals(Lake& lake, const std
   for (const auto& [parts, sketch] : merged)
     totals[{parts[0], parts[1], std::atoll(parts[2].c_str())}] = {sketch.launches, sketch.untimed,
                                                                   sketch.work_items, 0, sketch.ns};
-  ROCHOUND_TRY(auto rows,
-               lake.database().Query(fmt::format(
-                   "SELECT job, host, rank, sum(lost) FROM sketches WHERE loss IS NOT "
-                   "NULL AND {} GROUP BY ALL",
-                   those)));
+  ROCHOUND_TRY(auto rows, lake.database().Query(fmt::format(
+                              "SELECT job, host, rank, sum(lost) FROM sketches WHERE loss IS NOT "
+                              "NULL AND {} GROUP BY ALL",
+                              those)));
   for (;;) {
     ROCHOUND_TRY(const bool more, rows.Next());
     if (!more) return totals;
