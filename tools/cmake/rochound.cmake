@@ -210,8 +210,10 @@ function(rochound_sanitize sanitizers)
     if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
       message(FATAL_ERROR "ROCHOUND_FUZZ needs clang: configure with -DCMAKE_CXX_COMPILER=clang++")
     endif()
-    add_compile_options(-fsanitize=fuzzer-no-link,address -fno-omit-frame-pointer)
-    add_link_options(-fsanitize=address)
+    # As CI runs the seeds. Without what looks at types of other people's libraries.
+    add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=vptr,function -fno-sanitize-recover=all
+      -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=address,undefined)
     return()
   endif()
   if(NOT sanitizers)
