@@ -4,12 +4,17 @@
 import itertools
 import os
 import pathlib
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "programs"))
+import process  # noqa: E402
 
 # Nobody can hold a launch that the GPU took before its doorbell; and if it took the kernel before it, nobody can see
 # that that one has ended.
 MISSED = ("the GPU had begun it before its doorbell was rung", "earlier work on its queue did not finish")
-MOST = 10
+# The GPU takes one packet in 16 early, and two may matter: five runs in a row are missed once in 30,000 times.
+MOST = 5
 
 
 def capture(run, environment=None):
@@ -24,5 +29,7 @@ def capture(run, environment=None):
                 environment.update(ROCHOUND_SOFTGPU_FAULTS=f"{faults},seed={seed}", ROCHOUND_SOFTGPU_FAULT_LOG=str(log))
             done = run(environment)
             early = log.exists() and "early-packets" in log.read_text()
-        if seed == MOST or not early or not any(reason in done.stderr for reason in MISSED):
+        missed = next((reason for reason in MISSED if reason in done.stderr), None)
+        if seed == MOST or not early or not missed:
             return done
+        process.again(f"capture, run {seed} of at most {MOST}: {missed}")

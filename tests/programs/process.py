@@ -14,6 +14,11 @@ def untimed(text):
     return [line for line in text.split("\n") if not line.startswith("elapsed")]
 
 
+def again(why):
+    """Says that something is run once more, and why. Whoever repeats anything says so: `.ci/run` lists these lines."""
+    print("AGAIN " + why.split("\n")[0], flush=True)
+
+
 class Outcome:
     """How a run ended: exit code or signal name or hang, both outputs, and seconds."""
 

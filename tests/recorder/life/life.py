@@ -362,8 +362,8 @@ def compare(options):
     if recorded.visible() == bare.visible():
         return []
     for _ in range(BARE_AGAIN):
+        process.again(f"life.{options.case}, bare: it may end in several ways, and the recorded run's must be one of them")
         if run(False).visible() == recorded.visible():
-            print("the bare program ends in several ways, and this is one of them")
             return []
     return [f"--- bare\n{bare}\n--- recorded\n{recorded}"]
 
