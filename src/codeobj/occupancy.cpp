@@ -100,6 +100,8 @@ Result<Occupancy> TheoreticalOccupancy(const Target& target, const Kernel& kerne
   // A workgroup of several waves needs one of the CU's barriers.
   if (result.waves_per_workgroup > 1) by_size = std::min<uint64_t>(by_size, result.wgp ? 32 : 16);
 
+  result.workgroups_by_slots = static_cast<uint32_t>(by_size);
+
   const auto add = [&](const char* resource, uint32_t waves) {
     result.limits.push_back({resource, std::clamp(waves, 1u, facts.slots)});
   };

@@ -28,8 +28,9 @@ struct Occupancy {
   uint32_t simds = 0;           // per CU or WGP
   bool wgp = false;
   uint32_t waves_per_workgroup = 0;
-  uint32_t workgroups = 0;  // per CU or WGP, all limits together
-  uint32_t vgprs = 0;       // per lane as allocated, with AGPRs where they share the file
+  uint32_t workgroups = 0;           // per CU or WGP, all limits together
+  uint32_t workgroups_by_slots = 0;  // if registers and LDS were no limit
+  uint32_t vgprs = 0;                // per lane as allocated, with AGPRs where they share the file
   uint32_t vgprs_per_simd = 0;
   uint64_t lds = 0;           // per workgroup, as allocated
   uint64_t lds_per_cu = 0;    // or per WGP

@@ -40,6 +40,19 @@ void Recycle(std::unique_ptr<Workgroup> group) {
   if (idle.size() < kMaxIdleWorkgroups) idle.push_back(std::move(group));
 }
 
+// As many as there are wave slots and LDS for.
+uint64_t MaxResidentWaves(const Kernel& kernel, const DeviceConfig& device,
+                          const Architecture& architecture, uint64_t units) {
+  const uint64_t slots = units * device.simds_per_compute_unit * device.max_waves_per_simd;
+  if (kernel.group_bytes == 0) return slots;
+  const uint64_t granules =
+      (kernel.group_bytes + architecture.lds_granule - 1) / architecture.lds_granule;
+  const uint64_t shared_by = kernel.on_unit_pairs ? 2 : 1;
+  const uint64_t groups_per_place =
+      shared_by * device.lds_bytes / (granules * architecture.lds_granule);
+  return std::min(slots, units / shared_by * groups_per_place * kernel.waves_per_group);
+}
+
 std::string Hex(uint64_t value) {
   char text[24];
   std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(value));
@@ -71,11 +84,10 @@ std::string DescribeStop(const Wave& wave) {
 
 Dispatch::Dispatch(Parameters parameters)
     : parameters_(std::move(parameters)), group_count_(parameters_.kernel->group_count) {
-  const DeviceConfig& device = *parameters_.device;
-  max_resident_waves_ =
-      std::max<uint64_t>(parameters_.placement->unit_count() * device.simds_per_compute_unit *
-                             device.max_waves_per_simd,
-                         parameters_.kernel->waves_per_group);
+  max_resident_waves_ = std::max<uint64_t>(
+      MaxResidentWaves(*parameters_.kernel, *parameters_.device, *parameters_.architecture,
+                       parameters_.placement->unit_count()),
+      parameters_.kernel->waves_per_group);
   for (uint32_t slot = parameters_.scratch_wave_slots; slot > 0; --slot)
     free_scratch_.push_back(slot - 1);
 }

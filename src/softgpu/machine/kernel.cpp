@@ -63,6 +63,8 @@ KernelProblem ReadKernel(AddressSpace::Reader& memory, const hsa_kernel_dispatch
   kernel->wave_size =
       architecture.has_wave32 && (descriptor->kernel_code_properties & kWavefrontSize32) ? 32 : 64;
   uint32_t rsrc1 = descriptor->compute_pgm_rsrc1;
+  constexpr uint32_t kWgpMode = 1u << 29;
+  kernel->on_unit_pairs = architecture.has_wave32 && (rsrc1 & kWgpMode) != 0;
   kernel->vgpr_field = rsrc1 & 0x3F;
   // Rounding and denormals as in HW_REG_MODE, then DX10_CLAMP (bit 8) and IEEE (bit 9).
   kernel->mode = rsrc1 >> 12 & 0xFF;

@@ -31,6 +31,7 @@ struct Kernel {
   unsigned groups[3] = {};
   uint64_t group_count = 0;
   unsigned waves_per_group = 0;  // of a full one
+  bool on_unit_pairs = false;    // WGP mode: a workgroup has the LDS of two compute units
 
   // Scalar registers every wave starts with; the positions below are filled per workgroup and wave.
   std::array<uint32_t, kScalarRegisterCount> scalars{};

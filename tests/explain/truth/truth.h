@@ -146,6 +146,7 @@ class BusyKernels {
   }
 
   int units() const { return units_; }
+  double ticks_per_ms() const { return ticks_per_ms_; }
   // The first launch loads this program's code.
   double first_launch_ms() const { return first_launch_ms_; }
 
