@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Faults in how the recorder follows queues and their doorbells."""
+
+NAME = "agent/queues"
+TESTS = ["agent_test", "doorbells_test"]
+CODE = ["src/agent/queues.cpp", "src/agent/queue_list.cpp"]
+
+FAULTS = [
+    ("a full list of dispatches in flight is noticed one too late", "src/agent/queues.cpp",
+     "tail - queue.pending_head.load(std::memory_order_acquire) > «queue.pending_mask»;", "queue.pending_mask + 1"),
+    ("the oldest dispatch is not given up when there is no room", "src/agent/queues.cpp",
+     "if (full()) HarvestQueue(queue, «Harvest::kGiveUpOldest»);", "Harvest::kAll"),
+    ("a kernel's barrier bit is not kept", "src/agent/queues.cpp",
+     "pending.barrier = «(header >> HSA_PACKET_HEADER_BARRIER & 1) != 0»;", "false"),
+    ("a packet with a signal of the program's gets one of ours", "src/agent/queues.cpp",
+     "pending.ours = «packet->completion_signal.handle == 0»;", "true"),
+    ("a signal of ours is forgotten a round too early", "src/agent/queues.cpp",
+     "queue.lent_end = «index + queue.packets + 1»;", "index"),
+    ("a packet that was taken is not recorded while it is in the ring", "src/agent/queues.cpp",
+     "(queue.queue) - index > «queue.packets» ||", "0"),
+    ("a packet that was taken is recorded whatever its kernel is", "src/agent/queues.cpp",
+     "«!IsKnownKernel(packet.kernel_object)»)", "false"),
+    ("a new queue's time stamps are not switched on", "src/agent/queues.cpp",
+     "Real().amd.hsa_amd_profiling_set_profiler_enabled_fn(handle, «1»);", "0"),
+    ("a program switches time stamps off under the recorder", "src/agent/queues.cpp",
+     "set_profiler_enabled_fn(queue, «followed ? 1 : enable»);", "enable"),
+    ("packets are looked at from the queue's start instead of its write index", "src/agent/queues.cpp",
+     "queue.rung = queue.wanted = queue.next = «next»;", "0"),
+    ("the real doorbell is one packet behind", "src/agent/queues.cpp",
+     "store(doorbell, static_cast<hsa_signal_value_t>(«count - 1»));", "count - 2"),
+    ("a full ring seems to have room for one more", "src/agent/queues.cpp",
+     "queue.packets;\n  return at «<» queue.room_end;", "<="),
+    ("packets that were not seen are counted one short", "src/agent/queues.cpp",
+     "CountNotSeen(«first - at»);", "first - at - 1"),
+    ("more than a round rung for is noticed a round too late", "src/agent/queues.cpp",
+     "queue.wanted > first + «queue.packets» ?", "2 * queue.packets"),
+    ("a signal of ours from the last round is taken for the program's", "src/agent/queues.cpp",
+     "packet->completion_signal.handle = «0»;", "signal"),
+    ("a barrier packet is taken for one place earlier", "src/agent/queues.cpp",
+     "queue.barrier.store(«at + 1», std::memory_order_relaxed);", "at"),
+    ("a packet that is yet to be written is taken for one that the GPU has", "src/agent/queues.cpp",
+     "scacquire_fn(queue.queue) «<=» at) break;", "<"),
+    ("a second late packet has only what the first left of its time", "src/agent/queues.cpp",
+     "else if (!was_late «|| at != first»)", ""),
+    ("a doorbell that was held back is forgotten when recording stops", "src/agent/queues.cpp",
+     "queue->wanted = «std::max(queue->wanted, limit)»;", "limit"),
+    ("a signal whose completion was lost is lent again", "src/agent/queues.cpp",
+     "if (lent && «one->given_up»)", "false"),
+    ("nobody waits for completions that come late", "src/agent/queues.cpp",
+     "constexpr uint64_t kGraceNs = «1'000'000'000»;", "1'000"),
+    ("a kernel without the barrier bit ends those before it", "src/agent/queues.cpp",
+     "if («one.barrier» && !one.given_up && running != 0)", "true"),
+    ("a late packet is stepped over at once", "src/agent/queues.cpp",
+     "constexpr int64_t kPatienceTsc = «200'000'000»;", "200'000"),
+    ("a packet that is stepped over is not counted", "src/agent/queues.cpp", "CountNotSeen(«1»);", "0"),
+    ("a held doorbell is not rung when the drain thread ends", "src/agent/queues.cpp",
+     "if (queue.wanted «>» queue.rung && queue.doorbell != 0)", "<"),
+    ("a destroyed queue's place is not free again", "src/agent/queue_list.cpp",
+     "«EmptyPlace(queue.place);»\n  if (!reuse)", ""),
+]
+
+SURVIVORS = {}
