@@ -322,6 +322,7 @@ TEST_F(AgentTest, CopiesHaveTimesAndRefusedOnesAreNone) {
   const Seen seen = Read();
   EXPECT_EQ(seen.copies, 1);
   EXPECT_EQ(seen.copy_times.size(), 1u);
+  EXPECT_EQ(seen.copy_clocks, std::set<uint16_t>{trace::kSystemClock});
 }
 
 // The program's signal counts other work as well. That ends while the copy is asked for, and a

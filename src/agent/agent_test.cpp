@@ -116,6 +116,24 @@ TEST_F(AgentTest, AQueueThatWasCreatedInAnUnknownWayIsFollowed) {
   EXPECT_EQ(seen.Timed(), 7u);
 }
 
+// What was submitted before we knew of the queue is not ours to look at.
+TEST_F(AgentTest, AQueueThatIsFollowedLateIsFollowedFromThere) {
+  Load();
+  hsa_queue_t* queue = FakeRuntime::CreateQueueElsewhere(64, /*tells=*/true);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  const uint64_t kernel = runtime_.KernelObject(1);
+  const uint64_t theirs = fake.Reserve(5);
+  for (uint64_t i = 0; i < 5; ++i) fake.Write(theirs + i, kernel, {0});
+  fake.doorbell = theirs + 5;
+  ASSERT_TRUE(fake.WaitUntilConsumed(5));
+  const uint64_t ours = Launch(queue, {0}, kernel);
+  ASSERT_TRUE(fake.WaitUntilConsumed(6));
+  const Seen seen = Read();
+  ASSERT_EQ(seen.dispatches.size(), 1u);
+  EXPECT_EQ(trace::PacketOf(seen.dispatches.begin()->first), ours);
+  EXPECT_EQ(Lost(trace::DropReason::kNotSeen), 0u);
+}
+
 TEST_F(AgentTest, AQueueThatCannotBeFollowedIsToldOf) {
   Load();
   hsa_queue_t* queue = FakeRuntime::CreateQueueElsewhere(64, /*tells=*/false);
@@ -300,7 +318,9 @@ TEST_F(AgentTest, APacketThatTheRuntimeRangForIsSteppedOver) {
   ASSERT_TRUE(fake.WaitUntilConsumed(1));
   Launch(queue);
   ASSERT_TRUE(fake.WaitUntilConsumed(2));
-  EXPECT_EQ(Read().Timed(), 1u);
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 1u) << "what was in the other packet is not known";
+  EXPECT_EQ(seen.Timed(), 1u);
 }
 
 TEST_F(AgentTest, ManyProducersOnOneQueue) {
@@ -389,6 +409,7 @@ class FilledRing : public AgentTest {
     for (const auto& [dispatch, time] : seen.times) {
       EXPECT_GE(time.begin_ticks, ran_[dispatch].begin_ticks) << dispatch;
       EXPECT_LE(time.begin_ticks, ran_[dispatch].end_ticks) << dispatch;
+      EXPECT_EQ(time.end_ticks - time.begin_ticks, kKernelTicks) << dispatch;
     }
   }
 
@@ -398,6 +419,7 @@ class FilledRing : public AgentTest {
 
   static constexpr uint64_t kPackets = 64;
   static constexpr uint64_t kTickNs = 10;
+  static constexpr uint64_t kKernelTicks = 5;  // that each of the fake GPU's takes
   hsa_queue_t* queue_ = nullptr;
   FakeQueue* fake_ = nullptr;
   std::map<uint64_t, Seen::Times> ran_;
@@ -651,6 +673,26 @@ TEST_F(AgentTest, ACompletionThatComesLongAfterTheReadIndexPassedHasItsTimes) {
     EXPECT_EQ(time->second.end_ticks, end_ticks);
   }
   EXPECT_TRUE(in_time);
+}
+
+// The GPU may write to a signal whose completion we gave up: no other kernel gets it.
+TEST_F(AgentTest, ASignalWhoseCompletionWasLostIsNotLentAgain) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(1024);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.LoseCompletionOf(0);
+  Launch(queue);
+  PassBarrier(queue);
+  const uint64_t deadline_ns = base::ClockNs(CLOCK_MONOTONIC) + kHangNs;
+  while (Read().times.empty() && base::ClockNs(CLOCK_MONOTONIC) < deadline_ns) usleep(50'000);
+  fake.Hold();
+  constexpr uint64_t kMany = 500;  // more than are lent at once
+  for (uint64_t i = 0; i < kMany; ++i) Launch(queue);
+  fake.CompleteLost();
+  EXPECT_EQ(Read().times.size(), 1u) << "the GPU has run none of them";
+  fake.Go();
+  ASSERT_TRUE(fake.WaitUntilConsumed(kMany + 2));
+  EXPECT_EQ(Read().Timed(), kMany);
 }
 
 // Nothing can come for a packet that has no signal of ours, so nobody waits for it.

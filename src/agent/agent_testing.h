@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "agent/fake_runtime.h"
@@ -40,6 +41,7 @@ struct Seen : trace::Visitor {
   std::map<uint64_t, Times> times;
   std::map<uint64_t, Times> copy_times;
   int copies = 0;
+  std::set<uint16_t> copy_clocks;
 
   void OnDispatch(const trace::Event<trace::KernelDispatch>& event) override {
     dispatches[event.record.dispatch] = event.record;
@@ -50,6 +52,7 @@ struct Seen : trace::Visitor {
   }
   void OnCopy(const trace::Event<trace::Copy>&) override { ++copies; }
   void OnCopyTime(const trace::Event<trace::CopyTime>& event) override {
+    copy_clocks.insert(event.record.head.small);
     copy_times[event.record.copy] = {event.record.begin_ticks, event.record.end_ticks};
   }
 

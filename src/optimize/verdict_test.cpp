@@ -55,7 +55,40 @@ TEST(DecideSpeed, RefusesWhatCannotBe) {
   EXPECT_EQ(Decide({timed}, true), Reason::kFaster);
 }
 
+TEST(DecideSpeed, BoundsAreThoseOfAllLaunches) {
+  Verdict verdict;
+  const LaunchEvidence launch = Launch(1000, 500, 0.5);  // 1.5 to 2.5
+  DecideSpeed({launch, launch}, false, 0.02, &verdict);
+  EXPECT_NEAR(verdict.speedup, 2, 1e-9);
+  EXPECT_NEAR(verdict.low, 1.5, 1e-9);
+  EXPECT_NEAR(verdict.high, 2.5, 1e-9);
+  // Each launch counts with what it cost before.
+  DecideSpeed({Launch(900, 300), Launch(100, 100)}, false, 0.02, &verdict);
+  EXPECT_NEAR(verdict.speedup, 1000.0 / 400, 1e-9);
+}
+
+TEST(DecideSpeed, TheMarginCountsBothWays) {
+  // 1% slower in one shape is within the margin, 3% is not; much more is gained in the other.
+  EXPECT_EQ(Decide({Launch(1000, 1010), Launch(1000, 500)}), Reason::kFaster);
+  EXPECT_EQ(Decide({Launch(1000, 1030), Launch(1000, 500)}), Reason::kSlowerSomewhere);
+  // 2.1% is enough, and the lower bound has to reach it.
+  EXPECT_EQ(Decide({Launch(1021, 1000)}), Reason::kFaster);
+  EXPECT_EQ(Decide({Launch(1019, 1000)}), Reason::kNoDifference);
+  EXPECT_EQ(Decide({Launch(1021, 1000, 0.005)}), Reason::kNoDifference);
+}
+
+// Both kinds of cost have a floor, whichever decides.
+TEST(DecideSpeed, TheModelsFloorCountsOnAGpu) {
+  LaunchEvidence launch = Launch(1000, 10, 0, 11);
+  launch.seconds = Measurement{1e-3, 0.5e-3, 2, 1.9, 2.1, 0};
+  EXPECT_EQ(Decide({launch}, true), Reason::kBelowFloor);
+}
+
 TEST(DecideSpeed, RefusesWhatWasNotMeasured) {
+  LaunchEvidence without = Launch(1000, 500);
+  without.model->low = 0;
+  EXPECT_EQ(Decide({without}), Reason::kCannotJudge);
+  EXPECT_EQ(Decide({Launch(1000, 500), LaunchEvidence{}}), Reason::kCannotJudge);
   EXPECT_EQ(Decide({}), Reason::kCannotJudge);
   EXPECT_EQ(Decide({Launch(1000, 500)}, true), Reason::kCannotJudge);
   EXPECT_EQ(Decide({Launch(1000, 0)}), Reason::kCannotJudge);
@@ -78,6 +111,54 @@ TEST(Verdict, SaysTheAnswerFirstAndThatItIsAModel) {
   EXPECT_EQ(json["launches"][0]["modelled_cycles"]["candidate"], 500);
 }
 
+TEST(Verdict, TextHasTheFiguresOfBothBuilds) {
+  Verdict verdict;
+  LaunchEvidence launch = Launch(1000, 2000);
+  launch.seconds = Measurement{2e-3, 4e-3, 0.5, 0.45, 0.55, 1e-6};
+  verdict.launches = {launch};
+  verdict.original = verdict.resources = Resources{};
+  verdict.original->vgprs = 11;
+  verdict.resources->vgprs = 22;
+  const Rejection decided = DecideSpeed(verdict.launches, true, 0.02, &verdict);
+  verdict.reason = decided.reason;
+  verdict.message = decided.message;
+  const std::string text = VerdictText(verdict);
+  const auto has = [&](const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in:\n" << text;
+  };
+  has("2.00 times slower by GPU time (0.500, between 0.450 and 0.550) over 1 launch");
+  has("GPU time 2000.00 us before, 4000.00 us after: 0.500 (0.450 to 0.550)");
+  has("no right candidate takes less than 1.00 us");
+  has("; accesses were not checked");
+  has("  vector registers                  11          22\n");
+  EXPECT_EQ(text.find("no measurement of silicon"), std::string::npos);
+  EXPECT_FALSE(VerdictJson(verdict).contains("note"));
+  verdict.launches[0].accesses_checked = true;
+  EXPECT_NE(VerdictText(verdict).find("; every access is within its memory"), std::string::npos);
+}
+
+TEST(Verdict, JsonHasTheReasonOfTheLaunchThatWasRejected) {
+  Verdict verdict;
+  verdict.reason = Reason::kCannotJudge;
+  verdict.launches = {Launch(1000, 500), Launch(1000, 500)};
+  verdict.launches[1].rejection = Rejection{Reason::kDifferent, "1 element differs"};
+  const auto json = VerdictJson(verdict);
+  EXPECT_FALSE(json["launches"][0].contains("reason"));
+  EXPECT_EQ(json["launches"][0]["comparison"], "equal, every byte");
+  EXPECT_EQ(json["launches"][1]["reason"], NameOf(Reason::kDifferent));
+  EXPECT_EQ(json["launches"][1]["message"], "1 element differs");
+  EXPECT_NE(VerdictText(verdict).find("rejected here"), std::string::npos);
+}
+
+TEST(ExitCodeOf, TellsWrongFromNotFasterAndNotKnown) {
+  EXPECT_EQ(ExitCodeOf(Reason::kFaster), 0);
+  EXPECT_EQ(ExitCodeOf(Reason::kDifferent), 1);
+  for (const Reason reason : {Reason::kNoDifference, Reason::kSlower, Reason::kSlowerSomewhere})
+    EXPECT_EQ(ExitCodeOf(reason), 3) << NameOf(reason);
+  for (const Reason reason : {Reason::kLowOccupancy, Reason::kNotVerified, Reason::kCannotJudge})
+    EXPECT_EQ(ExitCodeOf(reason), 4) << NameOf(reason);
+}
+
 TEST(Occupancy, OfLessThanAQuarterOfTheBestOnesIsNotMeasured) {
   Resources best, one;
   best.waves = best.slots = one.slots = 16;
@@ -92,6 +173,10 @@ TEST(Occupancy, OfLessThanAQuarterOfTheBestOnesIsNotMeasured) {
   EXPECT_EQ(low->message,
             "not measured: 3 of 16 waves per SIMD, limited by LDS; the best so far has 16 of 16");
   best.waves = 8;  // then it is good enough
+  EXPECT_FALSE(OccupancyTooLow(one, best));
+  // Shares are compared: 3 of 8 is more than 3 of 16, and 16 of 16 is all there is.
+  best.waves = 16;
+  one.slots = 8;
   EXPECT_FALSE(OccupancyTooLow(one, best));
   one.slots = 0;  // nothing is known about this GPU
   EXPECT_FALSE(OccupancyTooLow(one, best));

@@ -83,6 +83,15 @@ TEST_F(LoopsTest, CounterBesideFlag) {
   EXPECT_EQ(Only().end, Loop::End::kWork);
 }
 
+// What it stores changes no register, so that its condition stays as it is.
+TEST_F(LoopsTest, StoreOfWhatTheConditionLooksAt) {
+  Line("global_store_dword v0, v1, s[2:3]");
+  Line("v_cmp_ne_u32_e32 vcc_lo, 0, v0");
+  Line("s_cbranch_vccz 65530", 0);
+  Line("s_endpgm");
+  EXPECT_EQ(Only().end, Loop::End::kNever);
+}
+
 TEST_F(LoopsTest, Clock) {
   Line("s_memrealtime s[2:3]");
   Line("s_waitcnt lgkmcnt(0)");

@@ -47,7 +47,8 @@ TEST(LakeTest, PathsOfStretches) {
   ASSERT_TRUE(ParseStretchPath("s3://b/p/" + StretchPath(stretch), &parsed));
   EXPECT_EQ(StretchPath(parsed), StretchPath(stretch));
   for (const char* wrong : {"", "x.parquet", "sketches/tenant=a/day=b/1-2-3.parquet",
-                            "sketches/tenant=a/day=b/1-2-3-4.json"})
+                            "sketches/tenant=a/day=b/1-2-3-4.json",
+                            "sketches/tenant=a/day=b/1-2-3-4.parquet.partial"})
     EXPECT_FALSE(ParseStretchPath(wrong, &parsed)) << wrong;
 }
 
@@ -61,6 +62,14 @@ TEST(LakeTest, AFileThatWasMergedIntoAnotherDoesNotCount) {
   EXPECT_EQ(live[0].stretch.last, 9u);
   EXPECT_EQ(live[1].stretch.first, 10u);
   EXPECT_EQ(live[1].from, 10u);
+  // Files of another shard or tenant, or of a stream that was made anew, count for themselves.
+  const auto other = [](const char* tenant, uint32_t shard, uint64_t created) {
+    const Stretch stretch{tenant, "d", shard, created, 2, 3};
+    return LakeFile{StretchPath(stretch), stretch};
+  };
+  const auto all = Live({file(1, 9), other("t", 1, 1), other("t", 0, 2), other("u", 0, 1)});
+  ASSERT_EQ(all.size(), 4u);
+  for (const LakeFile& one : all) EXPECT_EQ(one.from, one.stretch.first) << one.path;
   // One that overlaps the one before counts from there on.
   const auto beside = Live({file(1, 6), file(4, 9)});
   ASSERT_EQ(beside.size(), 2u);
@@ -89,6 +98,10 @@ TEST(LakeTest, MessagesThatAreNoneAreRefused) {
   // Numbers that do not go together, or that no column holds.
   for (const auto& [name, value] :
        std::initializer_list<std::pair<const char*, json>>{{"launches", 11},
+                                                           {"launches", 9},
+                                                           {"untimed", 1},
+                                                           {"lds", -1},
+                                                           {"kernel", std::string(1 << 16, 'k')},
                                                            {"launches", -1},
                                                            {"scale", 6},
                                                            {"gpu", 1ll << 40},
@@ -110,6 +123,14 @@ TEST(LakeTest, MessagesThatAreNoneAreRefused) {
   ASSERT_TRUE(rows.ok());
   EXPECT_EQ(rows.value()[0]["tenant"], "default");
   EXPECT_FALSE(rows.value()[0].contains("loss"));
+  EXPECT_EQ(rows.value()[0]["sequence"], 1);
+  ASSERT_EQ(rows.value().size(), 2u);
+  EXPECT_EQ(rows.value()[1]["loss"], "chunks");
+  EXPECT_EQ(rows.value()[1]["lost"], 2);
+  // Launches without a time are launches.
+  message["rows"][0]["untimed"] = 3;
+  message["rows"][0]["launches"] = 13;
+  EXPECT_TRUE(LakeRows(message, 1).ok());
 }
 
 TEST(LakeTest, StoresRowsAndKnowsWhatItHas) {
@@ -268,6 +289,9 @@ TEST(LakeTest, CodeObjectsAreKeptByHash) {
   ASSERT_TRUE(lake.WriteCode("default", {"ab34", "x", "", "h", 6}).ok());
   EXPECT_EQ(lake.CodeHashes("default").value().size(), 2u);
   EXPECT_TRUE(lake.CodeHashes("other").value().empty());
+  // What somebody else put there is none.
+  ASSERT_TRUE(base::WriteFile(dir.value().path() / "lake/code/tenant=default/notes.parquet", "x").ok());
+  EXPECT_EQ(lake.CodeHashes("default").value().size(), 2u);
   const auto code = lake.ReadCode("default", "ab1");
   ASSERT_TRUE(code.ok()) << code.error().message;
   EXPECT_EQ(code.value().hash, "ab12");
@@ -314,8 +338,9 @@ TEST(LakeTest, CompactingChangesNothingButFiles) {
   EXPECT_EQ(done.value().removed, 0u);
   EXPECT_GT(done.value().written, 4u);
   EXPECT_EQ(all(), before);
-  const size_t files = lake.Files("default").value().size();
-  EXPECT_LT(files, 20u);
+  const auto live = lake.Files("default").value();
+  EXPECT_LT(live.size(), 20u);
+  for (const uint64_t rows : lake.CountRows(live).value()) EXPECT_LE(rows, options.rows);
   // The second run removes what the first one merged, and finds little to do.
   done = Compact(lake, options);
   ASSERT_TRUE(done.ok()) << done.error().message;
@@ -325,6 +350,44 @@ TEST(LakeTest, CompactingChangesNothingButFiles) {
   EXPECT_EQ(done.value().written, 0u);
   EXPECT_EQ(lake.AllFiles("default").value().size(), lake.Files("default").value().size());
   EXPECT_EQ(all(), before);
+}
+
+TEST(LakeTest, FewFilesOfADayThatIsNotOverStay) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-lake-");
+  auto opened = Lake::Open(dir.value().path() / "lake");
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Lake& lake = opened.value();
+  for (uint64_t nth = 1; nth <= 3; ++nth)
+    ASSERT_TRUE(lake.Write({"default", "2026-11-17", 0, 77, nth, nth},
+                           LakeRows(Message(nth, nth), nth).value())
+                    .ok());
+  CompactOptions options;
+  options.today = "2026-11-17";
+  EXPECT_EQ(Compact(lake, options).value().written, 0u);
+  options.today = "2026-11-18";
+  EXPECT_EQ(Compact(lake, options).value().written, 1u);
+  EXPECT_EQ(lake.Files("default").value().size(), 1u);
+  // Twice as many rows as a small file has are not merged again.
+  ASSERT_TRUE(lake.Write({"default", "2026-11-17", 0, 77, 4, 4},
+                         LakeRows(Message(4, 4), 4).value())
+                  .ok());
+  options.rows = 8;
+  EXPECT_EQ(Compact(lake, options).value().written, 0u) << "the first has six rows of eight";
+}
+
+TEST(LakeTest, LeftoversGoWhenTheyAreOld) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-lake-");
+  auto lake = Lake::Open(dir.value().path() / "lake");
+  ASSERT_TRUE(lake.ok()) << lake.error().message;
+  const fs::path day = dir.value().path() / "lake/sketches/tenant=default/day=2026-11-17";
+  fs::create_directories(day);
+  ASSERT_TRUE(base::WriteFile(day / ".1.partial", "half").ok());
+  ASSERT_TRUE(base::WriteFile(day / ".2.partial", "half").ok());
+  fs::last_write_time(day / ".2.partial",
+                      fs::file_time_type::clock::now() - std::chrono::hours(2));
+  lake.value().RemoveLeftovers("default", std::chrono::hours(1));
+  EXPECT_TRUE(fs::exists(day / ".1.partial")) << "somebody may be writing it";
+  EXPECT_FALSE(fs::exists(day / ".2.partial"));
 }
 
 }  // namespace

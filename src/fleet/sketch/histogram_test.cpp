@@ -87,11 +87,51 @@ TEST(HistogramTest, QuantilesAreWithinTheStatedError) {
   }
 }
 
+TEST(HistogramTest, KnowsWhatWasAdded) {
+  Histogram histogram;
+  histogram.Add(500, 3);
+  histogram.Add(0, 4);
+  histogram.Add(90, 2);
+  histogram.Add(7, 0);  // never
+  EXPECT_EQ(histogram.count(), 9u);
+  EXPECT_EQ(histogram.zeros(), 4u);
+  EXPECT_EQ(histogram.sum(), 500u * 3 + 90 * 2);
+  EXPECT_EQ(histogram.min(), 0u);
+  EXPECT_EQ(histogram.max(), 500u);
+  Histogram without_zeros;
+  without_zeros.Add(500, 3);
+  without_zeros.Add(90, 2);
+  EXPECT_EQ(without_zeros.min(), 90u);
+  uint64_t in_buckets = 0;
+  for (const uint64_t bucket : without_zeros.buckets()) in_buckets += bucket;
+  EXPECT_EQ(in_buckets, 5u);
+  Histogram merged;
+  merged.Merge(without_zeros);
+  EXPECT_EQ(merged, without_zeros);
+}
+
+// A sender may have had wider values before, and none since.
+TEST(HistogramTest, AnEmptyOneKeepsItsScaleWhenMerged) {
+  Histogram empty, merged;
+  empty.Coarsen(2);
+  merged.Add(1000);
+  merged.Merge(empty);
+  EXPECT_EQ(merged.scale(), 2);
+  EXPECT_EQ(merged.buckets()[0], 1u);
+}
+
+TEST(HistogramTest, QuantilesStayWithinWhatWasAdded) {
+  Histogram histogram;
+  histogram.Add(1000);
+  for (const double quantile : {0.0, 0.5, 1.0}) EXPECT_EQ(histogram.Quantile(quantile), 1000);
+}
+
 TEST(HistogramTest, ErrorAtTheFinestScale) {
   Histogram histogram;
   histogram.Add(1000);
   EXPECT_EQ(histogram.scale(), 5);
   EXPECT_LT(histogram.RelativeError(), 0.0109);
+  EXPECT_GT(histogram.RelativeError(), 0.0108);
 }
 
 TEST(HistogramTest, StaysSmall) {
@@ -122,6 +162,9 @@ TEST(HistogramTest, RestoresWhatItWas) {
   EXPECT_EQ(again, one);
   EXPECT_FALSE(again.Restore(6, 0, 0, 0, 0, 0, {}));
   EXPECT_FALSE(again.Restore(5, 0, 0, 0, 0, 0, {0, 1}));
+  EXPECT_FALSE(again.Restore(5, 0, 0, 0, 0, 0, {1, 0}));
+  ASSERT_TRUE(again.Restore(5, 4, 0, 0, 0, 0, {1, 2}));
+  EXPECT_EQ(again.count(), 7u);
   EXPECT_FALSE(again.Restore(5, 0, 0, 0, 0, 0, std::vector<uint64_t>(1000, 1)));
   EXPECT_FALSE(again.Restore(5, 0, 9, 9, 1, 0, {1})) << "the least is not above the most";
 }
