@@ -78,7 +78,7 @@ FAULTS = [
     ("text with a control character breaks JSON", "src/store/convert/functions.cpp",
      "static_cast<unsigned char>(c) < «0x20») {", "0x09"),
     ("the second dimension is the first", "src/store/convert/functions.cpp", "Append(out, words[0]« >> 32»);", ""),
-    ("a kernel's failure is that of calls that give no status", "src/store/convert/table_sink.cpp",
+    ("a result that is no status counts as a failure", "src/store/convert/table_sink.cpp",
      "event.result != 0« && facts.gives_status»)", ""),
     ("grids have their workgroups' size", "src/store/convert/table_sink.cpp",
      ".kernel = ids.row,\n                            .grid_x = dispatch.«grid»[0],", "workgroup"),
