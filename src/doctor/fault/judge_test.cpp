@@ -46,6 +46,7 @@ class JudgeTest : public testing::Test {
                                const std::vector<const char*>& code = {"s_endpgm"}) {
     FaultDispatch& dispatch = queue.under_way.emplace_back();
     dispatch.kernel = dispatch.readable = name;
+    dispatch.kernarg = 0x7300'0000'0000;
     for (const char* text : code) {
       codeobj::Instruction& instruction = dispatch.code.emplace_back();
       instruction.address = 8 * (dispatch.code.size() - 1);
