@@ -15,14 +15,15 @@
 #include "agent/state.h"
 #include "agent/thread_state.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
 
-constinit std::mutex changing;
+constinit base::Mutex changing;
 constexpr size_t kMostFreed = 512;
-Freed freed[kMostFreed];  // a ring; with `changing` held
-size_t freed_count = 0;
+Freed freed[kMostFreed] ROCHOUND_GUARDED_BY(changing);  // a ring
+size_t freed_count ROCHOUND_GUARDED_BY(changing) = 0;
 
 // For a map that takes no memory before it has something to hold: never destroyed, since it is
 // looked into after the program's own destructors, and made where no failure of ours may pass.
@@ -33,7 +34,7 @@ union ForEver {
   Map map;
 };
 
-Reservations& Reserved() {  // with `changing` held
+Reservations& Reserved() ROCHOUND_REQUIRES(changing) {
   static ForEver<Reservations> reserved;
   return reserved.map;
 }
@@ -41,7 +42,7 @@ Reservations& Reserved() {  // with `changing` held
 void AddReservation(const void* base, uint64_t size) {
   if (IsBusy()) return;
   Guarded("no memory for the list of allocations", [&] {
-    const std::lock_guard lock(changing);
+    const base::Lock lock(changing);
     Reserved()[reinterpret_cast<uint64_t>(base)] = size;
   });
 }
@@ -58,14 +59,14 @@ AllocationStack WhoAsks() {
 
 uint32_t ThreadId() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
-Allocations& All() {  // with `changing` held
+Allocations& All() ROCHOUND_REQUIRES(changing) {
   static ForEver<Allocations> allocations;
   return allocations.map;
 }
 
 // Locked memory by the program's address, which is all that unlocking tells: HIP locks and unlocks
 // for each copy of pageable memory.
-std::unordered_map<uint64_t, uint64_t>& Locked() {  // with `changing` held
+std::unordered_map<uint64_t, uint64_t>& Locked() ROCHOUND_REQUIRES(changing) {
   static ForEver<std::unordered_map<uint64_t, uint64_t>> locked;
   return locked.map;
 }
@@ -88,7 +89,7 @@ hsa_status_t Unlock(void* host) {
   uint64_t seen = 0;
   if (!IsBusy()) {
     const Busy busy;
-    const std::lock_guard lock(changing);
+    const base::Lock lock(changing);
     const auto locked = Locked().find(reinterpret_cast<uint64_t>(host));
     if (locked != Locked().end()) {
       seen = locked->second;
@@ -164,7 +165,7 @@ struct Later {
     const Table& real = Real().amd;
     if (!IsBusy()) {
       const Busy busy;
-      const std::lock_guard lock(changing);
+      const base::Lock lock(changing);
       Reserved().erase(reinterpret_cast<uint64_t>(base));
     }
     return real.hsa_amd_vmem_address_free_fn(base, size);
@@ -222,7 +223,7 @@ void MemoryAppears(const void* base, uint64_t size, MemoryKind kind, const void*
   Guarded("no memory for the list of allocations", [&] {
     const auto start = reinterpret_cast<uint64_t>(base);
     const AllocationStack stack = WhoAsks();
-    const std::lock_guard lock(changing);
+    const base::Lock lock(changing);
     // Advice about a part of managed memory is no new memory.
     const auto after = All().upper_bound(start);
     if (kind == MemoryKind::kManaged && after != All().begin()) {
@@ -247,7 +248,7 @@ void MemoryGoes(const void* base) {
   const Busy busy;
   ProbeMemoryGoes(reinterpret_cast<uint64_t>(base));
   const AllocationStack stack = WhoAsks();
-  const std::lock_guard lock(changing);
+  const base::Lock lock(changing);
   const auto gone = All().find(reinterpret_cast<uint64_t>(base));
   if (gone == All().end()) return;
   freed[freed_count++ % kMostFreed] = {gone->first, gone->second, ThreadId(),
@@ -256,8 +257,8 @@ void MemoryGoes(const void* base) {
 }
 
 uint16_t OwnerOf(uint64_t address, uint16_t gpu) {
-  const std::unique_lock lock(changing, std::try_to_lock);
-  if (!lock.owns_lock()) return trace::kNoAgent;
+  if (!changing.try_lock()) return trace::kNoAgent;
+  const base::Lock lock(changing, std::adopt_lock);
   const auto after = All().upper_bound(address);
   if (after == All().begin()) return HostAgent();
   const auto& [base, allocation] = *std::prev(after);
@@ -275,11 +276,18 @@ uint16_t OwnerOf(uint64_t address, uint16_t gpu) {
   return HostAgent();
 }
 
-HeldAllocations::HeldAllocations() : lock_(changing), all_(&All()) {}
+// The analysis does not know that the lock is held as long as this lives: other files cannot name it.
+HeldAllocations::HeldAllocations() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  changing.lock();
+  all_ = &All();
+}
+HeldAllocations::~HeldAllocations() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS { changing.unlock(); }
 
-const Reservations& HeldAllocations::reservations() const { return Reserved(); }
+const Reservations& HeldAllocations::reservations() const ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  return Reserved();
+}
 
-std::vector<Freed> HeldAllocations::freed() const {
+std::vector<Freed> HeldAllocations::freed() const ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   std::vector<Freed> latest;
   for (size_t i = 0; i < std::min(kMostFreed, freed_count); ++i)
     latest.push_back(agent::freed[(freed_count - 1 - i) % kMostFreed]);
@@ -288,15 +296,15 @@ std::vector<Freed> HeldAllocations::freed() const {
 
 void ForgetAllocations() {
   // Nobody waits at the end. Who holds the list still reads it.
-  const std::unique_lock lock(changing, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!changing.try_lock()) return;
+  const base::Lock lock(changing, std::adopt_lock);
   All().clear();
   Reserved().clear();
   Locked().clear();
 }
 
-void ForgetAllocationsAfterFork() {
-  new (&changing) std::mutex;
+void ForgetAllocationsAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  new (&changing) base::Mutex;
   new (&All()) Allocations;
   new (&Reserved()) Reservations;
   new (&Locked()) std::unordered_map<uint64_t, uint64_t>;

@@ -12,7 +12,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "trace/records.h"
@@ -64,13 +63,15 @@ uint16_t OwnerOf(uint64_t address, uint16_t gpu);
 class HeldAllocations {
  public:
   HeldAllocations();
+  ~HeldAllocations();
+  HeldAllocations(const HeldAllocations&) = delete;
+  HeldAllocations& operator=(const HeldAllocations&) = delete;
   const Allocations& all() const { return *all_; }
   const Reservations& reservations() const;
   std::vector<Freed> freed() const;  // the last some hundred, the latest first
 
  private:
-  std::unique_lock<std::mutex> lock_;
-  const Allocations* all_;
+  const Allocations* all_ = nullptr;
 };
 
 // The runtime is about to go, and with it all of its memory.

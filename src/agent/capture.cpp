@@ -7,7 +7,6 @@
 #include <ctime>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string>
 
@@ -22,6 +21,7 @@
 #include "agent/session.h"
 #include "agent/state.h"
 #include "agent/symbols.h"
+#include "base/mutex.h"
 #include "capture/bundle_writer.h"
 #include "capture/manifest.h"
 
@@ -48,9 +48,9 @@ struct Wish {
   bool taken = false;  // somebody is at it
 };
 
-constinit std::mutex choosing;
+constinit base::Mutex choosing;
 
-Wish& TheWish() {  // with `choosing` held
+Wish& TheWish() ROCHOUND_REQUIRES(choosing) {
   static auto* const wish = new Wish;
   return *wish;
 }
@@ -222,7 +222,7 @@ class Captured {
 void PrepareCapture() {
   const CaptureScope scope;
   std::string problem;
-  const std::lock_guard lock(choosing);
+  const base::Lock lock(choosing);
   TheWish().choice = CaptureChoice::FromEnvironment(&problem);
   if (!problem.empty()) WriteOutcome("failed", problem);
   internal::capture_requested.store(TheWish().choice != nullptr);
@@ -231,14 +231,14 @@ void PrepareCapture() {
 void CaptureLearnsKernel(uint32_t id, std::string_view symbol, uint64_t kernarg_bytes) {
   if (!CaptureRequested()) return;
   const CaptureScope scope;
-  const std::lock_guard lock(choosing);
+  const base::Lock lock(choosing);
   Wish& wish = TheWish();
   const std::string name(symbol);
   wish.kernels[id] = {name, kernarg_bytes, wish.choice->NameMatches(name)};
 }
 
 bool CaptureWants(uint32_t kernel, const hsa_kernel_dispatch_packet_t& packet) {
-  const std::lock_guard lock(choosing);
+  const base::Lock lock(choosing);
   Wish& wish = TheWish();
   if (wish.taken || wish.choice == nullptr) return false;
   ++wish.dispatches;
@@ -295,7 +295,7 @@ LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFun
     std::string problem;
     try {
       const uint32_t id = KernelId(queue.Packet(at)->kernel_object, queue.agent);
-      std::unique_lock lock(choosing);
+      base::UniqueLock lock(choosing);
       // Kernels are still being learned, by other threads; the choice and the counts stay.
       const Wish& wish = TheWish();
       const Kernel& kernel = wish.kernels.at(id);
@@ -333,7 +333,7 @@ std::string CaptureFailedLaunch(const Queue& queue, hsa_kernel_dispatch_packet_t
 
 void ExplainMissingCapture() {
   if (!CaptureRequested()) return;
-  const std::lock_guard lock(choosing);
+  const base::Lock lock(choosing);
   const Wish& wish = TheWish();
   if (wish.taken) return;
   if (CurrentState() == State::kDisabled) return WriteOutcome("failed", DisabledReason());
@@ -348,7 +348,7 @@ void ExplainMissingCapture() {
 }
 
 void ForgetCaptureAfterFork() {
-  new (&choosing) std::mutex;
+  new (&choosing) base::Mutex;
   internal::capture_requested.store(false);  // it is the parent's launch that is wanted
 }
 

@@ -6,9 +6,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +18,7 @@
 #include "agent/session.h"
 #include "agent/swap.h"
 #include "agent/symbols.h"
+#include "base/mutex.h"
 #include "base/sha256.h"
 
 namespace rochound::agent {
@@ -28,13 +27,13 @@ namespace {
 using Bytes = std::shared_ptr<const std::vector<std::byte>>;
 using Loader = hsa_ven_amd_loader_1_01_pfn_t;
 
-constinit std::mutex changing;
-constinit std::shared_mutex unloading;  // who destroys an executable has it alone
+constinit base::Mutex changing;
+constinit base::SharedMutex unloading;  // who destroys an executable has it alone
 // How often this thread has it: a handler that calls exit may destroy executables on a thread that
 // reads them.
 __thread int held_here __attribute__((tls_model("initial-exec"))) = 0;
 
-std::map<uint64_t, Bytes>& Kept() {  // by loaded code object; with `changing` held
+std::map<uint64_t, Bytes>& Kept() ROCHOUND_REQUIRES(changing) {  // by loaded code object
   static auto* const kept = new std::map<uint64_t, Bytes>;
   return *kept;
 }
@@ -81,7 +80,7 @@ struct Line {
   std::string hash;   // empty: none, or not yet
 };
 
-// All with `changing` held, but for `lines_changed`; the drain thread hashes without it.
+// `lines_changed` is set without the lock; the drain thread hashes without it.
 struct Lines {
   std::map<uint64_t, std::shared_ptr<Line>> by_executable;  // until its first kernel is seen
   std::vector<std::shared_ptr<Line>> to_hash;
@@ -89,12 +88,12 @@ struct Lines {
   size_t bytes_to_hash = 0;
   std::string text;
 };
-Lines& AllLines() {
+Lines& AllLines() ROCHOUND_REQUIRES(changing) {
   static auto* const lines = new Lines;
   return *lines;
 }
 constinit std::atomic<bool> lines_changed{false};
-constinit std::mutex writing;  // the file; taken before `changing`
+constinit base::Mutex writing;  // the file; taken before `changing`
 
 // What was loaded from memory may not be there any more when somebody looks. Larger ones are parts
 // of programs, which stay; a hash of them would take a noticeable time.
@@ -110,7 +109,7 @@ void Describe(hsa_executable_t executable, hsa_loaded_code_object_t loaded) {
   const uint64_t base = StorageBase(loader, loaded), size = StorageSize(loader, loaded);
   // An executable that is gone may have had this handle.
   ForgetExecutable(executable);
-  const std::lock_guard lock(changing);
+  const base::Lock lock(changing);
   Lines& lines = AllLines();
   // Hashing takes many times as long as copying: not on the program's thread.
   if (line->uri.starts_with("memory://") && base != 0 && size <= kMostHashed &&
@@ -134,13 +133,13 @@ void Keep(hsa_loaded_code_object_t loaded) {
   const uint64_t base = StorageBase(loader, loaded);
   const uint64_t size = StorageSize(loader, loaded);
   if (base == 0 || !IsWanted({reinterpret_cast<const char*>(base), size})) {
-    const std::lock_guard lock(changing);
+    const base::Lock lock(changing);
     Kept().erase(loaded.handle);  // of one that is gone
     return;
   }
   const auto* const first = reinterpret_cast<const std::byte*>(base);
   auto copy = std::make_shared<const std::vector<std::byte>>(first, first + size);
-  const std::lock_guard lock(changing);
+  const base::Lock lock(changing);
   Kept()[loaded.handle] = std::move(copy);
 }
 
@@ -160,13 +159,17 @@ hsa_status_t Load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_objec
 }
 
 // Until the runtime is done: whoever lists the executables meanwhile would find this one.
-hsa_status_t Destroy(hsa_executable_t executable) {
-  std::unique_lock lock(unloading, std::defer_lock);
-  if (held_here == 0) lock.lock();
+hsa_status_t DestroyAlone(hsa_executable_t executable) {
   ++held_here;
   const hsa_status_t status = Real().core.hsa_executable_destroy_fn(executable);
   --held_here;
   return status;
+}
+
+hsa_status_t Destroy(hsa_executable_t executable) {
+  if (held_here != 0) return DestroyAlone(executable);
+  const base::Lock lock(unloading);
+  return DestroyAlone(executable);
 }
 
 // The object as the program has it; it may not be there any more, but usually is part of its file.
@@ -198,7 +201,7 @@ void Look(Search* search, hsa_loaded_code_object_t object) {
   found.uri = UriOf(loader, object);
   found.storage = StorageBase(loader, object);
   found.storage_size = StorageSize(loader, object);
-  const std::lock_guard lock(changing);
+  const base::Lock lock(changing);
   const auto bytes = Kept().find(object.handle);
   if (bytes != Kept().end())
     found.object = bytes->second;
@@ -259,10 +262,11 @@ void HookCodeObjects(CoreApiTable* core) {
   core->hsa_executable_destroy_fn = Destroy;
 }
 
-HeldCode::HeldCode() {
+// Held as long as it lives, but by the outermost of a thread's only: the analysis cannot tell.
+HeldCode::HeldCode() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   if (held_here++ == 0) unloading.lock_shared();
 }
-HeldCode::~HeldCode() {
+HeldCode::~HeldCode() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   if (--held_here == 0) unloading.unlock_shared();
 }
 
@@ -283,7 +287,7 @@ bool FindLoadedCode(uint64_t address, LoadedCode* found) {
 }
 
 void AddCodeObject(uint32_t number, hsa_executable_t executable) {
-  const std::lock_guard lock(changing);
+  const base::Lock lock(changing);
   Lines& lines = AllLines();
   const auto line = lines.by_executable.find(executable.handle);
   if (line == lines.by_executable.end()) return;
@@ -297,10 +301,10 @@ void WriteCodeObjects() {
   if (!lines_changed.load(std::memory_order_relaxed)) return;
   trace::Writer* const log = Log();
   if (log == nullptr) return;
-  const std::lock_guard alone(writing);
+  const base::Lock alone(writing);
   lines_changed.store(false, std::memory_order_relaxed);
+  base::UniqueLock lock(changing);
   Lines& lines = AllLines();
-  std::unique_lock lock(changing);
   const auto to_hash = std::exchange(lines.to_hash, {});
   const auto numbered = std::exchange(lines.numbered, {});
   lock.unlock();
@@ -322,10 +326,10 @@ void WriteCodeObjects() {
   log->WriteText("code_objects", text);
 }
 
-void ForgetCodeObjectsAfterFork() {
-  new (&changing) std::mutex;
-  new (&writing) std::mutex;
-  new (&unloading) std::shared_mutex;
+void ForgetCodeObjectsAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  new (&changing) base::Mutex;
+  new (&writing) base::Mutex;
+  new (&unloading) base::SharedMutex;
   new (&Kept()) std::map<uint64_t, Bytes>;
   new (&AllLines()) Lines;
 }

@@ -15,7 +15,6 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
@@ -26,6 +25,7 @@
 #include "base/clock.h"
 #include "base/control_directory.h"
 #include "base/file_limit.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
@@ -80,13 +80,13 @@ constinit std::atomic<bool> leaving{false};
 constinit std::atomic<pid_t> served_process{0};
 
 // Where the socket is, for taking its name away.
-constinit std::mutex place_lock;
+constinit base::Mutex place_lock;
 struct Place {
   std::string directory;
   dev_t device = 0;
   ino_t inode = 0;
 };
-Place& ThePlace() {                      // with place_lock held
+Place& ThePlace() ROCHOUND_REQUIRES(place_lock) {
   static auto* const place = new Place;  // outlives static destructors
   return *place;
 }
@@ -180,7 +180,7 @@ std::string Listen() {
     reason = ListenThrough(directory);
     struct stat found{};
     if (reason.empty() && fstat(directory, &found) == 0) {
-      const std::lock_guard lock(place_lock);
+      const base::Lock lock(place_lock);
       ThePlace() = {place, found.st_dev, found.st_ino};
     }
     close(directory);
@@ -424,7 +424,7 @@ void LeaveControl() {
   if (served_process.load() != getpid()) return;
   leaving.store(true);
   Guarded("no memory at the end", [] {
-    const std::lock_guard lock(place_lock);
+    const base::Lock lock(place_lock);
     const Place& place = ThePlace();
     const int directory = open(place.directory.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (directory < 0) return;
@@ -446,7 +446,7 @@ void ForgetControlAfterFork() {
   new (&handling) pthread_mutex_t(PTHREAD_MUTEX_INITIALIZER);
   served_process.store(0);
   leaving.store(false);
-  new (&place_lock) std::mutex;
+  new (&place_lock) base::Mutex;
   CloseAll();
 }
 

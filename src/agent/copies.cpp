@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <vector>
 
@@ -14,14 +13,15 @@
 #include "agent/session.h"
 #include "agent/state.h"
 #include "agent/thread_state.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
 
 constinit std::atomic<uint64_t> last_copy{0};
-constinit std::mutex changing;
+constinit base::Mutex changing;
 
-std::vector<std::unique_ptr<Pending>>& InFlight() {  // with `changing` held
+std::vector<std::unique_ptr<Pending>>& InFlight() ROCHOUND_REQUIRES(changing) {
   static auto* const copies = new std::vector<std::unique_ptr<Pending>>;
   return *copies;
 }
@@ -79,7 +79,7 @@ void TellProbe(const CopyRequest& request) {
 // have said that the copy is over.
 void CancelCopy(uint64_t number) {
   const Busy busy;
-  const std::lock_guard lock(changing);
+  const base::Lock lock(changing);
   for (const auto& one : InFlight())
     if (one->id == number) return Cancel(one.get());
 }
@@ -96,7 +96,7 @@ hsa_status_t Asynchronous(const CopyRequest& request, hsa_signal_t signal, Call 
     fresh->work = Work::kCopy;
     fresh->signal = signal.handle;
     fresh->id = last_copy.fetch_add(1) + 1;
-    const std::lock_guard lock(changing);
+    const base::Lock lock(changing);
     InFlight().push_back(std::move(fresh));
     number = InFlight().back()->id;
     // Before the call: the signal may fire before it returns. Still under the lock, or a harvest
@@ -275,7 +275,7 @@ void HookCopies(CoreApiTable* core, AmdExtTable* amd) {
 
 std::vector<uint64_t> CopySignals() {
   std::vector<uint64_t> signals;
-  const std::lock_guard lock(changing);
+  const base::Lock lock(changing);
   for (const auto& one : InFlight())
     if (one->phase.load(std::memory_order_acquire) == Pending::kWaiting)
       signals.push_back(one->signal);
@@ -284,8 +284,8 @@ std::vector<uint64_t> CopySignals() {
 
 size_t HarvestCopies() {
   // Never waits: a program may exit in a signal handler, on the thread that holds the lock.
-  const std::unique_lock lock(changing, std::try_to_lock);
-  if (!lock.owns_lock()) return 1;
+  if (!changing.try_lock()) return 1;
+  const base::Lock lock(changing, std::adopt_lock);
   std::erase_if(InFlight(),
                 [](const std::unique_ptr<Pending>& one) { return TakeIfFinished(one.get()); });
   return InFlight().size();
@@ -293,13 +293,13 @@ size_t HarvestCopies() {
 
 void ForgetCopies() {
   HarvestCopies();
-  const std::lock_guard lock(changing);
+  const base::Lock lock(changing);
   for (const auto& one : InFlight()) GiveUp(one.get());
   InFlight().clear();
 }
 
-void ForgetCopiesAfterFork() {
-  new (&changing) std::mutex;
+void ForgetCopiesAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  new (&changing) base::Mutex;
   new (&InFlight()) std::vector<std::unique_ptr<Pending>>;
 }
 

@@ -5,9 +5,10 @@
 
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
@@ -21,19 +22,19 @@ struct Image {
 
 constexpr char kUri[] = "memory://1#offset=0&size=1";
 
-std::mutex images_lock;
+base::Mutex images_lock;
 std::map<uint64_t, Image> images;  // by loaded code object
 Image next_image;
 uint64_t last_loaded = 0;
 
 std::vector<std::pair<uint64_t, Image>> Images() {
-  const std::lock_guard lock(images_lock);
+  const base::Lock lock(images_lock);
   return {images.begin(), images.end()};
 }
 
 hsa_status_t LoadImage(hsa_executable_t executable, hsa_agent_t, hsa_code_object_reader_t,
                        const char*, hsa_loaded_code_object_t* loaded) {
-  const std::lock_guard lock(images_lock);
+  const base::Lock lock(images_lock);
   next_image.executable = executable.handle;
   ++last_loaded;
   if (loaded != nullptr) loaded->handle = last_loaded;
@@ -42,7 +43,7 @@ hsa_status_t LoadImage(hsa_executable_t executable, hsa_agent_t, hsa_code_object
 }
 
 hsa_status_t DestroyExecutable(hsa_executable_t executable) {
-  const std::lock_guard lock(images_lock);
+  const base::Lock lock(images_lock);
   std::erase_if(images,
                 [&](const auto& one) { return one.second.executable == executable.handle; });
   return HSA_STATUS_SUCCESS;
@@ -72,7 +73,7 @@ hsa_status_t IterateExecutables(hsa_status_t (*visit)(hsa_executable_t, void*), 
 
 hsa_status_t LoadedInfo(hsa_loaded_code_object_t loaded,
                         hsa_ven_amd_loader_loaded_code_object_info_t what, void* value) {
-  const std::lock_guard lock(images_lock);
+  const base::Lock lock(images_lock);
   const Image& image = images[loaded.handle];
   switch (what) {
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE:
@@ -140,7 +141,7 @@ void FakeCode::Install(CoreApiTable* core) {
 void FakeCode::Load(const CoreApiTable& core, uint64_t executable, uint64_t base, uint64_t size,
                     std::string bytes) {
   {
-    const std::lock_guard lock(images_lock);
+    const base::Lock lock(images_lock);
     next_image = {executable, base, size, std::move(bytes)};
   }
   core.hsa_executable_load_agent_code_object_fn({executable}, {2}, {}, nullptr, nullptr);

@@ -8,9 +8,10 @@
 #include <cstring>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
@@ -24,7 +25,7 @@ struct Block {
   hsa_agent_t owner{};
 };
 
-std::mutex blocks_lock;
+base::Mutex blocks_lock;
 using Blocks = std::map<uint64_t, Block>;
 // Never destroyed: what a test leaves allocated is no leak.
 Blocks& blocks = *new Blocks;
@@ -55,7 +56,7 @@ hsa_status_t PoolInfo(hsa_amd_memory_pool_t, hsa_amd_memory_pool_info_t what, vo
 
 hsa_status_t AllocateInPool(hsa_amd_memory_pool_t pool, size_t size, uint32_t, void** memory) {
   *memory = std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
-  const std::lock_guard lock(blocks_lock);
+  const base::Lock lock(blocks_lock);
   const bool host = pool.handle == FakeMemory::kHostPool.handle;
   blocks[reinterpret_cast<uint64_t>(*memory)] = {size, host ? kHost : kFakeGpu};
   return HSA_STATUS_SUCCESS;
@@ -63,7 +64,7 @@ hsa_status_t AllocateInPool(hsa_amd_memory_pool_t pool, size_t size, uint32_t, v
 
 hsa_status_t FreeInPool(void* memory) {
   {
-    const std::lock_guard lock(blocks_lock);
+    const base::Lock lock(blocks_lock);
     blocks.erase(reinterpret_cast<uint64_t>(memory));
   }
   std::free(memory);
@@ -72,7 +73,7 @@ hsa_status_t FreeInPool(void* memory) {
 
 hsa_status_t PointerInfo(const void* pointer, hsa_amd_pointer_info_t* info, void* (*)(size_t),
                          uint32_t*, hsa_agent_t**) {
-  const std::lock_guard lock(blocks_lock);
+  const base::Lock lock(blocks_lock);
   info->type = HSA_EXT_POINTER_TYPE_UNKNOWN;
   const auto block = BlockOf(reinterpret_cast<uint64_t>(pointer));
   if (block == blocks.end()) return HSA_STATUS_SUCCESS;
@@ -89,7 +90,7 @@ hsa_status_t CopyKnown(void* to, hsa_agent_t, const void* from, hsa_agent_t, siz
                        const hsa_signal_t*, hsa_signal_t signal) {
   ++FakeMemory::copies;
   if (FakeMemory::on_copy && !FakeMemory::on_copy()) return HSA_STATUS_ERROR;
-  const std::lock_guard lock(blocks_lock);
+  const base::Lock lock(blocks_lock);
   const auto address = reinterpret_cast<uint64_t>(from);
   const auto block = BlockOf(address);
   if (block == blocks.end() || block->first + block->second.size - address < bytes) {
@@ -133,12 +134,12 @@ void FakeMemory::Install(CoreApiTable* core, AmdExtTable* amd) {
 }
 
 void FakeMemory::Add(uint64_t base, uint64_t size) {
-  const std::lock_guard lock(blocks_lock);
+  const base::Lock lock(blocks_lock);
   blocks[base] = {size, kFakeGpu};
 }
 
 void FakeMemory::ForgetAll() {
-  const std::lock_guard lock(blocks_lock);
+  const base::Lock lock(blocks_lock);
   forgotten.push_back(std::exchange(blocks, {}));
 }
 

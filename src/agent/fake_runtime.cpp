@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
@@ -18,11 +18,11 @@ constexpr hsa_agent_t kGpu{2};
 constexpr uint64_t kTickNs = 10;
 constexpr uint64_t kKernelTicks = 5;
 
-std::mutex queues_lock;
+base::Mutex queues_lock;
 std::vector<std::unique_ptr<FakeQueue>> queues;
 
 FakeQueue* Find(uint64_t doorbell) {
-  const std::lock_guard lock(queues_lock);
+  const base::Lock lock(queues_lock);
   for (const auto& queue : queues)
     if (queue->handle()->doorbell_signal.handle == doorbell) return queue.get();
   return nullptr;
@@ -104,7 +104,7 @@ hsa_status_t QueueCreate(hsa_agent_t, uint32_t size, hsa_queue_type32_t,
                          uint32_t, hsa_queue_t** queue) {
   FakeRuntime::last_callback = reinterpret_cast<uintptr_t>(callback);
   FakeRuntime::last_callback_data = data;
-  const std::lock_guard lock(queues_lock);
+  const base::Lock lock(queues_lock);
   queues.push_back(std::make_unique<FakeQueue>(size));
   queues.back()->handle()->id = queues.size();
   *queue = queues.back()->handle();
@@ -117,7 +117,7 @@ hsa_status_t SetProfilerEnabled(hsa_queue_t* queue, int enable) {
 }
 
 hsa_status_t QueueDestroy(hsa_queue_t* queue) {
-  const std::lock_guard lock(queues_lock);
+  const base::Lock lock(queues_lock);
   std::erase_if(queues, [&](const auto& one) { return one->handle() == queue; });
   return HSA_STATUS_SUCCESS;
 }
@@ -350,7 +350,7 @@ FakeRuntime::FakeRuntime() {
 }
 
 FakeRuntime::~FakeRuntime() {
-  const std::lock_guard lock(queues_lock);
+  const base::Lock lock(queues_lock);
   queues.clear();
 }
 

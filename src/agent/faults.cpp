@@ -251,14 +251,14 @@ Json DescribeDispatch(const QueueCopy& queue, const QueueCopy::Dispatch& dispatc
 // Keeps a queue from being destroyed while it is copied. Nothing else is done meanwhile, neither a
 // question to the runtime nor a file: who rings its doorbell waits. Where the first lock is held for
 // long, as by a thread that captures a launch, the second does as well: who destroys a queue needs
-// both.
+// both. Which of them is held is known at run time only.
 class WhileItLives {
  public:
-  explicit WhileItLives(Queue& queue) : lock_(LockOne(queue)) {
+  explicit WhileItLives(Queue& queue) ROCHOUND_NO_THREAD_SAFETY_ANALYSIS : lock_(LockOne(queue)) {
     lives_ = lock_ != nullptr && queue.doorbell != 0;
     may_harvest_ = lives_ && lock_ == &queue.submitting;
   }
-  ~WhileItLives() {
+  ~WhileItLives() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
     if (lock_ != nullptr) lock_->unlock();
   }
   WhileItLives(const WhileItLives&) = delete;
@@ -269,7 +269,7 @@ class WhileItLives {
   bool may_harvest() const { return may_harvest_; }
 
  private:
-  static SpinLock* LockOne(Queue& queue) {
+  static SpinLock* LockOne(Queue& queue) ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
     constexpr uint64_t kPatienceNs = 50'000'000;
     for (SpinLock* lock : {&queue.submitting, &queue.harvesting})
       if (lock->lock_soon(kPatienceNs)) return lock;
@@ -505,8 +505,8 @@ void ForgetHang() {
 }
 
 // Something is in flight: a kernel that has not ended, or packets that the GPU has not processed.
-// The read index may lag behind, so a packet counts only while it is there. With `submitting` held.
-bool HasWork(const Queue& queue, uint64_t read, uint64_t write) {
+// The read index may lag behind, so a packet counts only while it is there.
+bool HasWork(const Queue& queue, uint64_t read, uint64_t write) ROCHOUND_REQUIRES(queue.submitting) {
   constexpr uint64_t kLook = 64;
   if (queue.pending_head != queue.pending_tail) return true;
   for (uint64_t at = read; at < write && at - read < kLook; ++at)
@@ -620,8 +620,8 @@ void WatchProgress(uint64_t now_ns) {
 void StopWatchingProgress() {
   stopped_watching = true;
   ForEachQueue([](Queue& queue) {
-    for (SpinLock* lock : {&queue.submitting, &queue.harvesting})
-      if (lock->lock_soon()) lock->unlock();  // who looked has finished
+    queue.submitting.WaitUntilFree();  // who looked has finished
+    queue.harvesting.WaitUntilFree();
   });
 }
 

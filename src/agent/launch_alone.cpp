@@ -7,7 +7,6 @@
 #include <x86intrin.h>
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "agent/copies.h"
 #include "agent/runtime.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
@@ -136,19 +136,19 @@ StandsAt WhereItStands(Queue& queue) {
   return barrier ? StandsAt::kBarrier : StandsAt::kUnwritten;
 }
 
-bool Quiet(Queue& queue, bool unwritten_is_quiet) {
+bool Quiet(Queue& queue, bool unwritten_is_quiet) ROCHOUND_REQUIRES(queue.submitting) {
   if (queue.doorbell == 0 || Drained(queue, queue.rung)) return true;
   const StandsAt place = WhereItStands(queue);
   return place == StandsAt::kBarrier || (unwritten_is_quiet && place == StandsAt::kUnwritten);
 }
 
-// The other queues of one GPU, their doorbells held.
+// The other queues of one GPU, their doorbells held: which ones is known at run time only.
 class OtherQueues {
  public:
   // By way of the other constructor, so that the queues are released if there is no memory for the
   // next one.
   explicit OtherQueues(const Queue& mine) : OtherQueues() {
-    ForEachQueue([&](Queue& queue) {
+    ForEachQueue([&](Queue& queue) ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
       if (&queue == &mine || queue.agent != mine.agent || queue.doorbell == 0) return;
       held_.reserve(held_.size() + 1);
       queue.submitting.lock();
@@ -159,13 +159,15 @@ class OtherQueues {
   OtherQueues(const OtherQueues&) = delete;
   OtherQueues& operator=(const OtherQueues&) = delete;
 
-  void Release() {
+  void Release() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
     for (Queue* queue : held_) queue->submitting.unlock();
     held_.clear();
   }
   bool AllQuiet(bool unwritten_is_quiet) const {
-    for (Queue* queue : held_)
+    for (Queue* queue : held_) {
+      queue->submitting.AssertHeld();
       if (!Quiet(*queue, unwritten_is_quiet)) return false;
+    }
     return true;
   }
   bool AnyUnseen() const {
@@ -189,9 +191,9 @@ struct Late {
   hsa_signal_t ours;
   hsa_signal_t theirs;
 };
-constinit std::mutex late_lock;
+constinit base::Mutex late_lock;
 
-std::vector<Late>& LateLaunches() {  // with late_lock held
+std::vector<Late>& LateLaunches() ROCHOUND_REQUIRES(late_lock) {
   static auto* const late = new std::vector<Late>;
   return *late;
 }
@@ -229,16 +231,19 @@ class Mine {
   bool Finish() { return std::exchange(mine_now, nullptr) != nullptr; }
 
   // Nobody waits for it here any more: the GPU gets the packet, or the drain thread the rest.
-  void Leave() {
+  void Leave() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
     if (!Finish()) return;
     if (launch_.ours.handle != 0) {
-      const std::lock_guard lock(late_lock);
+      const base::Lock lock(late_lock);
       LateLaunches().push_back(launch_);
       return;
     }
+    // Between two looks at its own queue this thread does not hold the lock, and others may ring.
+    const bool locked = !queue_.submitting.held_here() && queue_.submitting.lock_soon();
     held_.HandOver();
     queue_.rung = std::max(queue_.rung, at_ + 1);
     store_(doorbell_, static_cast<hsa_signal_value_t>(queue_.rung - 1));
+    if (locked) queue_.submitting.unlock();
   }
 
  private:
@@ -339,10 +344,10 @@ void HeldPacket::HandOver() {
 // Waits for the packets before `at`, with the queue's lock released between two looks: the thread
 // that has to write one of them may be waiting for that lock. Others stop at the held packet, which
 // is not valid. False: it took too long.
-bool DrainOwnQueue(Queue& queue, uint64_t at, TakenEarly& taken) {
+bool DrainOwnQueue(Queue& queue, uint64_t at, TakenEarly& taken) ROCHOUND_REQUIRES(queue.submitting) {
   queue.next.store(at, std::memory_order_relaxed);
   queue.holds_next = true;
-  const bool drained = WaitUntil(Now() + kDrainPatience, [&] {
+  const bool drained = WaitUntil(Now() + kDrainPatience, [&]() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
     if (queue.doorbell == 0 || queue.next > at || taken() || queue.failed || Drained(queue, at))
       return true;
     queue.submitting.unlock();
@@ -387,7 +392,7 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
   std::string too_long = "the launch did not end within 60 s";
   std::string failed = "the GPU failed while the launch ran";
   {
-    const std::lock_guard lock(late_lock);
+    const base::Lock lock(late_lock);
     LateLaunches().reserve(LateLaunches().size() + 1);
   }
   Late launch{};
@@ -422,7 +427,7 @@ void LeaveInterruptedLaunch() {
 }
 
 bool ServeLateLaunches() {
-  const std::lock_guard lock(late_lock);
+  const base::Lock lock(late_lock);
   std::erase_if(LateLaunches(), [](const Late& launch) {
     if (!Over(launch.ours)) return false;
     Complete(launch);
@@ -431,8 +436,8 @@ bool ServeLateLaunches() {
   return !LateLaunches().empty();
 }
 
-void ForgetLateLaunchesAfterFork() {
-  new (&late_lock) std::mutex;
+void ForgetLateLaunchesAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  new (&late_lock) base::Mutex;
   new (&LateLaunches()) std::vector<Late>;
   mine_now = nullptr;
 }

@@ -96,7 +96,8 @@ class HeldPacket {
 
 // The packet at index `at`, everything before it having been rung for.
 LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signal_t doorbell,
-                          StoreFunction store, const LaunchWatch& watch);
+                          StoreFunction store, const LaunchWatch& watch)
+    ROCHOUND_REQUIRES(queue.submitting);
 
 // In a handler that has interrupted this thread, which may be holding a launch and will not go on if
 // the handler calls exit: what waits for that launch must not wait for ever.

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <span>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "agent/probe.h"
 #include "agent/runtime.h"
 #include "agent/state.h"
+#include "base/mutex.h"
 #include "probe/layout.h"
 
 namespace rochound::agent {
@@ -51,9 +51,9 @@ struct Everything {
   std::map<uint64_t, Slots> slots;  // by the queue's id
 };
 
-constinit std::mutex using_it;
+constinit base::Mutex using_it;
 
-Everything& It() {
+Everything& It() ROCHOUND_REQUIRES(using_it) {
   alignas(Everything) static std::byte place[sizeof(Everything)];
   static auto* const everything = new (place) Everything;
   return *everything;
@@ -90,7 +90,7 @@ bool Empty(const Listener& listener, uint64_t buffer, bool finally) {
 }  // namespace
 
 uint64_t MakeOmniprobeDescriptor(const std::string& symbol, uint16_t agent) {
-  const std::lock_guard lock(using_it);
+  const base::Lock lock(using_it);
   constexpr uint64_t kSizes = Rounded(sizeof(Descriptor));
   constexpr uint64_t kErrors = kSizes + Rounded(kBuffers * sizeof(uint64_t));
   constexpr uint64_t kWaveFlags = kErrors + Rounded(kBuffers * sizeof(uint32_t));
@@ -122,7 +122,7 @@ void* MakeOmniprobeArguments(const Queue& queue, const hsa_kernel_dispatch_packe
       !ReadOwnMemory(reinterpret_cast<uint64_t>(packet.kernarg_address), original,
                      plan.original_kernarg))
     return nullptr;
-  const std::lock_guard lock(using_it);
+  const base::Lock lock(using_it);
   Slots& slots = It().slots[queue.hsa_id];
   const uint64_t bytes = Rounded(arguments.bytes);
   // Larger ones get memory of their own; launches that are in flight keep the old.
@@ -140,8 +140,8 @@ void* MakeOmniprobeArguments(const Queue& queue, const hsa_kernel_dispatch_packe
 }
 
 bool DrainOmniprobe(bool finally) {
-  const std::unique_lock lock(using_it, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
+  if (!using_it.try_lock()) return false;
+  const base::Lock lock(using_it, std::adopt_lock);
   bool any = false;
   for (const Listener& listener : It().listeners)
     for (uint64_t i = 0; i < kBuffers; ++i) any = Empty(listener, i, finally) || any;
@@ -149,13 +149,13 @@ bool DrainOmniprobe(bool finally) {
 }
 
 void ForgetOmniprobe() {
-  const std::lock_guard lock(using_it);
+  const base::Lock lock(using_it);
   It().listeners.clear();
   It().slots.clear();
 }
 
-void ForgetOmniprobeAfterFork() {
-  new (&using_it) std::mutex;
+void ForgetOmniprobeAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  new (&using_it) base::Mutex;
   // Not cleared: another thread of the parent may have been changing it.
   new (&It()) Everything;
 }

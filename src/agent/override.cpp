@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <set>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "agent/thread_state.h"
+#include "base/mutex.h"
 #include "contract/variables.h"
 
 namespace rochound::agent {
@@ -111,9 +111,9 @@ void Corrected(const char* function, const char* property, const std::string& fr
   const std::string text =
       std::string("override: ") + function + " " + property + " " + from + " -> " + to;
   RecordRange(trace::RangeKind::kMark, text.c_str(), 0);
-  static constinit std::mutex saying;
+  static constinit base::Mutex saying;
   static auto* const said = new std::set<std::string>;
-  const std::lock_guard lock(saying);
+  const base::Lock lock(saying);
   if (said->insert(text).second)
     WriteToStderr(std::string("rochound: ") + function + " answers " + to + " instead of " + from +
                   " for " + property + " (--override).\n");

@@ -3,11 +3,13 @@
 
 #include <hsa/amd_hsa_signal.h>
 
-#include <mutex>
+
+#include <new>
 
 #include "agent/runtime.h"
 #include "agent/spin_lock.h"
 #include "agent/thread_state.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
@@ -15,7 +17,7 @@ namespace {
 struct Bucket {
   std::atomic<uint32_t> waiting{0};
   SpinLock lock;
-  Pending* first = nullptr;
+  Pending* first ROCHOUND_GUARDED_BY(lock) = nullptr;
 };
 
 constexpr size_t kBuckets = 1024;
@@ -27,13 +29,18 @@ Bucket& BucketOf(uint64_t signal) {
 
 // Held for a few loads, one record, and at most an atomic operation of the runtime's; never around a
 // call into the runtime's locks.
-class Locked {
+class ROCHOUND_SCOPED_CAPABILITY Locked {
  public:
-  explicit Locked(Bucket& bucket) : lock_(bucket.lock) {}
+  explicit Locked(Bucket& bucket) ROCHOUND_ACQUIRE(bucket.lock) : lock_(bucket.lock) {
+    lock_.lock();
+  }
+  ~Locked() ROCHOUND_RELEASE() { lock_.unlock(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
 
  private:
   const Busy busy_;  // before the lock is taken
-  const std::lock_guard<SpinLock> lock_;
+  SpinLock& lock_;
 };
 
 amd_signal_t* Memory(uint64_t signal) { return reinterpret_cast<amd_signal_t*>(signal); }
@@ -77,7 +84,7 @@ void WriteTimes(Pending& pending, bool known) {
   Write(&trace::CopyTime::copy, pending, trace::kSystemClock, time.start, time.end);
 }
 
-void Unlink(Bucket& bucket, const Pending* pending) {
+void Unlink(Bucket& bucket, const Pending* pending) ROCHOUND_REQUIRES(bucket.lock) {
   for (Pending** link = &bucket.first; *link != nullptr; link = &(*link)->next_same_bucket) {
     if (*link != pending) continue;
     *link = pending->next_same_bucket;
@@ -86,8 +93,7 @@ void Unlink(Bucket& bucket, const Pending* pending) {
   }
 }
 
-// With the bucket locked.
-void End(Bucket& bucket, Pending* pending, bool times_known) {
+void End(Bucket& bucket, Pending* pending, bool times_known) ROCHOUND_REQUIRES(bucket.lock) {
   WriteTimes(*pending, times_known);
   Unlink(bucket, pending);
   pending->phase.store(Pending::kTaken, std::memory_order_release);
@@ -95,8 +101,8 @@ void End(Bucket& bucket, Pending* pending, bool times_known) {
 
 // Takes everything that has finished on a program's signal, which has that value, or had it until
 // now. The signal counts down once per piece of work; with several pieces on one signal only the
-// last to finish has left its times there. With the bucket locked.
-void TakeFinishedOn(Bucket& bucket, uint64_t signal, int64_t value) {
+// last to finish has left its times there.
+void TakeFinishedOn(Bucket& bucket, uint64_t signal, int64_t value) ROCHOUND_REQUIRES(bucket.lock) {
   const auto finished = [&](const Pending* one) {
     return one->signal == signal && value <= one->done_at;
   };
@@ -132,7 +138,7 @@ void ForgetInterrupted(Bucket& bucket, uint64_t signal) {
 }
 
 // The same, and gives up on the rest.
-void TakeAllOn(Bucket& bucket, uint64_t signal, int64_t value) {
+void TakeAllOn(Bucket& bucket, uint64_t signal, int64_t value) ROCHOUND_REQUIRES(bucket.lock) {
   TakeFinishedOn(bucket, signal, value);
   Pending* next = nullptr;
   for (Pending* pending = bucket.first; pending != nullptr; pending = next) {
@@ -181,7 +187,7 @@ void AddToSignal(hsa_signal_t signal, int64_t added, const std::function<void()>
   const Busy busy;
   // Around the call: whoever comes before or after finds value and entries in agreement.
   if (!bucket.lock.lock_in_hook(interrupted)) return add();
-  const std::lock_guard lock(bucket.lock, std::adopt_lock);
+  const base::Lock lock(bucket.lock, std::adopt_lock);
   if (!interrupted) TakeFinishedOn(bucket, signal.handle, Value(signal.handle));
   add();
   for (Pending* one = bucket.first; one != nullptr; one = one->next_same_bucket)
@@ -227,10 +233,10 @@ void GiveUp(Pending* pending) {
   End(bucket, pending, false);
 }
 
-void ForgetPendingAfterFork() {
+void ForgetPendingAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   for (Bucket& bucket : buckets) {
     bucket.waiting.store(0);
-    bucket.lock.unlock();
+    new (&bucket.lock) SpinLock;
     bucket.first = nullptr;
   }
 }

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <set>
@@ -33,6 +32,7 @@
 #include "agent/write_all.h"
 #include "base/clock.h"
 #include "base/file_limit.h"
+#include "base/mutex.h"
 #include "base/pattern.h"
 #include "codeobj/demangle.h"
 #include "contract/variables.h"
@@ -65,9 +65,9 @@ constexpr uint64_t kExitPatienceNs = 200'000'000;
 // How long a thread that frees memory waits for them.
 constexpr uint64_t kFreePatienceNs = 20'000'000;
 
-constinit std::mutex using_ring;
+constinit base::Mutex using_ring;
 
-struct Listening {  // with using_ring held
+struct Listening {
   std::string directory;
   uint64_t words = 0;
   Control control{};                     // what each module's variable gets
@@ -91,7 +91,7 @@ struct Listening {  // with using_ring held
   Written last_written{};      // not told twice
 };
 
-Listening& It() {
+Listening& It() ROCHOUND_REQUIRES(using_ring) {
   alignas(Listening) static std::byte place[sizeof(Listening)];
   static auto* const listening = new (place) Listening;
   return *listening;
@@ -256,6 +256,7 @@ void RememberProbed(Listening& it, hsa_executable_t executable, hsa_agent_t agen
 hsa_status_t VisitSymbol(hsa_executable_t executable, hsa_agent_t agent,
                          hsa_executable_symbol_t symbol, void*) {
   Guarded("no memory for a probed kernel", [&] {
+    using_ring.AssertHeld();
     Listening& it = It();
     hsa_symbol_kind_t kind{};
     uint64_t value = 0;
@@ -513,7 +514,7 @@ void ReadWishes(Listening& it) {
 void PrepareProbe() {
   const char* const directory = Text(contract::variables::kProbeDir);
   if (*directory == '\0') return;
-  const std::lock_guard lock(using_ring);
+  const base::Lock lock(using_ring);
   It().directory = directory;
   ReadWishes(It());
   internal::probe_requested.store(true);
@@ -530,14 +531,14 @@ void HookProbe(CoreApiTable* core) {
 void ConnectProbe(hsa_executable_t executable) {
   if (CurrentState() == State::kDisabled) return;
   Guarded("no memory for a probed module", [&] {
-    const std::lock_guard lock(using_ring);
+    const base::Lock lock(using_ring);
     for (uint16_t agent = 0; agent < AgentCount(); ++agent)
       if (IsGpu(agent)) Connect(It(), executable, agent);
   });
 }
 
 void ProbeRecord(uint64_t kind, const std::vector<uint64_t>& numbers, std::string_view text) {
-  const std::lock_guard lock(using_ring);
+  const base::Lock lock(using_ring);
   Listening& it = It();
   if (!it.failed && (it.file >= 0 || OpenFile(it)) && MakeRing(it)) {
     WriteRecord(it, kind, numbers, text);
@@ -556,9 +557,10 @@ void* ProbeMemory(uint64_t bytes) {
 bool DrainProbe() {
   if (!ProbeRequested()) return false;
   const bool theirs = DrainOmniprobe(false);
-  const std::unique_lock lock(using_ring, std::try_to_lock);
+  if (!using_ring.try_lock()) return theirs;
+  const base::Lock lock(using_ring, std::adopt_lock);
   Listening& it = It();
-  if (!lock.owns_lock() || it.ring == nullptr) return theirs;
+  if (it.ring == nullptr) return theirs;
   const uint64_t before = it.read;
   Drain(it, false);
   return theirs || it.read != before || Next(it) != it.read;
@@ -567,7 +569,7 @@ bool DrainProbe() {
 void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped, bool on_gpu) {
   if (!ProbeRequested()) return;
   Guarded("no memory for a probe's record", [&] {
-    const std::lock_guard lock(using_ring);
+    const base::Lock lock(using_ring);
     Listening& it = It();
     it.last_written = {};
     if (it.ring == nullptr || it.failed) return;
@@ -582,7 +584,7 @@ void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped, bool on_gpu) 
 void ProbeMemoryGoes(uint64_t base) {
   if (!ProbeRequested()) return;
   Guarded("no memory for a probe's record", [&] {
-    const std::lock_guard lock(using_ring);
+    const base::Lock lock(using_ring);
     Listening& it = It();
     if (it.ring == nullptr || it.failed) return;
     // What kernels did before is before. Their messages are all there, but those of kernels
@@ -597,7 +599,7 @@ void ProbeMemoryGoes(uint64_t base) {
 
 void ProbeMemoryWritten(uint64_t base, uint64_t bytes) {
   Guarded("no memory for a probe's record", [&] {
-    const std::lock_guard lock(using_ring);
+    const base::Lock lock(using_ring);
     TellWritten(It(), base, bytes,
                 bytes == 0 ? kRochoundProbeWrittenAllocation : kRochoundProbeWrittenBytes);
   });
@@ -605,7 +607,7 @@ void ProbeMemoryWritten(uint64_t base, uint64_t bytes) {
 
 void ProbeSeesDispatch(const hsa_kernel_dispatch_packet_t& packet, CopyKernel copies) {
   Guarded("no memory for a probe's record", [&] {
-    const std::lock_guard lock(using_ring);
+    const base::Lock lock(using_ring);
     Listening& it = It();
     if (it.probed.contains(packet.kernel_object)) return;
     uint64_t to = 0, bytes = 0;
@@ -629,11 +631,15 @@ void EndProbe(ProbeEnd why) {
   DrainOmniprobe(true);
   if (why == ProbeEnd::kShutDown) ForgetOmniprobe();
   // The drain thread may be writing; a thread that does not come back from that keeps nobody here.
-  std::unique_lock lock(using_ring, std::defer_lock);
-  for (uint64_t waited = 0; !lock.try_lock() && waited < kExitPatienceNs; waited += 200'000)
+  uint64_t waited = 0;
+  while (!using_ring.try_lock()) {
+    if (waited >= kExitPatienceNs) return;
     usleep(200);
+    waited += 200'000;
+  }
+  const base::Lock lock(using_ring, std::adopt_lock);
   Listening& it = It();
-  if (!lock.owns_lock() || it.ring == nullptr) return;
+  if (it.ring == nullptr) return;
   if (why == ProbeEnd::kExit) {
     const uint64_t start = base::ClockNs(CLOCK_MONOTONIC);
     for (Drain(it, false);
@@ -658,8 +664,8 @@ void EndProbe(ProbeEnd why) {
   }
 }
 
-void ForgetProbeAfterFork() {
-  new (&using_ring) std::mutex;
+void ForgetProbeAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  new (&using_ring) base::Mutex;
   ForgetOmniprobeAfterFork();
   if (!ProbeRequested()) return;
   if (It().file >= 0) close(It().file);

@@ -9,13 +9,13 @@
 
 #include <atomic>
 #include <cstdio>
-#include <mutex>
 #include <string>
 
 #include "agent/runtime.h"
 #include "agent/session.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 constexpr uint64_t kFirstFactsNs = 500'000'000;
 constexpr uint64_t kFactsEveryNs = 5'000'000'000;
 
-constinit std::mutex facts_lock;  // the file
+constinit base::Mutex facts_lock;  // the file
 uint64_t set_up_ns = 0;
 uint64_t set_up_cpu_ns = 0;
 
@@ -131,7 +131,7 @@ void WriteLastProcessFacts() {
 }
 
 void ForgetProcessFactsAfterFork() {
-  new (&facts_lock) std::mutex;
+  new (&facts_lock) base::Mutex;
   for (EndedThread& thread : ended_threads) thread.tid.store(0, std::memory_order_relaxed);
   ended_count.store(0, std::memory_order_relaxed);
 }

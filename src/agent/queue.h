@@ -18,6 +18,7 @@
 #include "agent/pending.h"
 #include "agent/signal_pool.h"
 #include "agent/spin_lock.h"
+#include "base/thread_annotations.h"
 #include "trace/records.h"
 
 namespace rochound::agent {
@@ -37,18 +38,18 @@ struct Queue {
   // The GPU reported a fault of it, or of its process: nothing on it will end any more.
   std::atomic<bool> failed{false};
 
-  SpinLock submitting;            // guards what the hook changes, down to `lent`
+  SpinLock submitting;            // who looks at packets and rings for them
   std::atomic<uint64_t> next{0};  // first packet that has not been looked at
-  uint64_t rung = 0;              // real doorbell: packets handed to the GPU, as a count
-  uint64_t wanted = 0;  // what the program rang for, as a count; more than rung: late packets
-  uint64_t late_since_tsc = 0;  // since when
-  bool holds_next = false;      // the packet at `next` is held for a capture: nobody steps over it
-  uint64_t room_end = 0;        // packets from here on were not in the ring when last looked at
-  SignalBatch lent;             // to be lent next
+  uint64_t rung ROCHOUND_GUARDED_BY(submitting) = 0;              // real doorbell: packets handed to the GPU, as a count
+  uint64_t wanted ROCHOUND_GUARDED_BY(submitting) = 0;  // what the program rang for, as a count; more than rung: late packets
+  uint64_t late_since_tsc ROCHOUND_GUARDED_BY(submitting) = 0;  // since when
+  bool holds_next ROCHOUND_GUARDED_BY(submitting) = false;      // the packet at `next` is held for a capture: nobody steps over it
+  uint64_t room_end ROCHOUND_GUARDED_BY(submitting) = 0;        // packets from here on were not in the ring when last looked at
+  SignalBatch lent ROCHOUND_GUARDED_BY(submitting);             // to be lent next
   // By place in the ring: the signal of ours that was put there last. A program that fills its ring
   // once and later writes only headers leaves it there. Packets from `lent_end` on have none.
-  std::unique_ptr<uint64_t[]> lent_in;
-  uint64_t lent_end = 0;
+  std::unique_ptr<uint64_t[]> lent_in ROCHOUND_GUARDED_BY(submitting);
+  uint64_t lent_end ROCHOUND_GUARDED_BY(submitting) = 0;
   // The last packet with the barrier bit that was looked at, as a count: once the read index has
   // come so far, all kernels before it have ended, though their completions may be on their way.
   std::atomic<uint64_t> barrier{0};
@@ -61,19 +62,18 @@ struct Queue {
   std::atomic<uint64_t> last_end_ticks{0};
   // Kernels before this packet have ended, whether their completions were seen or not.
   std::atomic<uint64_t> ended_before{0};
-  SpinLock
-      harvesting;  // guards `pending` and what follows, and keeps the queue from being destroyed
-  uint64_t stuck_head = 0;
-  uint64_t looked_at_all_tsc = 0;
+  // Who takes entries of `pending`. It also keeps the queue from being destroyed.
+  SpinLock harvesting;
+  uint64_t stuck_head ROCHOUND_GUARDED_BY(harvesting) = 0;
+  uint64_t looked_at_all_tsc ROCHOUND_GUARDED_BY(harvesting) = 0;
   // A packet with the barrier bit after the oldest dispatch that waits, as a count, and since when
   // (CLOCK_MONOTONIC) the read index is known to have passed it; 0: not yet.
-  uint64_t watched_barrier = 0;
-  uint64_t barrier_passed_ns = 0;
+  uint64_t watched_barrier ROCHOUND_GUARDED_BY(harvesting) = 0;
+  uint64_t barrier_passed_ns ROCHOUND_GUARDED_BY(harvesting) = 0;
 
   // How far the queue had come when it was last looked at, and since when it has come no further.
-  // Guarded by `submitting`.
-  uint64_t seen_read = 0;
-  uint64_t seen_head = 0;
+  uint64_t seen_read ROCHOUND_GUARDED_BY(submitting) = 0;
+  uint64_t seen_head ROCHOUND_GUARDED_BY(submitting) = 0;
   std::atomic<uint64_t> front_since_ns{0};  // CLOCK_MONOTONIC; 0: nothing is in flight
 
   Queue* next_unused = nullptr;  // of queue_list.h
@@ -86,8 +86,8 @@ struct Queue {
   // memory after this. What waits on it, and what this thread holds, is left as it is.
   void LeaveInterrupted() {
     doorbell.store(0);
-    for (SpinLock* const lock : {&submitting, &harvesting})
-      if (lock->lock_soon()) lock->unlock();  // who looked has finished
+    submitting.WaitUntilFree();  // who looked has finished
+    harvesting.WaitUntilFree();
   }
 };
 

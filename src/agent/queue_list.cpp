@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "agent/queue_list.h"
 
-#include <mutex>
 #include <new>
 #include <vector>
 
 #include "agent/spin_lock.h"
+#include "base/mutex.h"
 #include "trace/records.h"
 
 namespace rochound::agent {
@@ -22,17 +22,16 @@ using internal::kDoorbells;
 constinit SpinLock changing;
 constinit Queue removed{};  // in the place of a queue that is gone, if there are some after it
 constinit std::atomic<uint32_t> visits{0};  // calls of ForEachQueue that have not returned
-// With `changing` held.
-constinit uint32_t queues_added = 0;  // the last index
-constinit Queue* unused_queues = nullptr;
+constinit uint32_t queues_added ROCHOUND_GUARDED_BY(changing) = 0;  // the last index
+constinit Queue* unused_queues ROCHOUND_GUARDED_BY(changing) = nullptr;
 
-std::vector<Queue*>& AllQueues() {  // with `changing` held
+std::vector<Queue*>& AllQueues() ROCHOUND_REQUIRES(changing) {
   static auto* const queues = new std::vector<Queue*>;
   return *queues;
 }
 
-// kDoorbells: there is none. With `changing` held.
-uint32_t FreePlace(uint64_t doorbell) {
+// kDoorbells: there is none.
+uint32_t FreePlace(uint64_t doorbell) ROCHOUND_REQUIRES(changing) {
   for (size_t at = internal::FirstPlace(doorbell), looked = 0; looked < kDoorbells;
        ++at, ++looked) {
     const Queue* there = by_doorbell[at % kDoorbells].load(std::memory_order_relaxed);
@@ -41,8 +40,7 @@ uint32_t FreePlace(uint64_t doorbell) {
   return kDoorbells;
 }
 
-// With `changing` held.
-void EmptyPlace(size_t at) {
+void EmptyPlace(size_t at) ROCHOUND_REQUIRES(changing) {
   by_doorbell[at].store(&removed, std::memory_order_release);
   if (by_doorbell[(at + 1) % kDoorbells].load(std::memory_order_relaxed) != nullptr) return;
   // Nobody looks for anything past the last.
@@ -51,8 +49,8 @@ void EmptyPlace(size_t at) {
     by_doorbell[at].store(nullptr, std::memory_order_release);
 }
 
-// An object for a new queue, both of its locks held. With `changing` held.
-Queue* UnusedQueue() {
+// An object for a new queue, both of its locks held: which ones the analysis cannot know.
+Queue* UnusedQueue() ROCHOUND_REQUIRES(changing) ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   for (Queue** link = &unused_queues; *link != nullptr && visits == 0;
        link = &(*link)->next_unused) {
     Queue* const queue = *link;
@@ -74,13 +72,15 @@ Queue* UnusedQueue() {
 
 void AddQueue(uint64_t doorbell, const std::function<void(Queue&)>& begin,
               const std::function<void(Queue&)>& describe) {
-  const std::lock_guard lock(changing);
+  const base::Lock lock(changing);
   const uint32_t place = FreePlace(doorbell);
   if (queues_added == trace::kMostQueues || place == kDoorbells) return;
   Queue* const queue = UnusedQueue();
   {
-    const std::lock_guard nobody_submits(queue->submitting, std::adopt_lock);
-    const std::lock_guard nobody_looks(queue->harvesting, std::adopt_lock);
+    queue->submitting.AssertHeld();
+    queue->harvesting.AssertHeld();
+    const base::Lock nobody_submits(queue->submitting, std::adopt_lock);
+    const base::Lock nobody_looks(queue->harvesting, std::adopt_lock);
     AllQueues().push_back(queue);
     queue->place = place;
     queue->index = ++queues_added;
@@ -91,7 +91,7 @@ void AddQueue(uint64_t doorbell, const std::function<void(Queue&)>& begin,
 }
 
 void RemoveQueue(Queue& queue, bool reuse) {
-  const std::lock_guard lock(changing);
+  const base::Lock lock(changing);
   if (std::erase(AllQueues(), &queue) == 0) return;
   EmptyPlace(queue.place);
   if (!reuse) return;
@@ -103,7 +103,7 @@ void ForEachQueue(const std::function<void(Queue&)>& function) {
   std::vector<Queue*> queues;
   {
     if (!changing.lock_soon()) return;
-    const std::lock_guard lock(changing, std::adopt_lock);
+    const base::Lock lock(changing, std::adopt_lock);
     queues = AllQueues();
     ++visits;
   }
@@ -113,7 +113,7 @@ void ForEachQueue(const std::function<void(Queue&)>& function) {
   for (Queue* queue : queues) function(*queue);
 }
 
-void ForgetQueueListAfterFork() {
+void ForgetQueueListAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   for (std::atomic<Queue*>& place : by_doorbell) place.store(nullptr);
   new (&changing) SpinLock;
   // Not cleared: another thread of the parent may have been changing it.

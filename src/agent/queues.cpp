@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -34,6 +33,7 @@
 #include "agent/symbols.h"
 #include "agent/thread_state.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
@@ -65,8 +65,8 @@ bool IsDoorbell(hsa_signal_t signal) {
                                       FindQueue(signal.handle) != nullptr);
 }
 
-// A place for the dispatch of this packet; null: none. With the queue's lock held.
-Pending* NextPending(Queue& queue, uint64_t index) {
+// A place for the dispatch of this packet; null: none.
+Pending* NextPending(Queue& queue, uint64_t index) ROCHOUND_REQUIRES(queue.submitting) {
   const uint64_t tail = queue.pending_tail.load(std::memory_order_relaxed);
   const auto full = [&] {
     return tail - queue.pending_head.load(std::memory_order_acquire) > queue.pending_mask;
@@ -132,9 +132,10 @@ bool RecordDispatch(Queue& queue, ThreadState* thread, const hsa_kernel_dispatch
   return true;
 }
 
-// Records one dispatch packet, before its doorbell is rung. With the queue's lock held.
+// Records one dispatch packet, before its doorbell is rung.
 void RecordAndTimeDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatch_packet_t* packet,
-                           uint16_t header, uint64_t index, uint64_t now_tsc) {
+                           uint16_t header, uint64_t index, uint64_t now_tsc)
+    ROCHOUND_REQUIRES(queue.submitting) {
   if (!RecordDispatch(queue, thread, packet, header, index, now_tsc)) return;
   Pending* const place = NextPending(queue, index);
   if (place == nullptr) return CountUntimed();
@@ -159,8 +160,9 @@ void RecordAndTimeDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatc
 // The GPU took a packet before its doorbell, which it may when the queue was taken off the GPU and
 // put back. Its type is gone, but what else it says is there until the slot is used again: a kernel
 // is one that somebody asked the runtime about. It has no signal of ours, so that it is in flight
-// until something later shows that it has ended. With the queue's lock held.
-void RecordTakenDispatch(Queue& queue, ThreadState* thread, uint64_t index, uint64_t now_tsc) {
+// until something later shows that it has ended.
+void RecordTakenDispatch(Queue& queue, ThreadState* thread, uint64_t index, uint64_t now_tsc)
+    ROCHOUND_REQUIRES(queue.submitting) {
   const hsa_kernel_dispatch_packet_t packet = *queue.Packet(index);
   if (Real().core.hsa_queue_load_write_index_scacquire_fn(queue.queue) - index > queue.packets ||
       !IsKnownKernel(packet.kernel_object))
@@ -189,7 +191,7 @@ void SeePackets(const void* packets, uint64_t count, uint64_t index, void* data,
     alignas(64) hsa_kernel_dispatch_packet_t packet = first[i];
     if ((packet.header >> HSA_PACKET_HEADER_TYPE & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
       const Busy busy;
-      const std::lock_guard lock(queue.submitting);
+      const base::Lock lock(queue.submitting);
       if (SwapRequested()) SwapPacket(queue, &packet, nullptr);
       if (ProbeWatchesWrites()) ShowToProbe(queue, packet);
       if (thread != nullptr)
@@ -209,8 +211,9 @@ void WatchToo(Queue& queue) {
   if (!queue.shown) has_plain_doorbells.store(true);
 }
 
-// Makes the object one of this queue, whatever it was before. With both of its locks held.
-void Begin(Queue& queue, hsa_queue_t* handle, uint64_t next, uint64_t room) {
+// Makes the object one of this queue, whatever it was before.
+void Begin(Queue& queue, hsa_queue_t* handle, uint64_t next, uint64_t room)
+    ROCHOUND_REQUIRES(queue.submitting, queue.harvesting) {
   queue.queue = handle;
   queue.hsa_id = handle->id;
   queue.packets = handle->size;
@@ -234,6 +237,8 @@ void FollowQueue(hsa_agent_t agent, hsa_queue_t* handle, uint64_t next) {
   const uint16_t agent_index = AgentIndex(agent);
   PrepareSignals();
   const auto begin = [&](Queue& queue) {
+    queue.submitting.AssertHeld();
+    queue.harvesting.AssertHeld();
     queue.agent = agent_index;
     queue.pending = std::move(pending);
     queue.lent_in = std::move(lent_in);
@@ -269,7 +274,7 @@ bool AgentOf(const Table& amd, hsa_queue_t* queue, hsa_agent_t* agent) {
 Queue* FollowByDoorbell(hsa_signal_t doorbell) {
   if (CurrentState() == State::kDisabled || IsBusy()) return nullptr;
   const Busy busy;
-  const std::lock_guard lock(following);
+  const base::Lock lock(following);
   if (Queue* const queue = FindQueue(doorbell.handle)) return queue;
   auto* const handle = reinterpret_cast<hsa_queue_t*>(
       reinterpret_cast<const amd_signal_t*>(doorbell.handle)->queue_ptr);
@@ -285,7 +290,8 @@ Queue* FollowByDoorbell(hsa_signal_t doorbell) {
   return queue;
 }
 
-void RingFor(Queue& queue, uint64_t count, hsa_signal_t doorbell, StoreFunction store) {
+void RingFor(Queue& queue, uint64_t count, hsa_signal_t doorbell, StoreFunction store)
+    ROCHOUND_REQUIRES(queue.submitting) {
   if (count <= queue.rung) return;
   queue.rung = count;
   // A ring in the GPU's memory is write-combined: our changes leave before the doorbell does.
@@ -297,11 +303,12 @@ void RingFor(Queue& queue, uint64_t count, hsa_signal_t doorbell, StoreFunction 
 // others.
 template <typename Capturing>
 bool RunCaptured(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorbell,
-                 StoreFunction store, Capturing capture) {
+                 StoreFunction store, Capturing capture) ROCHOUND_REQUIRES(queue.submitting) {
   RingFor(queue, at, doorbell, store);
   const Inside inside(thread);
   bool noted = false;
   const LaunchOutcome outcome = capture([&](uint16_t header) {
+    queue.submitting.AssertHeld();
     RecordAndTimeDispatch(queue, thread, queue.Packet(at), header, at, trace::ReadTsc());
     noted = true;
   });
@@ -311,7 +318,7 @@ bool RunCaptured(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t do
 }
 
 bool CaptureHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorbell,
-                 StoreFunction store) {
+                 StoreFunction store) ROCHOUND_REQUIRES(queue.submitting) {
   const hsa_kernel_dispatch_packet_t* packet = queue.Packet(at);
   return CaptureWants(KernelId(packet->kernel_object, queue.agent), *packet) &&
          RunCaptured(queue, thread, at, doorbell, store,
@@ -322,7 +329,7 @@ bool CaptureHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t do
 // was captured, and nothing is left to do. Only what was recorded is known to have ended, so
 // nothing is captured while nothing is recorded (thread is null).
 bool SwapHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorbell,
-              StoreFunction store) {
+              StoreFunction store) ROCHOUND_REQUIRES(queue.submitting) {
   SwapSample sample;
   SwapPacket(queue, queue.Packet(at), thread != nullptr ? &sample : nullptr);
   if (sample.swap == nullptr) return false;
@@ -336,7 +343,7 @@ bool SwapHere(Queue& queue, ThreadState* thread, uint64_t at, hsa_signal_t doorb
 
 // Whether the packet can be in the ring: the one that was in its place has been read. The runtime
 // is asked once per round.
-bool HasRoom(Queue& queue, uint64_t at) {
+bool HasRoom(Queue& queue, uint64_t at) ROCHOUND_REQUIRES(queue.submitting) {
   if (at < queue.room_end) return true;
   queue.room_end = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue) + queue.packets;
   return at < queue.room_end;
@@ -344,7 +351,7 @@ bool HasRoom(Queue& queue, uint64_t at) {
 
 // More than a round was rung for past us: packets that the GPU has read may have others in their
 // places. Returns the first that it has not read.
-uint64_t SkipRead(Queue& queue, uint64_t at) {
+uint64_t SkipRead(Queue& queue, uint64_t at) ROCHOUND_REQUIRES(queue.submitting) {
   const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
   const uint64_t first = std::clamp(read, at, queue.wanted);
   if (first != at) CountNotSeen(first - at);
@@ -352,14 +359,15 @@ uint64_t SkipRead(Queue& queue, uint64_t at) {
 }
 
 // A signal of ours from the last round is none of the program's.
-void TakeBackSignal(Queue& queue, hsa_kernel_dispatch_packet_t* packet, uint64_t at) {
+void TakeBackSignal(Queue& queue, hsa_kernel_dispatch_packet_t* packet, uint64_t at)
+    ROCHOUND_REQUIRES(queue.submitting) {
   const uint64_t signal = packet->completion_signal.handle;
   if (signal != 0 && signal == queue.lent_in[at & (queue.packets - 1)])
     packet->completion_signal.handle = 0;
 }
 
 // The same for packets that are not looked at.
-void TakeBackSignals(Queue& queue, uint64_t at) {
+void TakeBackSignals(Queue& queue, uint64_t at) ROCHOUND_REQUIRES(queue.submitting) {
   for (const uint64_t end = std::min(queue.wanted, queue.lent_end); at < end && HasRoom(queue, at);
        ++at) {
     const uint16_t header = __atomic_load_n(&queue.Packet(at)->header, __ATOMIC_ACQUIRE);
@@ -372,7 +380,7 @@ void TakeBackSignals(Queue& queue, uint64_t at) {
 // Looks at a packet that is valid. True: it was captured and is with the GPU; the queue's lock was
 // released meanwhile.
 bool LookAt(Queue& queue, ThreadState* thread, uint16_t header, uint64_t at, uint64_t now_tsc,
-            hsa_signal_t doorbell, StoreFunction store) {
+            hsa_signal_t doorbell, StoreFunction store) ROCHOUND_REQUIRES(queue.submitting) {
   hsa_kernel_dispatch_packet_t* const packet = queue.Packet(at);
   if ((header >> HSA_PACKET_HEADER_BARRIER & 1) != 0)
     queue.barrier.store(at + 1, std::memory_order_relaxed);
@@ -390,8 +398,9 @@ bool LookAt(Queue& queue, ThreadState* thread, uint16_t header, uint64_t at, uin
 }
 
 // Looks at the packets up to `limit` (a count), and at those that others rang for, and rings for
-// those that are there. With the queue's lock held.
-void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction store) {
+// those that are there.
+void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction store)
+    ROCHOUND_REQUIRES(queue.submitting) {
   ThreadState* thread = Noting() ? CurrentThread() : nullptr;
   queue.wanted = std::max(queue.wanted, limit);
   const uint64_t now_tsc = trace::ReadTsc();
@@ -422,8 +431,8 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
   if (queue.late_since_tsc != 0 && !was_late) WakeDrainThread();
 }
 
-// With the queue's lock held.
-void RingForAllWanted(Queue& queue, hsa_signal_t doorbell, StoreFunction store) {
+void RingForAllWanted(Queue& queue, hsa_signal_t doorbell, StoreFunction store)
+    ROCHOUND_REQUIRES(queue.submitting) {
   const uint64_t next = queue.next.load(std::memory_order_relaxed);
   if (next < queue.lent_end) TakeBackSignals(queue, next);
   if (queue.wanted > next) queue.next.store(queue.wanted, std::memory_order_relaxed);
@@ -441,7 +450,7 @@ void Ring(hsa_signal_t doorbell, hsa_signal_value_t value, StoreFunction store) 
   const Busy busy;
   if (interrupted) LeaveInterruptedLaunch();
   if (!queue->submitting.lock_in_hook(interrupted)) return store(doorbell, value);
-  const std::lock_guard lock(queue->submitting, std::adopt_lock);
+  const base::Lock lock(queue->submitting, std::adopt_lock);
   if (queue->doorbell != doorbell.handle) return store(doorbell, value);  // destroyed meanwhile
   if (Looking() && !interrupted) return Submit(*queue, limit, doorbell, store);
   // Not recording: what was rung for is not ours to look at any more, and neither is what was held
@@ -459,9 +468,9 @@ void Store(hsa_signal_t signal, hsa_signal_value_t value) {
 }
 
 // Kept for ever: the runtime may call back as long as it lives. One for all queues with the same
-// callback and data. With `listening` held.
+// callback and data.
 using Listeners = std::map<std::pair<QueueCallback, void*>, QueueListener>;
-Listeners& KeptListeners() {
+Listeners& KeptListeners() ROCHOUND_REQUIRES(listening) {
   static auto* const kept = new Listeners;
   return *kept;
 }
@@ -469,7 +478,7 @@ Listeners& KeptListeners() {
 QueueListener* KeepListener(const QueueListener& listener) {
   QueueListener* added = nullptr;
   Guarded("no memory for a queue", [&] {
-    const std::lock_guard lock(listening);
+    const base::Lock lock(listening);
     added = &KeptListeners().try_emplace({listener.program, listener.data}, listener).first->second;
   });
   return added;
@@ -509,9 +518,9 @@ hsa_status_t WatchedQueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type
 }
 
 // What is still waiting will not finish, or not in a way that we would see.
-void Abandon(Queue& queue) {
+void Abandon(Queue& queue) ROCHOUND_REQUIRES(queue.submitting) {
   HarvestQueue(queue, Harvest::kAll);
-  const std::lock_guard lock(queue.harvesting);
+  const base::Lock lock(queue.harvesting);
   SignalBatch used;
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     Pending& one = queue.pending[at & queue.pending_mask];
@@ -533,13 +542,17 @@ hsa_status_t QueueDestroy(hsa_queue_t* handle) {
   if (queue == nullptr || IsBusy()) return Real().core.hsa_queue_destroy_fn(handle);
   {
     const Busy busy;
-    const std::lock_guard lock(queue->submitting);
-    const std::lock_guard nobody_looks(queue->harvesting);
+    const base::Lock lock(queue->submitting);
+    const base::Lock nobody_looks(queue->harvesting);
     queue->doorbell.store(0);
   }
   const hsa_status_t status = Real().core.hsa_queue_destroy_fn(handle);
   const Busy busy;
-  Abandon(*queue);
+  {
+    // Others may be giving the signals back that were lent to it (GiveBackSignals).
+    const base::Lock lock(queue->submitting);
+    Abandon(*queue);
+  }
   RemoveQueue(*queue, status == HSA_STATUS_SUCCESS);
   return status;
 }
@@ -565,8 +578,8 @@ hsa_status_t ProfilerEnabled(hsa_queue_t* queue, int enable) {
 // Looks how far the read index has come: it passes a packet with the barrier bit when everything
 // before that has ended. A completion is written on a way of its own and may be seen later, so
 // another thing is returned: kernels before this packet ended so long ago that their completions
-// must have come. With `harvesting` held.
-uint64_t EndedLongAgo(Queue& queue, uint64_t oldest_packet) {
+// must have come.
+uint64_t EndedLongAgo(Queue& queue, uint64_t oldest_packet) ROCHOUND_REQUIRES(queue.harvesting) {
   constexpr uint64_t kGraceNs = 1'000'000'000;
   const uint64_t last = queue.barrier.load(std::memory_order_relaxed);
   // One that is after what waits, and then the same until its time has come: there may always be
@@ -691,7 +704,7 @@ bool ServeLateDoorbells() {
       RingForAllWanted(queue, hsa_signal_t{queue.doorbell},
                        Real().core.hsa_signal_store_screlease_fn);
     } else if (queue.late_since_tsc != 0 && queue.doorbell != 0) {
-      const auto submit = [&] {
+      const auto submit = [&]() ROCHOUND_REQUIRES(queue.submitting) {
         Submit(queue, queue.wanted, hsa_signal_t{queue.doorbell},
                Real().core.hsa_signal_store_screlease_fn);
       };
@@ -748,7 +761,7 @@ void RecordQueues() {
   });
 }
 
-void ForgetQueuesAfterFork() {
+void ForgetQueuesAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   ForgetQueueListAfterFork();
   new (&following) SpinLock;
   new (&listening) SpinLock;

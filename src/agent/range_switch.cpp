@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <new>
 #include <string>
 #include <vector>
 
 #include "agent/session.h"
 #include "agent/state.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
@@ -21,9 +21,9 @@ struct Switch {
   std::string name;
   bool any_rest = false;  // the name is a beginning
   pthread_key_t thread_ends{};
-  std::mutex lock;
-  uint32_t open = 0;          // ranges that count: threads inside one, and ids
-  std::vector<uint64_t> ids;  // of those
+  base::Mutex lock;
+  uint32_t open ROCHOUND_GUARDED_BY(lock) = 0;          // ranges that count: threads inside one, and ids
+  std::vector<uint64_t> ids ROCHOUND_GUARDED_BY(lock);  // of those
 
   bool Counts(std::string_view other) const {
     return any_rest ? other.substr(0, name.size()) == name : other == name;
@@ -35,8 +35,8 @@ constinit std::atomic<Switch*> the_switch{nullptr};
 // How deep this thread is in ranges, counted from the outermost one that counts.
 __thread uint32_t depth __attribute__((tls_model("initial-exec"))) = 0;
 
-// With the lock held, so that two ranges that begin and end at once leave the right answer.
-void Count(Switch& one, int change) {
+// Two ranges that begin and end at once leave the right answer.
+void Count(Switch& one, int change) ROCHOUND_REQUIRES(one.lock) {
   one.open = static_cast<uint32_t>(static_cast<int>(one.open) + change);
   AllowByRange(one.open != 0);
 }
@@ -45,7 +45,7 @@ void ThreadEndsInRange(void*) {
   Switch* one = the_switch.load(std::memory_order_acquire);
   if (one == nullptr || depth == 0) return;
   depth = 0;
-  const std::lock_guard lock(one->lock);
+  const base::Lock lock(one->lock);
   Count(*one, -1);
 }
 
@@ -73,7 +73,7 @@ void RangeBegins(std::string_view name) {
   } else if (one->Counts(name)) {
     depth = 1;
     pthread_setspecific(one->thread_ends, one);  // failure: a thread that ends inside stays inside
-    const std::lock_guard lock(one->lock);
+    const base::Lock lock(one->lock);
     Count(*one, 1);
   }
 }
@@ -81,7 +81,7 @@ void RangeBegins(std::string_view name) {
 void RangeEnds() {
   Switch* one = the_switch.load(std::memory_order_acquire);
   if (one == nullptr || depth == 0 || --depth != 0) return;
-  const std::lock_guard lock(one->lock);
+  const base::Lock lock(one->lock);
   Count(*one, -1);
 }
 
@@ -89,7 +89,7 @@ void RangeBegins(std::string_view name, uint64_t id) {
   Switch* one = the_switch.load(std::memory_order_acquire);
   if (one == nullptr || !one->Counts(name)) return;
   Guarded("no memory for a range", [&] {
-    const std::lock_guard lock(one->lock);
+    const base::Lock lock(one->lock);
     one->ids.push_back(id);
     Count(*one, 1);
   });
@@ -98,17 +98,17 @@ void RangeBegins(std::string_view name, uint64_t id) {
 void RangeEnds(uint64_t id) {
   Switch* one = the_switch.load(std::memory_order_acquire);
   if (one == nullptr) return;
-  const std::lock_guard lock(one->lock);
+  const base::Lock lock(one->lock);
   const auto found = std::find(one->ids.begin(), one->ids.end(), id);
   if (found == one->ids.end()) return;
   one->ids.erase(found);
   Count(*one, -1);
 }
 
-void ForgetRangesAfterFork() {
+void ForgetRangesAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   Switch* one = the_switch.load(std::memory_order_acquire);
   if (one == nullptr) return;
-  new (&one->lock) std::mutex;
+  new (&one->lock) base::Mutex;
   one->ids.clear();
   one->open = depth != 0 ? 1 : 0;
   AllowByRange(one->open != 0, /*forked=*/true);

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <climits>
 #include <cstdlib>
-#include <mutex>
 #include <new>
 #include <string>
 
@@ -37,19 +36,20 @@
 #include "agent/thread_state.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
 
 constinit std::atomic<trace::Writer*> the_log{nullptr};
 constinit std::atomic<pid_t> set_up_in{0};  // the process that the log belongs to
-constinit std::mutex setting_up;
-constinit std::mutex info_lock;
+constinit base::Mutex setting_up;
+constinit base::Mutex info_lock;
 constinit std::atomic<uint32_t> wake_count{0};
 constinit std::atomic<bool> drain_running{false};
 uint64_t set_up_ns = 0;
 
-std::string& Info() {  // with info_lock held
+std::string& Info() ROCHOUND_REQUIRES(info_lock) {
   static auto* const text = new std::string;
   return *text;
 }
@@ -231,8 +231,8 @@ void InForkedChild() {
   set_up_in.store(0);
   drain_running.store(false);
   internal::thread_slot = {nullptr, false, 0};
-  new (&setting_up) std::mutex;
-  new (&info_lock) std::mutex;
+  new (&setting_up) base::Mutex;
+  new (&info_lock) base::Mutex;
   ForgetRuntimeAfterFork();
   ForgetQueuesAfterFork();
   ForgetCopiesAfterFork();
@@ -354,7 +354,7 @@ void SetUpLocked() {
 bool SetUp() {
   if (CurrentState() == State::kDisabled) return false;
   if (set_up_in.load() == getpid()) return true;
-  const std::lock_guard lock(setting_up);
+  const base::Lock lock(setting_up);
   if (set_up_in.load() == getpid()) return CurrentState() != State::kDisabled;
   Guarded("no memory at set-up", SetUpLocked);
   return CurrentState() != State::kDisabled;
@@ -429,12 +429,12 @@ uint32_t Intern(std::string_view text) {
 }
 
 void AddInfo(std::string_view key, std::string_view value) {
-  const std::lock_guard lock(info_lock);
+  const base::Lock lock(info_lock);
   Info().append(key).append("=").append(value).append("\n");
 }
 
 void DropInfo(std::string_view key) {
-  const std::lock_guard lock(info_lock);
+  const base::Lock lock(info_lock);
   const std::string start = std::string(key) + "=";
   std::string kept;
   for (size_t at = 0; at < Info().size();) {
@@ -446,7 +446,7 @@ void DropInfo(std::string_view key) {
 }
 
 void WriteInfo() {
-  const std::lock_guard lock(info_lock);
+  const base::Lock lock(info_lock);
   if (trace::Writer* log = the_log.load()) log->WriteText("info", Info());
 }
 

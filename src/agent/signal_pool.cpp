@@ -4,12 +4,12 @@
 #include <hsa/amd_hsa_signal.h>
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 #include <vector>
 
 #include "agent/runtime.h"
 #include "agent/session.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
@@ -21,10 +21,10 @@ constexpr uint32_t kLow = 256;
 constexpr uint32_t kAhead = 1024;
 
 struct Pool {
-  std::mutex lock;
-  std::vector<uint64_t> free;
-  std::vector<uint64_t> retired;
-  bool called_for_more = false;
+  base::Mutex lock;
+  std::vector<uint64_t> free ROCHOUND_GUARDED_BY(lock);
+  std::vector<uint64_t> retired ROCHOUND_GUARDED_BY(lock);
+  bool called_for_more ROCHOUND_GUARDED_BY(lock) = false;
 };
 
 Pool& ThePool() {
@@ -32,8 +32,7 @@ Pool& ThePool() {
   return *pool;
 }
 
-// With the lock held.
-void Grow(Pool& pool, uint32_t count) {
+void Grow(Pool& pool, uint32_t count) ROCHOUND_REQUIRES(pool.lock) {
   pool.free.reserve(pool.free.size() + count);
   for (uint32_t made = 0; made < count; ++made) {
     hsa_signal_t signal{};
@@ -51,7 +50,7 @@ uint64_t BorrowSignal(SignalBatch* batch) {
   bool call = false;
   Guarded("no memory for signals", [&] {
     Pool& pool = ThePool();
-    const std::lock_guard lock(pool.lock);
+    const base::Lock lock(pool.lock);
     if (pool.free.empty()) Grow(pool, kGrowBy);
     batch->count = std::min(static_cast<uint32_t>(pool.free.size()), SignalBatch::kMost);
     std::copy(pool.free.end() - batch->count, pool.free.end(), batch->signals);
@@ -75,7 +74,7 @@ void ReturnSignal(SignalBatch* batch, uint64_t signal) {
 void ReturnBatch(SignalBatch* batch) {
   Guarded("no memory for signals", [&] {
     Pool& pool = ThePool();
-    const std::lock_guard lock(pool.lock);
+    const base::Lock lock(pool.lock);
     pool.free.insert(pool.free.end(), batch->signals, batch->signals + batch->count);
   });
   batch->count = 0;
@@ -84,7 +83,7 @@ void ReturnBatch(SignalBatch* batch) {
 void RetireSignal(uint64_t signal) {
   Guarded("no memory for signals", [&] {
     Pool& pool = ThePool();
-    const std::lock_guard lock(pool.lock);
+    const base::Lock lock(pool.lock);
     pool.retired.push_back(signal);
   });
 }
@@ -93,7 +92,7 @@ void PrepareSignals() {
   // In small pieces: a thread in the doorbell hook may be waiting for the lock.
   for (uint32_t made = 0; made < kAhead; made += kGrowBy) {
     Pool& pool = ThePool();
-    const std::lock_guard lock(pool.lock);
+    const base::Lock lock(pool.lock);
     if (pool.free.size() >= kAhead) break;
     Grow(pool, kGrowBy);
   }
@@ -102,7 +101,7 @@ void PrepareSignals() {
 void AnswerCallForSignals() {
   {
     Pool& pool = ThePool();
-    const std::lock_guard lock(pool.lock);
+    const base::Lock lock(pool.lock);
     if (!pool.called_for_more) return;
     pool.called_for_more = false;
   }
@@ -111,16 +110,16 @@ void AnswerCallForSignals() {
 
 void DestroySignals() {
   Pool& pool = ThePool();
-  const std::lock_guard lock(pool.lock);
+  const base::Lock lock(pool.lock);
   for (std::vector<uint64_t>* signals : {&pool.free, &pool.retired}) {
     for (const uint64_t signal : *signals) Real().core.hsa_signal_destroy_fn(hsa_signal_t{signal});
     signals->clear();
   }
 }
 
-void ForgetSignalsAfterFork() {
+void ForgetSignalsAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   Pool& pool = ThePool();
-  new (&pool.lock) std::mutex;
+  new (&pool.lock) base::Mutex;
   // Not cleared: another thread of the parent may have been changing them.
   new (&pool.free) std::vector<uint64_t>;
   new (&pool.retired) std::vector<uint64_t>;

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
@@ -33,6 +32,7 @@
 #include "agent/symbols.h"
 #include "agent/thread_state.h"
 #include "agent/write_all.h"
+#include "base/mutex.h"
 #include "codeobj/cache_list.h"
 #include "codeobj/code_object.h"
 #include "codeobj/elf_view.h"
@@ -71,7 +71,7 @@ using Bytes = std::shared_ptr<const std::vector<std::byte>>;
 // By the original's kernel object: filled under `deciding`. What is in it may be nothing.
 constinit ObjectTable<std::atomic<Swap*>, 13> swaps;
 constinit std::atomic<bool> any_swapped{false};
-constinit std::mutex deciding;
+constinit base::Mutex deciding;
 constinit std::atomic<uint64_t> most_samples{0};  // of each kernel
 // Two captures at once would wait for each other's queues.
 constinit std::atomic<bool> sampling{false};
@@ -81,14 +81,13 @@ Swap* FindSwap(uint64_t object) {
   return found != nullptr ? found->load(std::memory_order_acquire) : nullptr;
 }
 
-// With `deciding` held.
-void ForgetSwap(uint64_t object) {
+void ForgetSwap(uint64_t object) ROCHOUND_REQUIRES(deciding) {
   if (std::atomic<Swap*>* const known = swaps.Find(object))
     known->store(nullptr, std::memory_order_release);
 }
 
-// With `deciding` held. False: the table is full.
-bool PutSwap(uint64_t object, Swap* swap) {
+// False: the table is full.
+bool PutSwap(uint64_t object, Swap* swap) ROCHOUND_REQUIRES(deciding) {
   any_swapped.store(true, std::memory_order_relaxed);
   return swaps.Put(object, [&](std::atomic<Swap*>& value, bool /*fresh*/) {
     value.store(swap, std::memory_order_release);
@@ -135,7 +134,7 @@ struct Cache {
   std::vector<Noted> noted;
 };
 
-Cache& TheCache() {  // with `deciding` held
+Cache& TheCache() ROCHOUND_REQUIRES(deciding) {
   static auto* const cache = new Cache;
   return *cache;
 }
@@ -153,9 +152,8 @@ void Write(const Noted& noted) {
   }
 }
 
-// With `deciding` held.
 void RecordDecision(Decision decision, uint32_t original, uint32_t candidate, std::string_view file,
-                    std::string_view reason) {
+                    std::string_view reason) ROCHOUND_REQUIRES(deciding) {
   constexpr size_t kMostRepeated = 10'000;
   const Noted noted{decision, original, candidate, Intern(file),
                     reason.empty() ? 0 : Intern(reason)};
@@ -167,8 +165,9 @@ std::string_view View(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
 }
 
-// The candidate's code object as it is read; null: *problem says why. With `deciding` held.
-Candidate* ReadCandidate(const CacheEntry& entry, std::string* problem) {
+// The candidate's code object as it is read; null: *problem says why.
+Candidate* ReadCandidate(const CacheEntry& entry, std::string* problem)
+    ROCHOUND_REQUIRES(deciding) {
   Cache& cache = TheCache();
   auto& known = cache.candidates[{entry.object, entry.round}];
   if (known != nullptr) return known.get();
@@ -196,13 +195,13 @@ struct Fitting {
   codeobj::SwapPlan plan;
 };
 
-// Decides about one original. With `deciding` held, as long as it lives.
+// Decides about one original.
 class Choice {
  public:
   Choice(const Original& original, uint64_t object, const LoadedCode& code)
       : original_(original), object_(object), code_(code) {}
 
-  void Make(const std::vector<CacheEntry>& entries) {
+  void Make(const std::vector<CacheEntry>& entries) ROCHOUND_REQUIRES(deciding) {
     const codeobj::CodeObject* const parsed = ParseOriginal();
     const std::optional<codeobj::Target> gpu = TargetOf(original_.agent);
     std::vector<Fitting> fitting;
@@ -247,7 +246,7 @@ class Choice {
 
  private:
   // A code object may have thousands of kernels, which are asked for one after the other.
-  const codeobj::CodeObject* ParseOriginal() const {
+  const codeobj::CodeObject* ParseOriginal() const ROCHOUND_REQUIRES(deciding) {
     Cache& cache = TheCache();
     if (cache.parsed_bytes != code_.object) {
       auto parsed = codeobj::CodeObject::Parse(View(code_.object));
@@ -284,7 +283,7 @@ class Choice {
     return true;
   }
 
-  void Use(const Fitting& chosen) {
+  void Use(const Fitting& chosen) ROCHOUND_REQUIRES(deciding) {
     LoadedKernel kernel;
     hsa_executable_t executable{};
     std::string problem;
@@ -317,7 +316,8 @@ class Choice {
     RecordDecision(decision, original_.id, candidate, chosen.entry->file, "");
   }
 
-  void Refuse(const CacheEntry& entry, const std::string& reason) const {
+  void Refuse(const CacheEntry& entry, const std::string& reason) const
+      ROCHOUND_REQUIRES(deciding) {
     RecordDecision(Decision::kRefused, original_.id, 0, entry.file, reason);
   }
 
@@ -326,8 +326,9 @@ class Choice {
   const LoadedCode& code_;
 };
 
-// With `deciding` held. entries: those that are new, or all.
-void Decide(uint64_t object, Original* original, const std::vector<CacheEntry>& entries) {
+// entries: those that are new, or all.
+void Decide(uint64_t object, Original* original, const std::vector<CacheEntry>& entries)
+    ROCHOUND_REQUIRES(deciding) {
   LoadedCode code;
   if (!FindLoadedCode(object, &code) || code.object == nullptr) {
     for (const CacheEntry& entry : entries)
@@ -341,7 +342,7 @@ void Decide(uint64_t object, Original* original, const std::vector<CacheEntry>& 
 }
 
 // The program has a kernel of this name, but with other parameters.
-void RecordNearMiss(const Original& original) {
+void RecordNearMiss(const Original& original) ROCHOUND_REQUIRES(deciding) {
   const std::string readable = ReadableName(original.symbol);
   const Cache& cache = TheCache();
   const auto near = cache.symbol_by_called.find(codeobj::WithoutParameters(readable));
@@ -352,8 +353,8 @@ void RecordNearMiss(const Original& original) {
                  "it has '" + ReadableName(near->second) + "', and the program '" + readable + "'");
 }
 
-// Reads what is new in the list: the entries of each symbol. With `deciding` held.
-std::map<std::string, std::vector<CacheEntry>> ReadList() {
+// Reads what is new in the list: the entries of each symbol.
+std::map<std::string, std::vector<CacheEntry>> ReadList() ROCHOUND_REQUIRES(deciding) {
   Cache& cache = TheCache();
   std::map<std::string, std::vector<CacheEntry>> fresh;
   const int file = open(cache.list.c_str(), O_RDONLY | O_CLOEXEC);
@@ -409,8 +410,9 @@ void RecordSwapLaunch(Decision decision, const Swap& swap, const std::string& re
   const Noted noted{decision, swap.original, swap.candidate, swap.file, Intern(reason)};
   Write(noted);
   // Somebody may be deciding who waits for this queue's lock; once is enough then.
-  const std::unique_lock lock(deciding, std::try_to_lock);
-  if (lock.owns_lock()) TheCache().noted.push_back(noted);
+  if (!deciding.try_lock()) return;
+  const base::Lock lock(deciding, std::adopt_lock);
+  TheCache().noted.push_back(noted);
 }
 
 void RecordRefusedLaunch(const Swap& swap, const SwapLaunch& launch) {
@@ -463,7 +465,7 @@ void Edit(hsa_kernel_dispatch_packet_t* packet, uint64_t object, uint32_t group_
 void PrepareSwap() {
   const char* const list = getenv(contract::variables::kSwapList);
   if (list == nullptr || *list == '\0') return;
-  const std::lock_guard lock(deciding);
+  const base::Lock lock(deciding);
   Cache& cache = TheCache();
   cache.list = list;
   cache.read = 0;
@@ -482,7 +484,7 @@ void PrepareSwap() {
 bool SwapMayNeed(std::string_view object) {
   const auto elf = codeobj::ElfView::Open(object);
   if (!elf.ok()) return false;
-  const std::lock_guard lock(deciding);
+  const base::Lock lock(deciding);
   const Cache& cache = TheCache();
   if (cache.by_symbol.empty()) return false;
   for (const codeobj::ElfView::Section& section : elf.value().sections()) {
@@ -506,7 +508,7 @@ bool SwapMayNeed(std::string_view object) {
 void SwapLearnsKernel(uint32_t id, uint64_t kernel_object, std::string_view symbol,
                       uint16_t agent) {
   if (!SwapRequested() || !IsGpu(agent)) return;
-  const std::lock_guard lock(deciding);
+  const base::Lock lock(deciding);
   Cache& cache = TheCache();
   Original& original = cache.originals[kernel_object];
   const bool known = original.id == id;
@@ -589,8 +591,8 @@ LaunchOutcome CaptureSample(const SwapSample& sample, Queue& queue, uint64_t at,
 
 void ExplainMissingSamples() {
   if (!SwapVerifies()) return;
-  const std::unique_lock lock(deciding, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!deciding.try_lock()) return;
+  const base::Lock lock(deciding, std::adopt_lock);
   for (const std::unique_ptr<Swap>& swap : TheCache().swaps)
     if (const uint64_t launch = swap->samples.TakeOwed(); launch != 0)
       Write({Decision::kNotSampled, swap->original, swap->candidate, swap->file,
@@ -600,8 +602,8 @@ void ExplainMissingSamples() {
 void LookForCandidates() {
   if (!SwapRequested() || !RuntimeAlive()) return;
   // A program's thread that decides may take a while; there is a next time.
-  const std::unique_lock lock(deciding, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!deciding.try_lock()) return;
+  const base::Lock lock(deciding, std::adopt_lock);
   Cache& cache = TheCache();
   if (Size(cache.list) <= cache.read) return;
   const auto fresh = ReadList();
@@ -612,13 +614,13 @@ void LookForCandidates() {
 
 void RecordSwaps() {
   if (!SwapRequested()) return;
-  const std::lock_guard lock(deciding);
+  const base::Lock lock(deciding);
   for (const Noted& noted : TheCache().noted) Write(noted);
 }
 
 void ForgetSwaps() {
   ExplainMissingSamples();
-  const std::lock_guard lock(deciding);
+  const base::Lock lock(deciding);
   any_swapped.store(false);
   swaps.ForEach([](uint64_t /*object*/, std::atomic<Swap*>& swap) { swap.store(nullptr); });
   TheCache().originals.clear();
@@ -626,8 +628,8 @@ void ForgetSwaps() {
     if (candidate != nullptr) candidate->loaded.clear();
 }
 
-void ForgetSwapsAfterFork() {
-  new (&deciding) std::mutex;
+void ForgetSwapsAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  new (&deciding) base::Mutex;
   sampling.store(false);
   // Not cleared: another thread of the parent may have been changing it.
   new (&TheCache()) Cache;

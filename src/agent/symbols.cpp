@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdio>
 #include <map>
-#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
@@ -17,21 +16,22 @@
 #include "agent/state.h"
 #include "agent/swap.h"
 #include "agent/thread_state.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 namespace {
 
+constinit base::Mutex filling;
+
 struct Kernel {
   std::atomic<uint32_t> id{0};
   std::atomic<CopyKernel> copies{CopyKernel::kNone};
-  // With `filling` held.
-  uint32_t name = 0;         // string id
-  uint32_t code_object = 0;  // counted by the executable that was loaded; 0: not known
+  uint32_t name ROCHOUND_GUARDED_BY(filling) = 0;         // string id
+  uint32_t code_object ROCHOUND_GUARDED_BY(filling) = 0;  // counted by the executable that was loaded; 0: not known
 };
 constinit ObjectTable<Kernel, 16> kernels;
-constinit std::mutex filling;
-uint32_t last_id = 0;          // with `filling` held
-uint32_t last_executable = 0;  // likewise
+uint32_t last_id ROCHOUND_GUARDED_BY(filling) = 0;
+uint32_t last_executable ROCHOUND_GUARDED_BY(filling) = 0;
 
 void RecordKernel(uint32_t id, uint64_t object, uint32_t name, uint32_t code_object, uint16_t agent,
                   uint64_t kernarg_bytes) {
@@ -46,14 +46,13 @@ void RecordKernel(uint32_t id, uint64_t object, uint32_t name, uint32_t code_obj
   }
 }
 
-std::map<uint64_t, uint32_t>& ExecutableCounts() {  // with `filling` held
+std::map<uint64_t, uint32_t>& ExecutableCounts() ROCHOUND_REQUIRES(filling) {
   static auto* const counts = new std::map<uint64_t, uint32_t>;
   return *counts;
 }
 
-// Counts executables in the order in which their first kernels were seen; 0 if it is none. With
-// `filling` held.
-uint32_t CountExecutable(hsa_executable_t executable) {
+// Counts executables in the order in which their first kernels were seen; 0 if it is none.
+uint32_t CountExecutable(hsa_executable_t executable) ROCHOUND_REQUIRES(filling) {
   if (executable.handle == 0) return 0;
   const auto [count, fresh] = ExecutableCounts().try_emplace(executable.handle, 0);
   if (fresh) {
@@ -69,9 +68,10 @@ uint32_t CountExecutable(hsa_executable_t executable) {
 uint32_t Enter(uint64_t object, std::string_view name, hsa_executable_t executable, uint16_t agent,
                uint64_t kernarg_bytes) {
   const uint32_t text = Intern(name);
-  const std::lock_guard lock(filling);
+  const base::Lock lock(filling);
   uint32_t id = 0;
   kernels.Put(object, [&](Kernel& kernel, bool fresh) {
+    filling.AssertHeld();
     id = kernel.id.load(std::memory_order_relaxed);
     const uint32_t code_object = CountExecutable(executable);
     if (!fresh && kernel.name == text && kernel.code_object == code_object) return;
@@ -147,7 +147,7 @@ uint32_t AddKernel(uint64_t kernel_object, std::string_view name, hsa_executable
 }
 
 void ForgetExecutable(hsa_executable_t executable) {
-  const std::lock_guard lock(filling);
+  const base::Lock lock(filling);
   ExecutableCounts().erase(executable.handle);
 }
 
@@ -156,15 +156,16 @@ bool IsKnownKernel(uint64_t kernel_object) {
 }
 
 void RecordSymbols() {
-  const std::lock_guard lock(filling);
+  const base::Lock lock(filling);
   kernels.ForEach([](uint64_t object, const Kernel& kernel) {
+    filling.AssertHeld();
     RecordKernel(kernel.id.load(std::memory_order_relaxed), object, kernel.name, kernel.code_object,
                  trace::kNoAgent, 0);
   });
 }
 
-void ForgetSymbolsAfterFork() {
-  new (&filling) std::mutex;
+void ForgetSymbolsAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  new (&filling) base::Mutex;
   new (&ExecutableCounts()) std::map<uint64_t, uint32_t>;
 }
 

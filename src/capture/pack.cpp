@@ -11,12 +11,12 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/files.h"
+#include "base/mutex.h"
 #include "capture/bundle.h"
 #include "capture/bundle_directory.h"
 #include "capture/checksum.h"
@@ -53,6 +53,7 @@ class Crew {
   Result<void> Wait() {
     for (std::thread& thread : running_) thread.join();
     running_.clear();
+    const base::Lock lock(mutex_);
     return std::exchange(result_, {});
   }
 
@@ -61,7 +62,7 @@ class Crew {
     for (size_t i = next_++; i < count_; i = next_++) {
       Result<void> done = work_(i);
       if (done.ok()) continue;
-      const std::lock_guard lock(mutex_);
+      const base::Lock lock(mutex_);
       if (result_.ok()) result_ = std::move(done);
       next_ = count_;
     }
@@ -72,8 +73,8 @@ class Crew {
   std::atomic<size_t> next_{0};
   size_t count_ = 0;
   std::vector<std::thread> running_;
-  std::mutex mutex_;
-  Result<void> result_;
+  base::Mutex mutex_;
+  Result<void> result_ ROCHOUND_GUARDED_BY(mutex_);
 };
 
 struct FreeCompressor {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/mutex.h"
 #include "base/parse.h"
 
 namespace rochound::mcp {
@@ -114,7 +115,7 @@ Json PageSchema() {
 }
 
 uint64_t KeptAnswers::Keep(const Answer& answer) {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   answers_.emplace_back(++last_, answer);
   bytes_ += answer.result.size() + answer.arguments.size();
   while (answers_.size() > kMostAnswers || (bytes_ > kMostBytes && answers_.size() > 1)) {
@@ -125,7 +126,7 @@ uint64_t KeptAnswers::Keep(const Answer& answer) {
 }
 
 std::optional<Answer> KeptAnswers::Find(uint64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   for (const auto& [known, answer] : answers_)
     if (known == number) return answer;
   return std::nullopt;

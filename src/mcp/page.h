@@ -11,10 +11,10 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "mcp/message.h"
 
 namespace rochound::mcp {
@@ -56,10 +56,10 @@ class KeptAnswers {
   std::optional<Answer> Find(uint64_t number) const;
 
  private:
-  mutable std::mutex mutex_;
-  std::deque<std::pair<uint64_t, Answer>> answers_;
-  size_t bytes_ = 0;
-  uint64_t last_ = 0;
+  mutable base::Mutex mutex_;
+  std::deque<std::pair<uint64_t, Answer>> answers_ ROCHOUND_GUARDED_BY(mutex_);
+  size_t bytes_ ROCHOUND_GUARDED_BY(mutex_) = 0;
+  uint64_t last_ ROCHOUND_GUARDED_BY(mutex_) = 0;
 };
 
 struct Cursor {

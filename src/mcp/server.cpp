@@ -11,6 +11,8 @@
 #include <exception>
 #include <utility>
 
+#include "base/mutex.h"
+
 namespace rochound::mcp {
 namespace {
 
@@ -113,7 +115,7 @@ bool Server::OutputIsReady() {
 
 void Server::Send(const std::string& line) {
   const std::string all = line + "\n";
-  const std::lock_guard lock(output_mutex_);
+  const base::Lock lock(output_mutex_);
   for (size_t done = 0; done < all.size() && !output_closed_;) {
     if (!OutputIsReady()) {
       output_closed_ = true;
@@ -262,7 +264,7 @@ void Server::StartCall(const Message& message, bool modern) {
     if (token != nullptr && IsToken(*token)) call->progress_token = *token;
   }
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     if (in_flight_.size() < kMostCalls) {
       in_flight_[Key(call->id)] = call;
       waiting_.push_back(call);
@@ -278,7 +280,7 @@ void Server::StartCall(const Message& message, bool modern) {
 // There is nothing that changes, so nothing follows until the client cancels it.
 void Server::Listen(const Message& message) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     if (in_flight_.size() >= kMostCalls)
       return Fail(message.id, kInvalidRequest, "too many requests are in flight");
     in_flight_[Key(message.id)] = nullptr;
@@ -291,7 +293,7 @@ void Server::Listen(const Message& message) {
 void Server::Cancel(const Message& message) {
   const Json* const id = Member(message.params, "requestId");
   if (id == nullptr || !IsToken(*id)) return;
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   const auto found = in_flight_.find(Key(*id));
   if (found == in_flight_.end()) return;
   if (found->second != nullptr) {
@@ -302,7 +304,7 @@ void Server::Cancel(const Message& message) {
 }
 
 bool Server::IsInFlight(const Json& id) const {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return in_flight_.contains(Key(id));
 }
 
@@ -310,8 +312,8 @@ void Server::Work() {
   for (;;) {
     std::shared_ptr<Call> call;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
+      const base::Lock lock(mutex_);
+      while (!ending_ && waiting_.empty()) changed_.Wait(mutex_);
       if (ending_) return;
       call = std::move(waiting_.front());
       waiting_.pop_front();
@@ -343,7 +345,7 @@ void Server::Make(Call& call) {
     result = ErrorResult(problem.what());
   }
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     if (call.stop) return;  // cancelled: nobody waits for an answer, and its id may be in use again
     in_flight_.erase(Key(call.id));
   }
@@ -352,7 +354,7 @@ void Server::Make(Call& call) {
 
 void Server::StopCalls() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     ending_ = true;
     waiting_.clear();
     for (const auto& [id, call] : in_flight_)

@@ -14,15 +14,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "mcp/call.h"
 #include "mcp/message.h"
 #include "mcp/tool.h"
@@ -86,13 +85,13 @@ class Server {
   bool initialized_ = false;
   KeptAnswers kept_;
 
-  std::mutex output_mutex_;
+  base::Mutex output_mutex_;
   std::atomic<bool> output_closed_ = false;
 
-  mutable std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
-  std::map<std::string, std::shared_ptr<Call>> in_flight_;  // by id; nullptr: a subscription
-  std::deque<std::shared_ptr<Call>> waiting_;
+  mutable base::Mutex mutex_;
+  base::Condition changed_;
+  std::map<std::string, std::shared_ptr<Call>> in_flight_ ROCHOUND_GUARDED_BY(mutex_);  // by id; nullptr: a subscription
+  std::deque<std::shared_ptr<Call>> waiting_ ROCHOUND_GUARDED_BY(mutex_);
   std::atomic<bool> ending_ = false;
   std::vector<std::thread> workers_;
 };

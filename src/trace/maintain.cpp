@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/mutex.h"
 #include "trace/mapped_file.h"
 #include "trace/tsc.h"
 #include "trace/writer.h"
@@ -50,7 +51,7 @@ bool Writer::StartSegments() {
 
 void Writer::Maintain() {
   if (!alive()) return;
-  const std::lock_guard lock(maintain_mutex_);
+  const base::Lock lock(maintain_mutex_);
   hurry_.store(false, std::memory_order_relaxed);
   const uint64_t now = NowNs();
   CollectClosed(now);
@@ -70,7 +71,7 @@ void Writer::WriteAliveTime() {
 
 void Writer::Finish() {
   if (!alive()) return;
-  const std::lock_guard lock(maintain_mutex_);
+  const base::Lock lock(maintain_mutex_);
   End();
 }
 
@@ -92,7 +93,7 @@ void Writer::End() {
 
 void Writer::WatchRoom() {
   if (!needs_room_to_write_ || !alive()) return;
-  const std::lock_guard lock(maintain_mutex_);
+  const base::Lock lock(maintain_mutex_);
   if (!finished_ && !HasRoom()) LeaveFiles();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/mutex.h"
 #include "trace/mapped_file.h"
 
 namespace rochound::trace {
@@ -41,7 +42,7 @@ uint32_t StringTable::Intern(std::string_view text) {
   const uint32_t hash = Hash(text);
   if (const uint32_t id = Find(index_.load(std::memory_order_acquire), hash, text)) return id;
 
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Index* index = index_.load(std::memory_order_relaxed);
   if (const uint32_t id = Find(index, hash, text)) return id;
   if (used_ >= (index->mask + 1) / 2) {
@@ -126,13 +127,13 @@ uint32_t StringTable::Append(std::string_view text) {
 }
 
 bool StringTable::HasRoom() {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   const uint64_t last = allocated_ / kPieceBytes;
   return last == 0 || CanWrite(pieces_[last - 1], kPieceBytes);
 }
 
 void StringTable::LeaveFile() {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   max_bytes_ = allocated_;
   for (uint64_t i = 0; i < allocated_ / kPieceBytes; ++i) MakePrivate(pieces_[i], kPieceBytes);
 }

@@ -8,9 +8,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "trace/layout.h"
 
 namespace rochound::trace {
@@ -42,16 +42,16 @@ class StringTable {
   std::string_view TextOf(uint32_t id) const;
   uint32_t Find(const Index* index, uint32_t hash, std::string_view text) const;
   static void Insert(Index* index, uint64_t entry);
-  uint32_t Append(std::string_view text);
-  bool NextPiece();
+  uint32_t Append(std::string_view text) ROCHOUND_REQUIRES(mutex_);
+  bool NextPiece() ROCHOUND_REQUIRES(mutex_);
 
   const char* path_ = nullptr;
   uint64_t max_bytes_ = 0;
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::atomic<Index*> index_{nullptr};
-  uint32_t used_ = 0;
-  uint64_t end_ = 0;        // offset of the next entry in the file
-  uint64_t allocated_ = 0;  // the file's size, in whole pieces
+  uint32_t used_ ROCHOUND_GUARDED_BY(mutex_) = 0;
+  uint64_t end_ ROCHOUND_GUARDED_BY(mutex_) = 0;        // offset of the next entry in the file
+  uint64_t allocated_ ROCHOUND_GUARDED_BY(mutex_) = 0;  // the file's size, in whole pieces
   std::atomic<char*> pieces_[kMaxPieces] = {};
 };
 

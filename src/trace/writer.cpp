@@ -17,6 +17,7 @@
 #include <new>
 
 #include "base/file_limit.h"
+#include "base/mutex.h"
 #include "trace/mapped_file.h"
 #include "trace/tsc.h"
 
@@ -154,7 +155,7 @@ bool Writer::Start(const Options& options, const char** failed) {
   if (own_ == nullptr || lasting_ == nullptr || !StartSegments()) return false;
   own_->tid_ = 0;
   lasting_->tid_ = 0;
-  const std::lock_guard lock(maintain_mutex_);
+  const base::Lock lock(maintain_mutex_);
   // Two from the start: even the log of a process that is killed at once tells the clock's speed.
   if (auto* anchor = own_->Reserve<HostAnchor>()) {
     *anchor = started;
@@ -229,7 +230,7 @@ void Writer::SegmentPath(uint32_t number, char* path) const {
 
 ThreadLog* Writer::Attach() {
   if (!alive()) return nullptr;
-  const std::lock_guard lock(threads_mutex_);
+  const base::Lock lock(threads_mutex_);
   if (threads_ >= kMaxThreads) return nullptr;
   if (free_logs_ == nullptr) {
     auto* block = static_cast<ThreadLog*>(MapMemory(sizeof(ThreadLog) * kLogsPerBlock, true));
@@ -266,7 +267,7 @@ void Writer::Detach(ThreadLog* log) {
       left_.Push(chunks_, log->id_);
     }
   }
-  const std::lock_guard lock(threads_mutex_);
+  const base::Lock lock(threads_mutex_);
   *log = ThreadLog();
   log->next_free_ = free_logs_;
   free_logs_ = log;
@@ -274,7 +275,7 @@ void Writer::Detach(ThreadLog* log) {
 
 uint32_t Writer::threads() {
   if (!alive()) return 0;
-  const std::lock_guard lock(threads_mutex_);
+  const base::Lock lock(threads_mutex_);
   return threads_;
 }
 

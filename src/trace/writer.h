@@ -25,10 +25,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "trace/chunk_list.h"
 #include "trace/layout.h"
 #include "trace/records.h"
@@ -193,35 +193,35 @@ class Writer {
   void Ready(uint32_t id);
   void Close(uint32_t id);
 
-  void End();
-  bool HasRoom();
-  void LeaveFiles();
-  void CollectClosed(uint64_t now);
-  void AdaptTarget(uint64_t now);
-  void Prepare(uint64_t now);
-  bool Grow(uint64_t bytes);
-  bool StartSegments();
-  bool OpenSegment();
-  void UnlinkIfReleased(uint32_t number);
-  Segment* SegmentOf(uint32_t number);
-  uint32_t NewDescriptor();
-  void FreeDescriptor(uint32_t id);
-  bool MayRecycle(uint64_t now, bool needed) const;
-  void Recycle(bool reuse);
-  void Release(uint32_t id);
-  uint64_t KeepLasting(const Chunk& chunk);
+  void End() ROCHOUND_REQUIRES(maintain_mutex_);
+  bool HasRoom() ROCHOUND_REQUIRES(maintain_mutex_);
+  void LeaveFiles() ROCHOUND_REQUIRES(maintain_mutex_);
+  void CollectClosed(uint64_t now) ROCHOUND_REQUIRES(maintain_mutex_);
+  void AdaptTarget(uint64_t now) ROCHOUND_REQUIRES(maintain_mutex_);
+  void Prepare(uint64_t now) ROCHOUND_REQUIRES(maintain_mutex_);
+  bool Grow(uint64_t bytes) ROCHOUND_REQUIRES(maintain_mutex_);
+  bool StartSegments() ROCHOUND_REQUIRES(maintain_mutex_);
+  bool OpenSegment() ROCHOUND_REQUIRES(maintain_mutex_);
+  void UnlinkIfReleased(uint32_t number) ROCHOUND_REQUIRES(maintain_mutex_);
+  Segment* SegmentOf(uint32_t number) ROCHOUND_REQUIRES(maintain_mutex_);
+  uint32_t NewDescriptor() ROCHOUND_REQUIRES(maintain_mutex_);
+  void FreeDescriptor(uint32_t id) ROCHOUND_REQUIRES(maintain_mutex_);
+  bool MayRecycle(uint64_t now, bool needed) const ROCHOUND_REQUIRES(maintain_mutex_);
+  void Recycle(bool reuse) ROCHOUND_REQUIRES(maintain_mutex_);
+  void Release(uint32_t id) ROCHOUND_REQUIRES(maintain_mutex_);
+  uint64_t KeepLasting(const Chunk& chunk) ROCHOUND_REQUIRES(maintain_mutex_);
   template <typename T>
-  bool CopyRecord(ThreadLog* log, const char* place);
+  bool CopyRecord(ThreadLog* log, const char* place) ROCHOUND_REQUIRES(maintain_mutex_);
   template <typename T>
-  void CopyLasting(const char* place, uint8_t* kept);
-  void WriteAnchor(uint64_t now);
-  void WriteDropped(uint64_t now);
-  void WriteAliveTime();
+  void CopyLasting(const char* place, uint8_t* kept) ROCHOUND_REQUIRES(maintain_mutex_);
+  void WriteAnchor(uint64_t now) ROCHOUND_REQUIRES(maintain_mutex_);
+  void WriteDropped(uint64_t now) ROCHOUND_REQUIRES(maintain_mutex_);
+  void WriteAliveTime() ROCHOUND_REQUIRES(maintain_mutex_);
 
   Life* life_ = nullptr;
   SegmentHeader* header_ = nullptr;  // of segment 0; mapped for good
   Chunk* chunks_ = nullptr;
-  Segment* segments_ = nullptr;
+  Segment* segments_ ROCHOUND_POINTEE_GUARDED_BY(maintain_mutex_) = nullptr;
   Options options_;
   uint64_t min_ready_bytes_ = 0;
 
@@ -236,37 +236,37 @@ class Writer {
   std::atomic<bool> hurry_{false};
   std::atomic<bool> full_{false};  // preparing more is not possible now: no reason to hurry
 
-  std::mutex threads_mutex_;
-  uint32_t threads_ = 0;
-  ThreadLog* free_logs_ = nullptr;
+  base::Mutex threads_mutex_;
+  uint32_t threads_ ROCHOUND_GUARDED_BY(threads_mutex_) = 0;
+  ThreadLog* free_logs_ ROCHOUND_GUARDED_BY(threads_mutex_) = nullptr;
 
-  // The drain thread's, with maintain_mutex_.
-  std::mutex maintain_mutex_;
-  ThreadLog* own_ = nullptr;      // anchors and counts
-  ThreadLog* lasting_ = nullptr;  // what must outlive its recycled chunk
-  uint8_t* kept_ids_ = nullptr;   // bits: queues, then kernels that are there already
-  uint32_t first_kept_ = 0;       // closed chunks, oldest first, linked by `next`
-  uint32_t last_kept_ = 0;
-  uint32_t free_descriptors_ = 0;
-  uint32_t spare_descriptors_ = 0;  // length of that list
-  uint32_t descriptors_ = 0;        // ever used
-  uint32_t segments_made_ = 0;
-  uint32_t segment_ = 0;  // the one that grows
-  uint32_t segment_chunk_bytes_ = 0;
-  uint32_t segment_chunk_count_ = 0;
-  uint64_t allocated_bytes_ = 0;
-  uint64_t target_bytes_ = 0;  // to have ready
-  uint64_t window_start_ns_ = 0;
-  uint64_t last_taken_ = 0;
-  uint64_t last_turn_ns_ = 0;
-  uint64_t longest_turn_ns_ = 0;
-  uint64_t bytes_per_second_ = 0;
-  uint64_t retry_ns_ = 0;
-  uint64_t next_anchor_ns_ = 0;
-  uint64_t next_recycled_ns_ = 0;
-  uint64_t anchor_step_ns_ = 0;
-  uint64_t reported_[kDropReasons] = {};
-  bool finished_ = false;
+  // The drain thread's, and that of whoever opens and ends the log.
+  base::Mutex maintain_mutex_;
+  ThreadLog* own_ ROCHOUND_GUARDED_BY(maintain_mutex_) = nullptr;      // anchors and counts
+  ThreadLog* lasting_ ROCHOUND_GUARDED_BY(maintain_mutex_) = nullptr;  // what must outlive its recycled chunk
+  uint8_t* kept_ids_ ROCHOUND_GUARDED_BY(maintain_mutex_) = nullptr;   // bits: queues, then kernels that are there already
+  uint32_t first_kept_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;       // closed chunks, oldest first, linked by `next`
+  uint32_t last_kept_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint32_t free_descriptors_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint32_t spare_descriptors_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;  // length of that list
+  uint32_t descriptors_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;        // ever used
+  uint32_t segments_made_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint32_t segment_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;  // the one that grows
+  uint32_t segment_chunk_bytes_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint32_t segment_chunk_count_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t allocated_bytes_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t target_bytes_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;  // to have ready
+  uint64_t window_start_ns_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t last_taken_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t last_turn_ns_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t longest_turn_ns_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t bytes_per_second_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t retry_ns_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t next_anchor_ns_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t next_recycled_ns_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t anchor_step_ns_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
+  uint64_t reported_[kDropReasons] ROCHOUND_GUARDED_BY(maintain_mutex_) = {};
+  bool finished_ ROCHOUND_GUARDED_BY(maintain_mutex_) = false;
   bool needs_room_to_write_ = false;  // also to what is allocated: the file system copies on write
   bool made_run_directory_ = false;
 

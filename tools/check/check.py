@@ -15,6 +15,7 @@ import docs
 import format as format_check
 import includes
 import licence
+import locks
 import needed
 import packages
 import sizes
@@ -23,7 +24,7 @@ import tidy
 import words
 from project import Project
 
-CHECKS = {module.NAME: module for module in (format_check, licence, sizes, includes, symbols, needed, docs, words, packages, tidy)}
+CHECKS = {module.NAME: module for module in (format_check, licence, sizes, includes, symbols, needed, docs, words, packages, locks, tidy)}
 
 
 def main():

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // The agent's side of the recorders: which of them are wanted, and when.
-#include <mutex>
 #include <vector>
 
 #include "agent/calls.h"
@@ -17,6 +16,7 @@
 #include "agent/new_packets.h"
 #include "agent/session.h"
 #include "agent/state.h"
+#include "base/mutex.h"
 
 namespace rochound::agent {
 
@@ -36,8 +36,8 @@ std::string FunctionsText() {
 // Calls and packets that are newer than we: for the info file, when there were more of them.
 void WriteNewNames() {
   static auto* const said = new std::vector<std::string>(4);  // outlives static destructors
-  static std::mutex* const mutex = new std::mutex;
-  const std::lock_guard lock(*mutex);
+  static base::Mutex* const mutex = new base::Mutex;
+  const base::Lock lock(*mutex);
   std::vector<std::string> now = {NewFunctionsText(NewIn::kHip), NewFunctionsText(NewIn::kHsa),
                                   NewPacketsText(), UnknownDoorbellsText()};
   if (now == *said) return;
@@ -57,12 +57,12 @@ void WriteNewFunctions() {
 }
 
 bool HookLoadedLibraries() {
-  static std::mutex* const mutex = new std::mutex;  // outlives static destructors
+  static base::Mutex* const mutex = new base::Mutex;  // outlives static destructors
   static bool first = true;
   static uint64_t seen = 0;
   // Never waits: who is in here may be waiting for the dynamic linker, and who comes may hold it.
-  const std::unique_lock lock(*mutex, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
+  if (!mutex->try_lock()) return false;
+  const base::Lock lock(*mutex, std::adopt_lock);
   internal::record_stacks.store(settings().stacks, std::memory_order_relaxed);
   if (!settings().hip && !settings().roctx && !settings().stacks) return true;
   if (first && settings().roctx) OpenRoctx();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/mutex.h"
+
 namespace rochound::capture::replay {
 namespace {
 
@@ -24,7 +26,7 @@ ReadAhead::ReadAhead(const Bundle& bundle, Phase phase, std::vector<Chunk> chunk
 
 ReadAhead::~ReadAhead() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
@@ -38,13 +40,12 @@ base::Result<void> ReadAhead::Read(const Chunk& chunk, std::vector<std::byte>* b
 }
 
 void ReadAhead::Work() {
-  std::unique_lock lock(mutex_);
+  base::UniqueLock lock(mutex_);
   for (;;) {
     // The slot of the chunk that was given last is still looked at.
-    changed_.wait(lock, [this] {
-      return stop_ || claimed_ == chunks_.size() ||
-             claimed_ + 1 < std::max<size_t>(given_, 1) + slots_.size();
-    });
+    while (!stop_ && claimed_ != chunks_.size() &&
+           claimed_ + 1 >= std::max<size_t>(given_, 1) + slots_.size())
+      changed_.Wait(mutex_);
     if (stop_ || claimed_ == chunks_.size()) return;
     const size_t chunk = claimed_++;
     Slot& slot = slots_[chunk % slots_.size()];
@@ -59,15 +60,15 @@ void ReadAhead::Work() {
 }
 
 base::Result<std::span<std::byte>> ReadAhead::Next() {
+  const base::Lock lock(mutex_);
+  const size_t chunk = given_++;
   if (threads_.empty()) {
-    ROCHOUND_CHECK(Read(chunks_[given_++], &slots_[0].bytes));
+    ROCHOUND_CHECK(Read(chunks_[chunk], &slots_[0].bytes));
     return std::span<std::byte>(slots_[0].bytes);
   }
-  std::unique_lock lock(mutex_);
-  const size_t chunk = given_++;
   changed_.notify_all();
   Slot& slot = slots_[chunk % slots_.size()];
-  changed_.wait(lock, [&] { return claimed_ > chunk && slot.ready; });
+  while (claimed_ <= chunk || !slot.ready) changed_.Wait(mutex_);
   ROCHOUND_CHECK(slot.result);
   return std::span<std::byte>(slot.bytes);
 }

@@ -5,14 +5,13 @@
 // without threads. Made and asked on one thread; the bundle lives longer.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "capture/bundle.h"
 
@@ -48,11 +47,11 @@ class ReadAhead {
   const std::vector<Chunk> chunks_;
   std::vector<Slot> slots_;  // chunk n is in slot n modulo their number
   std::vector<std::thread> threads_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  size_t given_ = 0;    // to somebody who asked
-  size_t claimed_ = 0;  // by a thread
-  bool stop_ = false;
+  base::Mutex mutex_;
+  base::Condition changed_;
+  size_t given_ ROCHOUND_GUARDED_BY(mutex_) = 0;    // to somebody who asked
+  size_t claimed_ ROCHOUND_GUARDED_BY(mutex_) = 0;  // by a thread
+  bool stop_ ROCHOUND_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace rochound::capture::replay

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace rochound::capture::replay {
 namespace {
@@ -13,8 +14,8 @@ namespace {
 using base::Error;
 using base::Result;
 
-std::mutex fault_mutex;
-std::optional<Fault> first_fault;
+base::Mutex fault_mutex;
+std::optional<Fault> first_fault ROCHOUND_GUARDED_BY(fault_mutex);
 
 void* Pointer(uint64_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT: an address is what we have
@@ -165,12 +166,12 @@ std::string Runtime::Version() const {
 }
 
 std::optional<Fault> Runtime::TakeFault() {
-  const std::lock_guard lock(fault_mutex);
+  const base::Lock lock(fault_mutex);
   return std::exchange(first_fault, std::nullopt);
 }
 
 void Runtime::ReportFault(const Fault& fault) {
-  const std::lock_guard lock(fault_mutex);
+  const base::Lock lock(fault_mutex);
   // An address tells more than what the queue says about the same fault.
   if (!first_fault || (fault.has_address && !first_fault->has_address)) first_fault = fault;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/mutex.h"
 #include "fleet/bus/names.h"
 
 namespace rochound::fleet {
@@ -33,7 +34,7 @@ bool CodeStore::Has(const std::string& hash) const {
 // HASH has the bytes, HASH.origin where they were.
 void CodeStore::Keep(const std::string& hash, std::string_view bytes, std::string_view origin) {
   if (!IsHash(hash) || bytes.size() > most_bytes_) return;
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (Has(hash)) return;
   std::error_code error;
   fs::create_directories(folder_, error);
@@ -76,7 +77,7 @@ std::optional<std::string> CodeStore::Answer(std::string_view request) const {
                               ? wanted["offset"].get<uint64_t>()
                               : 0;
   if (!IsHash(hash)) return std::nullopt;
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   std::error_code error;
   const uint64_t size = fs::file_size(folder_ / hash, error);
   std::ifstream file(folder_ / hash, std::ios::binary);

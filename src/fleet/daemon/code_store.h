@@ -10,11 +10,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "fleet/bus/bus.h"
 
@@ -33,11 +33,11 @@ class CodeStore {
   base::Result<void> Serve(Bus& bus, const std::string& tenant, const std::string& host);
 
  private:
-  void Bound(uint64_t coming);
+  void Bound(uint64_t coming) ROCHOUND_REQUIRES(mutex_);
 
   const std::filesystem::path folder_;
   const uint64_t most_bytes_;
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
 };
 
 }  // namespace rochound::fleet

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "fleet/bus/names.h"
 #include "fleet/daemon/recorders.h"
 #include "fleet/daemon/window.h"
@@ -151,7 +152,7 @@ base::Result<void> Control::Serve(Bus& bus, const std::string& tenant) {
 
 void Control::Update(HostWatch& watch) {
   auto beats = watch.Beats();
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   beats_ = std::move(beats);
   beats_ns_ = base::ClockNs(CLOCK_REALTIME);
 }
@@ -162,7 +163,7 @@ std::optional<std::string> Control::Answer(std::string_view text) try {
   std::vector<ProcessBeat> beats;
   uint64_t beats_ns = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     beats_ns = beats_ns_;
     for (const ProcessBeat& beat : beats_)
       if (beat.place.job == job) beats.push_back(beat);

@@ -8,12 +8,12 @@
 
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "fleet/bus/bus.h"
 #include "fleet/daemon/host_watch.h"
@@ -40,9 +40,9 @@ class Control {
  private:
   const std::string host_;
   const std::filesystem::path staging_;
-  std::mutex mutex_;
-  std::vector<ProcessBeat> beats_;
-  uint64_t beats_ns_ = 0;  // when they were, CLOCK_REALTIME
+  base::Mutex mutex_;
+  std::vector<ProcessBeat> beats_ ROCHOUND_GUARDED_BY(mutex_);
+  uint64_t beats_ns_ ROCHOUND_GUARDED_BY(mutex_) = 0;  // when they were, CLOCK_REALTIME
   JobActions actions_;
 };
 

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "launch/control_client.h"
 
 namespace rochound::fleet {
@@ -42,7 +43,7 @@ JobActions::JobActions() : thread_([this] { Run(); }) {}
 
 JobActions::~JobActions() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
@@ -58,7 +59,7 @@ std::string JobActions::Add(Action action) {
     return "more than an hour ahead";
   if (action.until_ns != 0 && action.until_ns <= action.at_ns)
     return "it would end before it begins";
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [](const Entry& one) {
         return !one.over;
       })) >= kMostWaiting)
@@ -72,7 +73,7 @@ std::string JobActions::Add(Action action) {
 }
 
 std::optional<std::vector<JobActions::Done>> JobActions::Outcome(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   for (const Entry& one : entries_)
     if (one.action.id == id && one.over) return one.done;
   return std::nullopt;
@@ -118,7 +119,7 @@ void JobActions::End(Entry* entry) {
 }
 
 void JobActions::Run() {
-  std::unique_lock lock(mutex_);
+  base::UniqueLock lock(mutex_);
   while (!stop_) {
     const uint64_t now = base::ClockNs(CLOCK_REALTIME);
     Entry* due = nullptr;
@@ -129,7 +130,7 @@ void JobActions::Run() {
       if (one.due() <= now && due == nullptr) due = &one;
     }
     if (due == nullptr) {
-      changed_.wait_for(lock, std::chrono::nanoseconds(next - now));
+      changed_.WaitFor(mutex_, std::chrono::nanoseconds(next - now));
       continue;
     }
     // Recorders may take seconds to answer. Entries stay where they are while they are not over.

@@ -8,14 +8,14 @@
 
 #include <sys/types.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace rochound::fleet {
 
@@ -72,10 +72,10 @@ class JobActions {
   static void Begin(Entry* entry);
   static void End(Entry* entry);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::list<Entry> entries_;
-  bool stop_ = false;
+  base::Mutex mutex_;
+  base::Condition changed_;
+  std::list<Entry> entries_ ROCHOUND_GUARDED_BY(mutex_);
+  bool stop_ ROCHOUND_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

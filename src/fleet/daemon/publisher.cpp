@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "fleet/bus/names.h"
 #include "fleet/bus/packed.h"
 
@@ -26,7 +27,7 @@ Publisher::Publisher(Bus* bus, Spool* spool, Options options)
 
 Publisher::~Publisher() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
@@ -35,7 +36,7 @@ Publisher::~Publisher() {
 
 void Publisher::Wake() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     woken_ = true;
   }
   changed_.notify_all();
@@ -58,15 +59,17 @@ void Publisher::Run() {
       pause = kFirstPause;
       spool_->Remove(message->number);
     }
-    std::unique_lock lock(mutex_);
+    const base::Lock lock(mutex_);
     if (stop_) return;
     if (sent) continue;
     if (message) {
       // Not acknowledged. Whoever wakes us meanwhile has nothing that could be sent before.
-      changed_.wait_for(lock, pause, [&] { return stop_; });
+      const auto until = std::chrono::steady_clock::now() + pause;
+      while (!stop_ && changed_.WaitUntil(mutex_, until)) {
+      }
       pause = std::min(pause * 2, kLongestPause);
     } else {
-      changed_.wait(lock, [&] { return stop_ || woken_; });
+      while (!stop_ && !woken_) changed_.Wait(mutex_);
       woken_ = false;
     }
     if (stop_) return;

@@ -6,12 +6,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "fleet/bus/bus.h"
 #include "fleet/daemon/spool.h"
 
@@ -42,10 +41,10 @@ class Publisher {
   Bus* const bus_;
   Spool* const spool_;
   const Options options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stop_ = false;
-  bool woken_ = false;
+  base::Mutex mutex_;
+  base::Condition changed_;
+  bool stop_ ROCHOUND_GUARDED_BY(mutex_) = false;
+  bool woken_ ROCHOUND_GUARDED_BY(mutex_) = false;
   std::atomic<uint64_t> acknowledged_{0}, duplicates_{0}, failures_{0};
   std::thread thread_;
 };

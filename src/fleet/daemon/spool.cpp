@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/mutex.h"
 
 namespace rochound::fleet {
 namespace {
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 }  // namespace
 
 base::Result<void> Spool::Open(const fs::path& folder, uint64_t committed) {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   folder_ = folder;
   committed_ = committed;
   sizes_.clear();
@@ -44,14 +45,14 @@ base::Result<void> Spool::Open(const fs::path& folder, uint64_t committed) {
 
 base::Result<void> Spool::Add(uint64_t number, std::string_view message) {
   ROCHOUND_CHECK(base::WriteFileAtomically(Path(number), message));
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   sizes_[number] = message.size();
   bytes_ += message.size();
   return {};
 }
 
 void Spool::Commit(uint64_t number) {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   committed_ = number;
 }
 
@@ -59,7 +60,7 @@ std::optional<Spool::Message> Spool::Oldest() {
   for (;;) {
     uint64_t number = 0;
     {
-      const std::lock_guard lock(mutex_);
+      const base::Lock lock(mutex_);
       if (sizes_.empty() || sizes_.begin()->first > committed_) return std::nullopt;
       number = sizes_.begin()->first;
     }
@@ -72,7 +73,7 @@ std::optional<Spool::Message> Spool::Oldest() {
 void Spool::ForEach(const std::function<bool(const Message&)>& visit) const {
   std::vector<uint64_t> numbers;
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     for (const auto& [number, bytes] : sizes_)
       if (number <= committed_) numbers.push_back(number);
   }
@@ -84,7 +85,7 @@ void Spool::ForEach(const std::function<bool(const Message&)>& visit) const {
 
 void Spool::Remove(uint64_t number) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     const auto one = sizes_.find(number);
     if (one == sizes_.end()) return;
     bytes_ -= one->second;
@@ -95,12 +96,12 @@ void Spool::Remove(uint64_t number) {
 }
 
 uint64_t Spool::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return bytes_;
 }
 
 size_t Spool::size() const {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return sizes_.size();
 }
 

@@ -10,11 +10,11 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace rochound::fleet {
@@ -44,10 +44,10 @@ class Spool {
   std::filesystem::path Path(uint64_t number) const;
 
   std::filesystem::path folder_;
-  mutable std::mutex mutex_;
-  std::map<uint64_t, uint64_t> sizes_;  // by number
-  uint64_t bytes_ = 0;
-  uint64_t committed_ = 0;
+  mutable base::Mutex mutex_;
+  std::map<uint64_t, uint64_t> sizes_ ROCHOUND_GUARDED_BY(mutex_);  // by number
+  uint64_t bytes_ ROCHOUND_GUARDED_BY(mutex_) = 0;
+  uint64_t committed_ ROCHOUND_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace rochound::fleet

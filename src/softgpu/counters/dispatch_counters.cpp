@@ -12,6 +12,7 @@
 #include <new>
 #include <utility>
 
+#include "base/mutex.h"
 #include "contract/variables.h"
 
 namespace rochound::softgpu {
@@ -39,13 +40,13 @@ DispatchCounters::DispatchCounters(DispatchIdentity identity, bool by_address,
       caches_(caches == nullptr ? nullptr : std::make_unique<CacheModel>(*caches)) {}
 
 void DispatchCounters::Add(const Sums& sums) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   sums_.by_address = by_address_;
   sums_.Add(sums);
 }
 
 DispatchRecord DispatchCounters::Finish(bool completed) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   DispatchRecord record;
   record.modelled = ModelTime(identity_, sums_);
   record.footprint = sums_.footprint.Count();
@@ -103,7 +104,7 @@ bool CounterRecorder::IsCountedByAddress(const DispatchIdentity& identity) {
   std::string shape = identity.kernel;
   for (const auto& sizes : {identity.grid, identity.group})
     for (int i = 0; i < 3; ++i) shape += ' ' + std::to_string(sizes[i]);
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return by_address_seen_.insert(std::move(shape)).second;
 }
 
@@ -111,7 +112,7 @@ void CounterRecorder::End(DispatchCounters& counters, bool completed) {
   DispatchRecord record = counters.Finish(completed);
   if (file_.load(std::memory_order_relaxed) >= 0) Append(record);
   if (readers_.load(std::memory_order_relaxed) == 0) return;
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (kept_.size() == kMostKept) {
     kept_.pop_front();
     lost_.fetch_add(1, std::memory_order_relaxed);
@@ -144,18 +145,18 @@ void CounterRecorder::Stop() {
 }
 
 std::optional<DispatchRecord> CounterRecorder::Front() {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (kept_.empty()) return std::nullopt;
   return kept_.front();
 }
 
 void CounterRecorder::Pop() {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (!kept_.empty()) kept_.pop_front();
 }
 
 void CounterRecorder::AbandonAfterFork() {
-  new (&mutex_) std::mutex;
+  new (&mutex_) base::Mutex;
   new (&kept_) std::deque<DispatchRecord>;
   new (&by_address_seen_) std::set<std::string>;
   order_.store(0, std::memory_order_relaxed);

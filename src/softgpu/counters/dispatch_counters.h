@@ -13,11 +13,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 
+#include "base/mutex.h"
 #include "softgpu/counters/cache_model.h"
 #include "softgpu/counters/dispatch_record.h"
 
@@ -44,8 +44,8 @@ class DispatchCounters {
   DispatchIdentity identity_;
   const bool by_address_;
   std::unique_ptr<CacheModel> caches_;
-  std::mutex mutex_;
-  Sums sums_;
+  base::Mutex mutex_;
+  Sums sums_ ROCHOUND_GUARDED_BY(mutex_);
 };
 
 class CounterRecorder {
@@ -88,9 +88,9 @@ class CounterRecorder {
   std::atomic<int> file_{-1};
   bool by_address_ = false;
   std::optional<CacheShapes> caches_;
-  std::mutex mutex_;  // guards what follows
-  std::deque<DispatchRecord> kept_;
-  std::set<std::string> by_address_seen_;
+  base::Mutex mutex_;
+  std::deque<DispatchRecord> kept_ ROCHOUND_GUARDED_BY(mutex_);
+  std::set<std::string> by_address_seen_ ROCHOUND_GUARDED_BY(mutex_);
 };
 
 }  // namespace rochound::softgpu

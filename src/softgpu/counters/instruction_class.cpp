@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace rochound::softgpu {
 namespace {
@@ -262,9 +263,9 @@ bool DescribeVectorMemory(std::string_view m, OpFacts* facts) {
 
 // Never destroyed: waves may still run while the process exits.
 struct Interned {
-  std::mutex mutex;
-  std::map<std::string, OpFacts*, std::less<>> by_key;
-  std::vector<const OpFacts*> by_id;
+  base::Mutex mutex;
+  std::map<std::string, OpFacts*, std::less<>> by_key ROCHOUND_GUARDED_BY(mutex);
+  std::vector<const OpFacts*> by_id ROCHOUND_GUARDED_BY(mutex);
 };
 Interned*& InternedPlace() {
   static auto* interned = new Interned;
@@ -324,7 +325,7 @@ const OpFacts& FactsOf(const Op& op) {
   std::string key = facts.mnemonic;
   key += facts.is_continuation ? "+" : facts.writes_exec ? "!" : facts.to_lds ? "@" : "";
   Interned& interned = AllInterned();
-  std::lock_guard lock(interned.mutex);
+  const base::Lock lock(interned.mutex);
   OpFacts*& entry = interned.by_key[key];
   if (entry == nullptr) {
     facts.id = static_cast<uint32_t>(interned.by_id.size());
@@ -339,7 +340,7 @@ void AbandonFactsAfterFork() { InternedPlace() = new Interned; }
 
 std::vector<const OpFacts*> AllFacts() {
   Interned& interned = AllInterned();
-  std::lock_guard lock(interned.mutex);
+  const base::Lock lock(interned.mutex);
   return interned.by_id;
 }
 

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/mutex.h"
 #include "contract/variables.h"
 #include "softgpu/driver/kfd.h"
 #include "softgpu/driver/message.h"
@@ -20,7 +21,7 @@ namespace rochound::softgpu {
 namespace {
 
 std::atomic<Driver*> g_driver{nullptr};
-std::mutex* g_open_mutex = new std::mutex;  // replaced in a forked child
+base::Mutex* g_open_mutex = new base::Mutex;  // replaced in a forked child
 std::atomic<SoftgpuTrack> g_track{nullptr};
 
 }  // namespace
@@ -31,7 +32,7 @@ void Driver::SetTrack(SoftgpuTrack track) { g_track.store(track); }
 
 Driver* Driver::Open() {
   if (Driver* driver = Current()) return driver;
-  std::lock_guard lock(*g_open_mutex);
+  const base::Lock lock(*g_open_mutex);
   if (Driver* driver = Current()) return driver;
 
   const char* root = getenv(contract::variables::kSoftgpuRoot);
@@ -74,7 +75,7 @@ Driver::Driver(std::vector<GpuFacts> facts, uint32_t worker_threads,
   }
 }
 
-void Driver::LockBeforeFork() {
+void Driver::LockBeforeFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   g_open_mutex->lock();
   Driver* driver = Current();
   if (driver == nullptr) return;
@@ -86,7 +87,7 @@ void Driver::LockBeforeFork() {
   driver->events_.mutex().lock();
 }
 
-void Driver::UnlockAfterFork() {
+void Driver::UnlockAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   if (Driver* driver = Current()) {
     driver->events_.mutex().unlock();
     driver->queues_.mutex().unlock();
@@ -106,7 +107,7 @@ void Driver::AbandonInChild() {
     driver->memory_.AbandonAfterFork();
     g_driver.store(nullptr, std::memory_order_release);
   }
-  g_open_mutex = new std::mutex;
+  g_open_mutex = new base::Mutex;
 }
 
 Gpu* Driver::FindGpu(uint32_t gpu_id) {
@@ -123,7 +124,7 @@ int Driver::NewFile(Gpu* gpu, int flags) {
   struct stat status;
   if (fd < 0 || fstat(fd, &status) != 0) return -errno;
   {
-    std::lock_guard lock(files_mutex_);
+    const base::Lock lock(files_mutex_);
     files_[fd] = File{gpu, status.st_ino};
   }
   if (SoftgpuTrack track = g_track.load()) track(fd);
@@ -142,7 +143,7 @@ int Driver::OpenRender(int minor, int flags) {
 int Driver::InitializeDrm(int fd, Gpu** gpu) {
   Gpu* found = RenderGpu(fd);
   if (found == nullptr) return -EBADF;
-  std::lock_guard lock(drm_mutex_);
+  const base::Lock lock(drm_mutex_);
   if (found->drm_references == 0) {
     const int own = NewFile(found, O_CLOEXEC);
     if (own < 0) return own;
@@ -154,7 +155,7 @@ int Driver::InitializeDrm(int fd, Gpu** gpu) {
 }
 
 void Driver::DeinitializeDrm(Gpu& gpu) {
-  std::lock_guard lock(drm_mutex_);
+  const base::Lock lock(drm_mutex_);
   if (gpu.drm_references == 0 || --gpu.drm_references > 0) return;
   CloseFile(gpu.drm_fd);
   close(gpu.drm_fd);
@@ -162,18 +163,18 @@ void Driver::DeinitializeDrm(Gpu& gpu) {
 }
 
 void Driver::CloseFile(int fd) {
-  std::lock_guard lock(files_mutex_);
+  const base::Lock lock(files_mutex_);
   files_.erase(fd);
 }
 
 bool Driver::IsKfd(int fd) {
-  std::lock_guard lock(files_mutex_);
+  const base::Lock lock(files_mutex_);
   const auto found = files_.find(fd);
   return found != files_.end() && found->second.gpu == nullptr;
 }
 
 Gpu* Driver::RenderGpu(int fd) {
-  std::lock_guard lock(files_mutex_);
+  const base::Lock lock(files_mutex_);
   const auto found = files_.find(fd);
   return found == files_.end() ? nullptr : found->second.gpu;
 }
@@ -182,7 +183,7 @@ int Driver::Map(int fd, void* address, size_t length, int protection, int flags,
                 void** result) {
   Gpu* render = nullptr;
   {
-    std::lock_guard lock(files_mutex_);
+    const base::Lock lock(files_mutex_);
     const auto found = files_.find(fd);
     struct stat status;
     if (found == files_.end()) return kSoftgpuNotOurs;
@@ -223,7 +224,7 @@ int Driver::Map(int fd, void* address, size_t length, int protection, int flags,
 
 int Driver::AcquireVm(Gpu& gpu, int render_fd) {
   if (RenderGpu(render_fd) != &gpu) return -EINVAL;
-  std::lock_guard lock(acquire_mutex_);
+  const base::Lock lock(acquire_mutex_);
   if (gpu.device.load(std::memory_order_acquire) != nullptr) return 0;
   DeviceConfig config;
   config.name = gpu.facts.name;

@@ -14,12 +14,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/injected_faults.h"
+#include "base/mutex.h"
 #include "softgpu/core_interface.h"
 #include "softgpu/driver/events.h"
 #include "softgpu/driver/gpu.h"
@@ -84,6 +84,7 @@ class Driver final : public DriverCallbacks {
     uint64_t inode = 0;
   };
 
+  // Held from the one to the other: the analysis sees a function at a time.
   static void LockBeforeFork();
   static void UnlockAfterFork();
   static void AbandonInChild();
@@ -97,10 +98,10 @@ class Driver final : public DriverCallbacks {
   MemoryManager memory_{gpus_};
   QueueTable queues_{memory_, events_};
 
-  std::mutex files_mutex_;
-  std::map<int, File> files_;
-  std::mutex drm_mutex_;
-  std::mutex acquire_mutex_;
+  base::Mutex files_mutex_;
+  std::map<int, File> files_ ROCHOUND_GUARDED_BY(files_mutex_);
+  base::Mutex drm_mutex_;
+  base::Mutex acquire_mutex_;
 };
 
 }  // namespace rochound::softgpu

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "base/mutex.h"
+
 namespace rochound::softgpu {
 namespace {
 
@@ -84,7 +86,7 @@ int EventTable::Create(uint32_t type, bool auto_reset, uint32_t* id) {
   auto event = std::make_unique<Event>();
   event->type = type;
   event->auto_reset = auto_reset;
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (event->IsSignal()) {
     while (first_free_ < signal_events_.size() && signal_events_[first_free_]) ++first_free_;
     if (first_free_ >= signal_events_.size()) return -ENOSPC;
@@ -101,7 +103,7 @@ int EventTable::Create(uint32_t type, bool auto_reset, uint32_t* id) {
 }
 
 int EventTable::Destroy(uint32_t id) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Event* event = Find(id);
   if (event == nullptr) return -EINVAL;
   for (Waiter* waiter : event->waiters) {
@@ -130,7 +132,7 @@ void EventTable::Signal(Event& event) {
 }
 
 int EventTable::Set(uint32_t id) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Event* event = Find(id);
   if (event == nullptr || event->type != kfd::kEventSignal) return -EINVAL;
   Signal(*event);
@@ -138,7 +140,7 @@ int EventTable::Set(uint32_t id) {
 }
 
 int EventTable::Reset(uint32_t id) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Event* event = Find(id);
   if (event == nullptr || event->type != kfd::kEventSignal) return -EINVAL;
   event->signaled = false;
@@ -146,7 +148,7 @@ int EventTable::Reset(uint32_t id) {
 }
 
 int EventTable::SetPage(std::atomic<uint64_t>* slots) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (slots_ != nullptr) return -EBUSY;
   for (uint32_t id = 0; id < kfd::kSignalEventLimit; ++id)
     slots[id].store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
@@ -187,7 +189,7 @@ int EventTable::Wait(kfd::EventData* data, uint32_t count, bool all, uint32_t ti
   if (count > kFew) many.resize(count);
   Waiter* const waiters = count > kFew ? many.data() : few;
 
-  std::unique_lock lock(mutex_);
+  base::UniqueLock lock(mutex_);
   for (uint32_t i = 0; i < count; ++i) {
     waiters[i].call = &call;
     waiters[i].event = Find(data[i].event_id);
@@ -242,7 +244,7 @@ int EventTable::Wait(kfd::EventData* data, uint32_t count, bool all, uint32_t ti
 }
 
 void EventTable::Interrupt(uint32_t id) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Event* event = id < signal_events_.size() ? signal_events_[id].get() : nullptr;
   if (event != nullptr) {
     if (slots_ != nullptr) slots_[id].store(kfd::kUnsignaledSlot, std::memory_order_relaxed);
@@ -260,7 +262,7 @@ void EventTable::Interrupt(uint32_t id) {
 }
 
 void EventTable::RaiseMemoryException(const kfd::MemoryExceptionData& data) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   for (auto& [id, event] : other_events_) {
     if (event->type != kfd::kEventMemory) continue;
     event->memory_exception = data;
@@ -269,7 +271,7 @@ void EventTable::RaiseMemoryException(const kfd::MemoryExceptionData& data) {
 }
 
 void EventTable::RaiseHwException(const kfd::HwExceptionData& data) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   for (auto& [id, event] : other_events_) {
     if (event->type != kfd::kEventHwException) continue;
     event->hw_exception = data;

@@ -17,9 +17,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "softgpu/driver/kfd_abi.h"
 
 namespace rochound::softgpu {
@@ -51,24 +51,24 @@ class EventTable {
   void RaiseHwException(const kfd::HwExceptionData& data);
 
   // Around fork: see Driver.
-  std::mutex& mutex() { return mutex_; }
+  base::Mutex& mutex() ROCHOUND_RETURN_CAPABILITY(mutex_) { return mutex_; }
 
  private:
   struct Event;
   struct Waiter;
   struct WaitCall;
 
-  Event* Find(uint32_t id);
-  void Signal(Event& event);
-  void Register(Waiter& waiter, const kfd::EventData& data);
+  Event* Find(uint32_t id) ROCHOUND_REQUIRES(mutex_);
+  void Signal(Event& event) ROCHOUND_REQUIRES(mutex_);
+  void Register(Waiter& waiter, const kfd::EventData& data) ROCHOUND_REQUIRES(mutex_);
   static void Remove(Waiter& waiter);
 
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Event>> signal_events_;  // by id, which is the slot too
-  uint32_t first_free_ = 1;                            // no free id below; 0 is never used
-  std::map<uint32_t, std::unique_ptr<Event>> other_events_;
-  uint32_t next_other_id_;
-  std::atomic<uint64_t>* slots_ = nullptr;
+  base::Mutex mutex_;
+  std::vector<std::unique_ptr<Event>> signal_events_ ROCHOUND_GUARDED_BY(mutex_);  // by id, which is the slot too
+  uint32_t first_free_ ROCHOUND_GUARDED_BY(mutex_) = 1;                            // no free id below; 0 is never used
+  std::map<uint32_t, std::unique_ptr<Event>> other_events_ ROCHOUND_GUARDED_BY(mutex_);
+  uint32_t next_other_id_ ROCHOUND_GUARDED_BY(mutex_);
+  std::atomic<uint64_t>* slots_ ROCHOUND_GUARDED_BY(mutex_) = nullptr;
 };
 
 }  // namespace rochound::softgpu

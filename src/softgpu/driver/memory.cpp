@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "softgpu/memory/address_space.h"
 
 namespace rochound::softgpu {
@@ -41,7 +42,7 @@ uint8_t AccessOf(uint32_t flags) {
 
 }  // namespace
 
-MemoryManager::Lock::Lock(std::mutex& mutex) : mutex_(mutex) {
+MemoryManager::Lock::Lock(base::Mutex& mutex) : mutex_(mutex) {
   mutex_.lock();
   t_holds_lock = true;
 }

@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "softgpu/driver/gpu.h"
 #include "softgpu/driver/kfd_abi.h"
 #include "softgpu/driver/storage.h"
@@ -85,7 +85,7 @@ class MemoryManager {
   int DrmSetMetadata(DrmBuffer& buffer, const drm::BoMetadata& metadata);
 
   // Around fork: see Driver.
-  std::mutex& mutex() { return mutex_; }
+  base::Mutex& mutex() ROCHOUND_RETURN_CAPABILITY(mutex_) { return mutex_; }
   void AbandonAfterFork();
 
  private:
@@ -100,42 +100,42 @@ class MemoryManager {
   };
 
   // Holds the lock, and remembers that this thread does: see ProgramUnmaps.
-  class Lock {
+  class ROCHOUND_SCOPED_CAPABILITY Lock {
    public:
-    explicit Lock(std::mutex& mutex);
-    ~Lock();
+    explicit Lock(base::Mutex& mutex) ROCHOUND_ACQUIRE(mutex);
+    ~Lock() ROCHOUND_RELEASE();
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
 
    private:
-    std::mutex& mutex_;
+    base::Mutex& mutex_;
   };
 
-  Buffer* Find(uint64_t handle);
-  uint64_t Add(Gpu& gpu, Buffer buffer);
-  int NewStorage(Gpu& gpu, uint64_t size, uint32_t flags, Storage** storage);
-  int ImportStorage(int fd, Storage** storage);
-  void Publish(Storage& storage);
-  void Release(Storage* storage);
-  int AddMapping(Gpu& gpu, uint64_t begin, uint64_t end, const void* owner, bool from_drm);
-  int MapBuffer(Gpu& gpu, Buffer& buffer);
-  void UnmapBuffer(Gpu& gpu, Buffer& buffer);
-  void UnmapDrm(Gpu& gpu, const Storage& storage);
+  Buffer* Find(uint64_t handle) ROCHOUND_REQUIRES(mutex_);
+  uint64_t Add(Gpu& gpu, Buffer buffer) ROCHOUND_REQUIRES(mutex_);
+  int NewStorage(Gpu& gpu, uint64_t size, uint32_t flags, Storage** storage) ROCHOUND_REQUIRES(mutex_);
+  int ImportStorage(int fd, Storage** storage) ROCHOUND_REQUIRES(mutex_);
+  void Publish(Storage& storage) ROCHOUND_REQUIRES(mutex_);
+  void Release(Storage* storage) ROCHOUND_REQUIRES(mutex_);
+  int AddMapping(Gpu& gpu, uint64_t begin, uint64_t end, const void* owner, bool from_drm) ROCHOUND_REQUIRES(mutex_);
+  int MapBuffer(Gpu& gpu, Buffer& buffer) ROCHOUND_REQUIRES(mutex_);
+  void UnmapBuffer(Gpu& gpu, Buffer& buffer) ROCHOUND_REQUIRES(mutex_);
+  void UnmapDrm(Gpu& gpu, const Storage& storage) ROCHOUND_REQUIRES(mutex_);
   Gpu* FindGpu(uint32_t gpu_id);
   int ProgramMap(Storage& storage, uint64_t offset, void* address, uint64_t length, int protection,
                  int flags, void** result);
 
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::vector<std::unique_ptr<Gpu>>& gpus_;
-  SvmRanges svm_{gpus_};
+  SvmRanges svm_ ROCHOUND_GUARDED_BY(mutex_){gpus_};
   std::atomic<bool> has_svm_{false};
-  std::unordered_map<uint64_t, Buffer> buffers_;
-  std::map<uint64_t, Storage*> by_offset_;
-  std::unordered_map<uint64_t, Storage*> by_inode_;
-  std::unordered_map<uint32_t, DrmBuffer*> by_gem_handle_;
-  uint64_t next_offset_ = uint64_t{1} << 32;
-  uint32_t next_handle_ = 1;
-  uint32_t next_gem_handle_ = 1;
+  std::unordered_map<uint64_t, Buffer> buffers_ ROCHOUND_GUARDED_BY(mutex_);
+  std::map<uint64_t, Storage*> by_offset_ ROCHOUND_GUARDED_BY(mutex_);
+  std::unordered_map<uint64_t, Storage*> by_inode_ ROCHOUND_GUARDED_BY(mutex_);
+  std::unordered_map<uint32_t, DrmBuffer*> by_gem_handle_ ROCHOUND_GUARDED_BY(mutex_);
+  uint64_t next_offset_ ROCHOUND_GUARDED_BY(mutex_) = uint64_t{1} << 32;
+  uint32_t next_handle_ ROCHOUND_GUARDED_BY(mutex_) = 1;
+  uint32_t next_gem_handle_ ROCHOUND_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace rochound::softgpu

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "base/mutex.h"
 #include "softgpu/driver/message.h"
 
 namespace rochound::softgpu {
@@ -103,7 +104,7 @@ int QueueTable::Create(Gpu& gpu, kfd::CreateQueueArgs& args) {
 
   Queue queue;
   {
-    std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     if (const int error = TakeDoorbell(gpu, &queue.doorbell_slot)) return error;
     config.id = next_id_++;
     queue.gpu = &gpu;
@@ -132,7 +133,7 @@ int QueueTable::Update(const kfd::UpdateQueueArgs& args) {
   if (args.queue_percentage > 100 || (args.ring_size != 0 && !power_of_two)) return -EINVAL;
   Device* device = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     const auto found = queues_.find(args.queue_id);
     if (found == queues_.end() || found->second.being_destroyed) return -EINVAL;
     device = found->second.gpu->device.load(std::memory_order_acquire);
@@ -144,21 +145,21 @@ int QueueTable::Update(const kfd::UpdateQueueArgs& args) {
 int QueueTable::Destroy(uint32_t id) {
   Gpu* gpu = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     const auto found = queues_.find(id);
     if (found == queues_.end() || found->second.being_destroyed) return -EINVAL;
     found->second.being_destroyed = true;
     gpu = found->second.gpu;
   }
   gpu->device.load(std::memory_order_acquire)->DestroyQueue(id);
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   gpu->doorbell_slots[queues_[id].doorbell_slot] = false;
   queues_.erase(id);
   return 0;
 }
 
 int QueueTable::AllocGws(kfd::AllocQueueGwsArgs& args) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   const auto found = queues_.find(args.queue_id);
   if (found == queues_.end() || found->second.being_destroyed ||
       found->second.kind != QueueKind::kAql)
@@ -172,7 +173,7 @@ int QueueTable::AllocGws(kfd::AllocQueueGwsArgs& args) {
 
 int QueueTable::SetCuMask(const kfd::SetCuMaskArgs& args) {
   if (args.num_cu_mask == 0 || args.num_cu_mask % 32 != 0) return -EINVAL;
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   const auto found = queues_.find(args.queue_id);
   if (found == queues_.end() || found->second.being_destroyed) return -EFAULT;
   const auto* words = reinterpret_cast<const uint32_t*>(args.cu_mask_ptr);
@@ -187,14 +188,14 @@ int QueueTable::SetCuMask(const kfd::SetCuMaskArgs& args) {
 }
 
 bool QueueTable::Empty() {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return queues_.empty();
 }
 
 void QueueTable::ReportError(uint32_t id, QueueError error) {
   // Under the lock: Destroy cannot finish before us, so the runtime has not freed what we write to.
   // It may be in the middle of closing the queue down; then nobody wants to know.
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   const auto found = queues_.find(id);
   if (found == queues_.end() || found->second.being_destroyed) return;
   const Queue& queue = found->second;

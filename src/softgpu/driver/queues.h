@@ -13,8 +13,8 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "softgpu/driver/events.h"
 #include "softgpu/driver/gpu.h"
 #include "softgpu/driver/kfd_abi.h"
@@ -44,7 +44,7 @@ class QueueTable {
   void ReportError(uint32_t id, QueueError error);
 
   // Around fork: see Driver.
-  std::mutex& mutex() { return mutex_; }
+  base::Mutex& mutex() ROCHOUND_RETURN_CAPABILITY(mutex_) { return mutex_; }
 
  private:
   struct Queue {
@@ -58,14 +58,14 @@ class QueueTable {
     uint32_t gws = 0;
   };
 
-  int TakeDoorbell(Gpu& gpu, uint32_t* slot);
+  int TakeDoorbell(Gpu& gpu, uint32_t* slot) ROCHOUND_REQUIRES(mutex_);
 
   MemoryManager& memory_;
   EventTable& events_;
   std::atomic<bool> exceptions_enabled_{false};
-  std::mutex mutex_;
-  std::map<uint32_t, Queue> queues_;
-  uint32_t next_id_ = 1;
+  base::Mutex mutex_;
+  std::map<uint32_t, Queue> queues_ ROCHOUND_GUARDED_BY(mutex_);
+  uint32_t next_id_ ROCHOUND_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace rochound::softgpu

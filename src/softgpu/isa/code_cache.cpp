@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <span>
 #include <utility>
 
+#include "base/mutex.h"
 #include "softgpu/isa/tables.h"
 
 namespace rochound::softgpu {
@@ -52,11 +52,11 @@ std::unique_ptr<CodeCache> CodeCache::Create(const Architecture& architecture, u
 
 const Op* CodeCache::At(AddressSpace::Reader& memory, uint64_t address) {
   {
-    std::shared_lock lock(mutex_);
+    const base::SharedLock lock(mutex_);
     auto it = ops_.find(address);
     if (it != ops_.end()) return it->second;
   }
-  std::unique_lock lock(mutex_);
+  base::UniqueLock lock(mutex_);
   auto it = ops_.find(address);
   return it != ops_.end() ? it->second : DecodeBlock(memory, address);
 }
@@ -129,7 +129,7 @@ const Op* CodeCache::DecodeBlock(AddressSpace::Reader& memory, uint64_t address)
 }
 
 bool CodeCache::Matches(AddressSpace::Reader& memory) const {
-  std::shared_lock lock(mutex_);
+  const base::SharedLock lock(mutex_);
   std::vector<uint8_t> now;
   for (const Block& block : blocks_) {
     const size_t size = block.bytes.size();

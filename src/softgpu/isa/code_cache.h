@@ -9,11 +9,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "softgpu/isa/disassembler.h"
 #include "softgpu/isa/lower.h"
 #include "softgpu/isa/wave.h"
@@ -43,14 +43,14 @@ class CodeCache {
   CodeCache(const Architecture& architecture, std::unique_ptr<Disassembler> disassembler)
       : architecture_(architecture), disassembler_(std::move(disassembler)) {}
 
-  const Op* DecodeBlock(AddressSpace::Reader& memory, uint64_t address);
+  const Op* DecodeBlock(AddressSpace::Reader& memory, uint64_t address) ROCHOUND_REQUIRES(mutex_);
 
   const Architecture& architecture_;
   std::unique_ptr<Disassembler> disassembler_;
-  mutable std::shared_mutex mutex_;  // guards everything below
-  std::unordered_map<uint64_t, const Op*> ops_;
-  std::vector<Block> blocks_;
-  ConstantRows constants_;
+  mutable base::SharedMutex mutex_;
+  std::unordered_map<uint64_t, const Op*> ops_ ROCHOUND_GUARDED_BY(mutex_);
+  std::vector<Block> blocks_ ROCHOUND_GUARDED_BY(mutex_);
+  ConstantRows constants_ ROCHOUND_GUARDED_BY(mutex_);
 };
 
 // For indirect jumps: the op at `address`, to be returned from an Exec.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "softgpu/counters/dispatch_counters.h"
 #include "softgpu/machine/dispatch.h"
 #include "softgpu/machine/signal.h"
@@ -107,7 +108,7 @@ union AqlQueue::Packet {
 };
 
 std::shared_ptr<CodeCache> DeviceCode::Get(unsigned wave_size, AddressSpace::Reader& memory) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Entry& entry = wave_size == 32 ? wave32_ : wave64_;
   // Other code may lie at the same addresses, without any flush: the runtime's own kernels do after
   // it was shut down and started again.
@@ -123,7 +124,7 @@ std::shared_ptr<CodeCache> DeviceCode::Get(unsigned wave_size, AddressSpace::Rea
 }
 
 void DeviceCode::Invalidate() {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   wave32_.doubtful = true;
   wave64_.doubtful = true;
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/mutex.h"
 #include "softgpu/counters/dispatch_record.h"
 #include "softgpu/isa/code_cache.h"
 #include "softgpu/machine/global_wave_sync.h"
@@ -33,9 +34,9 @@ class DeviceCode {
     uint64_t code_changes = 0;  // of the page map when last compared with memory
   };
   const Architecture& architecture_;
-  std::mutex mutex_;
-  Entry wave32_;
-  Entry wave64_;
+  base::Mutex mutex_;
+  Entry wave32_ ROCHOUND_GUARDED_BY(mutex_);
+  Entry wave64_ ROCHOUND_GUARDED_BY(mutex_);
 };
 
 class AqlQueue : public Queue {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "softgpu/machine/activity.h"
 #include "softgpu/machine/lost_pages.h"
 
@@ -100,7 +101,7 @@ bool Dispatch::Cancelled() const {
 void Dispatch::Run(const std::shared_ptr<Dispatch>& self, AddressSpace::Reader& memory) {
   entry_ = parameters_.code->At(memory, parameters_.kernel->entry);
   Participate(memory, &self);
-  std::unique_lock lock(mutex_);
+  base::UniqueLock lock(mutex_);
   // A helper that only now comes across the offer must not join: the kernel and the queue are the
   // caller's and may be gone.
   over_.store(true, std::memory_order_relaxed);
@@ -108,7 +109,7 @@ void Dispatch::Run(const std::shared_ptr<Dispatch>& self, AddressSpace::Reader& 
   lock.unlock();
   memory.Leave();  // a helper's last workgroup may take long
   lock.lock();
-  idle_.wait(lock, [this] { return helpers_ == 0; });
+  while (helpers_ != 0) idle_.Wait(mutex_);
   lock.unlock();
   memory.Enter();
 }
@@ -120,7 +121,7 @@ bool Dispatch::WantsHelp() const {
 
 void Dispatch::Help(AddressSpace::Reader& memory) {
   {
-    std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     if (!WantsHelp()) return;
     ++helpers_;
   }
@@ -128,14 +129,14 @@ void Dispatch::Help(AddressSpace::Reader& memory) {
   memory.Enter();
   Participate(memory, nullptr);
   memory.Leave();
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (--helpers_ == 0) idle_.notify_all();
 }
 
 bool Dispatch::TakeScratch(ScratchSlots* scratch) {
   if (parameters_.scratch_base == 0) return true;
   unsigned waves = parameters_.kernel->waves_per_group;
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (free_scratch_.size() < waves) return false;
   scratch->base = parameters_.scratch_base;
   scratch->bytes_per_wave = parameters_.scratch_bytes_per_wave;
@@ -146,7 +147,7 @@ bool Dispatch::TakeScratch(ScratchSlots* scratch) {
 
 void Dispatch::GiveScratch(const ScratchSlots& scratch) {
   if (scratch.slots.empty()) return;
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   free_scratch_.insert(free_scratch_.end(), scratch.slots.begin(), scratch.slots.end());
 }
 
@@ -255,7 +256,7 @@ void Dispatch::Fail(const Workgroup& group, AddressSpace::Reader& memory) {
                      Hex(op->address() - parameters_.kernel->entry) + ") of kernel " +
                      KernelName(memory, parameters_.kernel->object) + " on " +
                      parameters_.device->name + " (" + parameters_.device->target + ")";
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (failure_) return;
   failure_ = DispatchFailure{
       wave.stop, {wave.fault.address, wave.fault.access, wave.fault.mapped}, std::move(what)};
@@ -269,7 +270,7 @@ void Dispatch::FailLost(const MemoryFault& fault, AddressSpace::Reader& memory) 
                                    : " (the program has freed its memory there)") +
                      " in kernel " + KernelName(memory, parameters_.kernel->object) + " on " +
                      parameters_.device->name + " (" + parameters_.device->target + ")";
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (!failure_) failure_ = DispatchFailure{StopReason::kMemoryFault, fault, std::move(what)};
 }
 
@@ -302,12 +303,12 @@ HelperThreads& HelperThreads::Instance() {
 }
 
 void HelperThreads::SetParallelism(unsigned threads) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (started_ == 0) parallelism_ = threads;
 }
 
 void HelperThreads::Offer(const std::shared_ptr<Dispatch>& dispatch) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (parallelism_ == 0) parallelism_ = std::max(1u, std::thread::hardware_concurrency());
   if (parallelism_ == 1) return;
   while (started_ + 1 < parallelism_) {
@@ -331,11 +332,11 @@ void HelperThreads::Offer(const std::shared_ptr<Dispatch>& dispatch) {
 void HelperThreads::Main() {
   // One Reader per device; devices live for ever.
   std::map<AddressSpace*, std::unique_ptr<AddressSpace::Reader>> readers;
-  std::unique_lock lock(mutex_);
+  base::UniqueLock lock(mutex_);
   for (;;) {
     std::erase_if(offers_, [](const auto& dispatch) { return !dispatch->WantsHelp(); });
     if (offers_.empty()) {
-      work_.wait(lock);
+      work_.Wait(mutex_);
       continue;
     }
     std::shared_ptr<Dispatch> dispatch = offers_[turn_++ % offers_.size()];
@@ -350,10 +351,10 @@ void HelperThreads::Main() {
   }
 }
 
-void HelperThreads::AbandonAfterFork() {
+void HelperThreads::AbandonAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   // Only the forking thread lives on in the child; the mutex may have been held by another.
-  new (&mutex_) std::mutex;
-  new (&work_) std::condition_variable;
+  new (&mutex_) base::Mutex;
+  new (&work_) base::Condition;
   new (&offers_) std::vector<std::shared_ptr<Dispatch>>;
   started_ = 0;
 }

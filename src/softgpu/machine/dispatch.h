@@ -6,14 +6,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "softgpu/counters/access_trace.h"
 #include "softgpu/counters/dispatch_counters.h"
 #include "softgpu/isa/code_cache.h"
@@ -87,11 +86,11 @@ class Dispatch : public WaveEnvironment {
   uint64_t max_resident_waves_ = 0;
   std::atomic<bool> cancelled_{false};
 
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable idle_;
-  unsigned helpers_ = 0;
-  std::vector<uint32_t> free_scratch_;
-  std::optional<DispatchFailure> failure_;
+  base::Mutex mutex_;
+  base::Condition idle_;
+  unsigned helpers_ ROCHOUND_GUARDED_BY(mutex_) = 0;
+  std::vector<uint32_t> free_scratch_ ROCHOUND_GUARDED_BY(mutex_);
+  std::optional<DispatchFailure> failure_ ROCHOUND_GUARDED_BY(mutex_);
 };
 
 // The helper threads of this process, shared by all devices and queues.
@@ -106,12 +105,12 @@ class HelperThreads {
  private:
   void Main();
 
-  std::mutex mutex_;
-  std::condition_variable work_;
-  std::vector<std::shared_ptr<Dispatch>> offers_;
-  unsigned parallelism_ = 0;
-  unsigned started_ = 0;
-  size_t turn_ = 0;
+  base::Mutex mutex_;
+  base::Condition work_;
+  std::vector<std::shared_ptr<Dispatch>> offers_ ROCHOUND_GUARDED_BY(mutex_);
+  unsigned parallelism_ ROCHOUND_GUARDED_BY(mutex_) = 0;
+  unsigned started_ ROCHOUND_GUARDED_BY(mutex_) = 0;
+  size_t turn_ ROCHOUND_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace rochound::softgpu

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "softgpu/machine/global_wave_sync.h"
 
+#include "base/mutex.h"
+
 namespace rochound::softgpu {
 
 void GlobalWaveSync::Init(unsigned resource, uint32_t waves_minus_1) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   resources_[resource].missing = waves_minus_1 + 1;
 }
 
 void GlobalWaveSync::Arrive(unsigned resource, uint32_t waves_minus_1, uint64_t* ticket) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Resource& r = resources_[resource];
   *ticket = r.opened;
   if (r.missing > 1) {
@@ -21,7 +23,7 @@ void GlobalWaveSync::Arrive(unsigned resource, uint32_t waves_minus_1, uint64_t*
 }
 
 bool GlobalWaveSync::Passed(unsigned resource, uint64_t ticket) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return resources_[resource].opened != ticket;
 }
 

@@ -6,7 +6,8 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace rochound::softgpu {
 
@@ -27,8 +28,8 @@ class GlobalWaveSync {
     uint64_t opened = 1;  // how often, from 1: a ticket is never 0
     uint32_t missing = 0;
   };
-  std::mutex mutex_;
-  std::array<Resource, kResources> resources_;
+  base::Mutex mutex_;
+  std::array<Resource, kResources> resources_ ROCHOUND_GUARDED_BY(mutex_);
 };
 
 }  // namespace rochound::softgpu

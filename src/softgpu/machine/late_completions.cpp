@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "softgpu/machine/activity.h"
 #include "softgpu/machine/lost_pages.h"
 #include "softgpu/machine/queue.h"
@@ -17,7 +18,7 @@ LateCompletions::LateCompletions(AddressSpace& space, uint32_t gpu_id, DriverCal
 
 LateCompletions::~LateCompletions() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
@@ -27,30 +28,30 @@ LateCompletions::~LateCompletions() {
 void LateCompletions::Add(uint64_t signal, const std::optional<PacketTimes>& times,
                           uint64_t delay_ns) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     due_.emplace(base::MonotonicRawNs() + delay_ns, Completion{signal, times});
   }
   changed_.notify_all();
 }
 
 bool LateCompletions::Empty() {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return due_.empty() && !delivering_;
 }
 
 void LateCompletions::Main() {
   AddressSpace::Reader memory(space_);
   LostPageWatch watch(memory);
-  std::unique_lock lock(mutex_);
+  base::UniqueLock lock(mutex_);
   while (!stopping_ || !due_.empty()) {
     if (due_.empty()) {
-      changed_.wait(lock);
+      changed_.Wait(mutex_);
       continue;
     }
     const uint64_t now = base::MonotonicRawNs();
     const uint64_t first = due_.begin()->first;
     if (first > now && !stopping_) {
-      changed_.wait_for(lock, std::chrono::nanoseconds(first - now));
+      changed_.WaitFor(mutex_, std::chrono::nanoseconds(first - now));
       continue;
     }
     const Completion one = due_.begin()->second;

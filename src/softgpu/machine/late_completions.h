@@ -6,13 +6,12 @@
 // the end is delivered then.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 
+#include "base/mutex.h"
 #include "softgpu/machine/device.h"
 #include "softgpu/machine/signal.h"
 
@@ -40,11 +39,11 @@ class LateCompletions {
   AddressSpace& space_;
   const uint32_t gpu_id_;
   DriverCallbacks* const callbacks_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::multimap<uint64_t, Completion> due_;  // by base::MonotonicRawNs
-  bool delivering_ = false;
-  bool stopping_ = false;
+  base::Mutex mutex_;
+  base::Condition changed_;
+  std::multimap<uint64_t, Completion> due_ ROCHOUND_GUARDED_BY(mutex_);  // by base::MonotonicRawNs
+  bool delivering_ ROCHOUND_GUARDED_BY(mutex_) = false;
+  bool stopping_ ROCHOUND_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

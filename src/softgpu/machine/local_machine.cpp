@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/mutex.h"
 #include "softgpu/isa/architecture.h"
 #include "softgpu/machine/activity.h"
 
@@ -214,28 +215,28 @@ bool LocalMachine::Wait() {
 }
 
 std::string LocalMachine::error() const {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return error_;
 }
 
 std::vector<LocalMachine::Injected> LocalMachine::injected() const {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return injected_;
 }
 
 void LocalMachine::OnInjectedFault(uint32_t, uint32_t, std::string_view fault, uint64_t packet,
                                    std::string_view) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   injected_.push_back({std::string(fault), packet});
 }
 
 void LocalMachine::OnMemoryFault(uint32_t, uint32_t, const MemoryFault&, std::string_view what) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   error_ = std::string(what);
 }
 
 void LocalMachine::OnQueueError(uint32_t, uint32_t, QueueError, std::string_view what) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   error_ = std::string(what);
 }
 

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "softgpu/machine/device.h"
 
 namespace rochound::softgpu {
@@ -89,9 +89,9 @@ class LocalMachine : private DriverCallbacks {
   volatile uint64_t doorbell_ = ~uint64_t{0};
   uint64_t write_index_ = 0;
   std::vector<std::pair<std::string, uint64_t>> kernels_;
-  mutable std::mutex mutex_;
-  std::string error_;
-  std::vector<Injected> injected_;
+  mutable base::Mutex mutex_;
+  std::string error_ ROCHOUND_GUARDED_BY(mutex_);
+  std::vector<Injected> injected_ ROCHOUND_GUARDED_BY(mutex_);
 };
 
 }  // namespace rochound::softgpu

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "base/mutex.h"
 #include "softgpu/machine/lost_pages.h"
 
 namespace rochound::softgpu {
@@ -41,12 +42,12 @@ void Queue::Stop() {
 }
 
 void Queue::SetPlacement(std::shared_ptr<const Placement> placement) {
-  std::lock_guard lock(placement_mutex_);
+  const base::Lock lock(placement_mutex_);
   placement_ = std::move(placement);
 }
 
 std::shared_ptr<const Placement> Queue::placement() {
-  std::lock_guard lock(placement_mutex_);
+  const base::Lock lock(placement_mutex_);
   if (placement_ == nullptr)
     placement_ = std::make_shared<const Placement>(device_, std::span<const uint32_t>());
   return placement_;
@@ -55,7 +56,7 @@ std::shared_ptr<const Placement> Queue::placement() {
 void Queue::Update(uint64_t ring_address, uint64_t ring_bytes, uint32_t percentage) {
   paused_.store(ring_bytes == 0 || percentage == 0, std::memory_order_relaxed);
   if (ring_bytes == 0) return;
-  std::lock_guard lock(ring_mutex_);
+  const base::Lock lock(ring_mutex_);
   config_.ring_address = ring_address;
   config_.ring_bytes = ring_bytes;
 }
@@ -67,7 +68,7 @@ void Queue::Main() {
   while (!stopping()) {
     bool work = false;
     if (!halted_ && !paused_.load(std::memory_order_relaxed)) {
-      std::lock_guard lock(ring_mutex_);
+      const base::Lock lock(ring_mutex_);
       work = HasWork();
       if (work) {
         memory_.Refresh();

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <thread>
 
+#include "base/mutex.h"
 #include "softgpu/machine/activity.h"
 #include "softgpu/machine/device.h"
 #include "softgpu/machine/placement.h"
@@ -39,9 +39,9 @@ class Queue {
   std::shared_ptr<const Placement> placement();
 
   // True if the doorbell covers work that has not been processed.
-  virtual bool HasWork() = 0;
+  virtual bool HasWork() ROCHOUND_REQUIRES(ring_mutex_) = 0;
   // Processes some of it. The Reader is entered.
-  virtual void Process() = 0;
+  virtual void Process() ROCHOUND_REQUIRES(ring_mutex_) = 0;
 
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
   const std::atomic<bool>& stopping_flag() const { return stopping_; }
@@ -50,24 +50,25 @@ class Queue {
   bool PauseOnce(Activity::Waiter& waiter);
 
   // The queue stays as it is from now on.
-  void HaltWithFault(const MemoryFault& fault, std::string_view what);
-  void HaltWithError(QueueError error, std::string_view what);
+  void HaltWithFault(const MemoryFault& fault, std::string_view what)
+      ROCHOUND_REQUIRES(ring_mutex_);
+  void HaltWithError(QueueError error, std::string_view what) ROCHOUND_REQUIRES(ring_mutex_);
 
   QueueConfig config_;
   const DeviceConfig& device_;
   AddressSpace& space_;
   DriverCallbacks* const callbacks_;
   AddressSpace::Reader memory_;
-  std::mutex ring_mutex_;  // held while processing and while the ring is changed
+  base::Mutex ring_mutex_;  // held while processing and while the ring is changed
 
  private:
   void Main();
 
   std::atomic<bool> stopping_{false};
   std::atomic<bool> paused_{false};
-  bool halted_ = false;
-  std::mutex placement_mutex_;
-  std::shared_ptr<const Placement> placement_;
+  bool halted_ ROCHOUND_GUARDED_BY(ring_mutex_) = false;
+  base::Mutex placement_mutex_;
+  std::shared_ptr<const Placement> placement_ ROCHOUND_GUARDED_BY(placement_mutex_);
   std::thread thread_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <map>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "softgpu/counters/access_trace.h"
 #include "softgpu/counters/dispatch_counters.h"
 #include "softgpu/isa/disassembler.h"
@@ -35,7 +35,7 @@ class SoftDevice : public Device {
       queue = std::make_unique<SdmaQueue>(config, config_, space_, callbacks_);
     }
     queue->Start();
-    std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     queues_[config.id] = std::move(queue);
   }
 
@@ -43,7 +43,7 @@ class SoftDevice : public Device {
                    uint32_t percentage) override {
     std::shared_ptr<Queue> queue;
     {
-      std::lock_guard lock(mutex_);
+      const base::Lock lock(mutex_);
       auto it = queues_.find(queue_id);
       if (it == queues_.end()) return;
       queue = it->second;
@@ -52,7 +52,7 @@ class SoftDevice : public Device {
   }
 
   void SetCuMask(uint32_t queue_id, std::span<const uint32_t> mask) override {
-    std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     auto it = queues_.find(queue_id);
     if (it != queues_.end())
       it->second->SetPlacement(std::make_shared<const Placement>(config_, mask));
@@ -61,7 +61,7 @@ class SoftDevice : public Device {
   void DestroyQueue(uint32_t queue_id) override {
     std::shared_ptr<Queue> queue;
     {
-      std::lock_guard lock(mutex_);
+      const base::Lock lock(mutex_);
       auto it = queues_.find(queue_id);
       if (it == queues_.end()) return;
       queue = std::move(it->second);
@@ -76,9 +76,9 @@ class SoftDevice : public Device {
     return instructions_.load(std::memory_order_relaxed);
   }
 
-  void AbandonAfterFork() override {
+  void AbandonAfterFork() override ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
     // Neither locks nor threads of the parent mean anything here; what they held is leaked.
-    new (&mutex_) std::mutex;
+    new (&mutex_) base::Mutex;
     for (auto& [id, queue] : queues_) new std::shared_ptr<Queue>(std::move(queue));
     new (&queues_) std::map<uint32_t, std::shared_ptr<Queue>>;
     new (&code_) DeviceCode(architecture_);
@@ -96,8 +96,8 @@ class SoftDevice : public Device {
   DeviceCode code_;
   GlobalWaveSync global_wave_sync_;
   std::atomic<uint64_t> instructions_{0};
-  std::mutex mutex_;
-  std::map<uint32_t, std::shared_ptr<Queue>> queues_;
+  base::Mutex mutex_;
+  std::map<uint32_t, std::shared_ptr<Queue>> queues_ ROCHOUND_GUARDED_BY(mutex_);
 };
 
 }  // namespace

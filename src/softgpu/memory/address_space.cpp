@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/mutex.h"
+
 namespace rochound::softgpu {
 namespace {
 
@@ -40,7 +42,7 @@ std::shared_ptr<AddressSpace::Table> AddressSpace::TableWithout(uint64_t begin,
 }
 
 void AddressSpace::Map(uint64_t address, uint64_t size, uint8_t* host, uint8_t access) {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   std::shared_ptr<Table> table = TableWithout(address, address + size);
   if (access & kExecute) ++table->code_changes;
   Region added{address, address + size, host, access};
@@ -53,7 +55,7 @@ void AddressSpace::Map(uint64_t address, uint64_t size, uint8_t* host, uint8_t a
 void AddressSpace::Unmap(uint64_t address, uint64_t size) {
   uint64_t generation;
   {
-    std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     Publish(TableWithout(address, address + size));
     generation = generation_.load(std::memory_order_relaxed);
   }
@@ -62,7 +64,7 @@ void AddressSpace::Unmap(uint64_t address, uint64_t size) {
   for (;;) {
     bool all_seen = true;
     {
-      std::lock_guard lock(mutex_);
+      const base::Lock lock(mutex_);
       for (Reader* reader : readers_) {
         uint64_t seen = reader->seen_.load(std::memory_order_acquire);
         all_seen = all_seen && (seen == Reader::kOutside || seen >= generation);
@@ -79,17 +81,17 @@ void AddressSpace::Publish(std::shared_ptr<const Table> table) {
 }
 
 std::vector<Region> AddressSpace::Snapshot() const {
-  std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return table_->regions;
 }
 
 AddressSpace::Reader::Reader(AddressSpace& space) : space_(space) {
-  std::lock_guard lock(space_.mutex_);
+  const base::Lock lock(space_.mutex_);
   space_.readers_.push_back(this);
 }
 
 AddressSpace::Reader::~Reader() {
-  std::lock_guard lock(space_.mutex_);
+  const base::Lock lock(space_.mutex_);
   std::erase(space_.readers_, this);
 }
 
@@ -101,7 +103,7 @@ void AddressSpace::Reader::Leave() {
 }
 
 void AddressSpace::Reader::Reload() {
-  std::lock_guard lock(space_.mutex_);
+  const base::Lock lock(space_.mutex_);
   table_ = space_.table_;
   last_ = &empty_;
   seen_.store(space_.generation_.load(std::memory_order_relaxed), std::memory_order_release);

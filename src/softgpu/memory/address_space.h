@@ -11,9 +11,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace rochound::softgpu {
 
@@ -56,14 +57,15 @@ class AddressSpace {
     uint64_t code_changes = 0;    // how often executable memory was mapped or unmapped
   };
 
-  // The present table without [begin, end). Under the lock.
-  std::shared_ptr<Table> TableWithout(uint64_t begin, uint64_t end) const;
-  void Publish(std::shared_ptr<const Table> table);
+  // The present table without [begin, end).
+  std::shared_ptr<Table> TableWithout(uint64_t begin, uint64_t end) const
+      ROCHOUND_REQUIRES(mutex_);
+  void Publish(std::shared_ptr<const Table> table) ROCHOUND_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;  // guards table_ and readers_
-  std::shared_ptr<const Table> table_;
+  mutable base::Mutex mutex_;
+  std::shared_ptr<const Table> table_ ROCHOUND_GUARDED_BY(mutex_);
   std::atomic<uint64_t> generation_{1};
-  std::vector<Reader*> readers_;
+  std::vector<Reader*> readers_ ROCHOUND_GUARDED_BY(mutex_);
 };
 
 // One thread's view of an AddressSpace. Enter before the first Find, Refresh now and then (at least

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/mutex.h"
 #include "store/open/trace_tables.h"
 
 namespace rochound::store {
@@ -56,7 +56,7 @@ base::Result<void> WriteTables(duck::Connection& connection, const Sessions& ses
                                const fs::path& folder) {
   constexpr unsigned kMostThreads = 4;
   std::atomic<size_t> next = 0;
-  std::mutex mutex;
+  base::Mutex mutex;
   base::Result<void> outcome;
   const auto work = [&](duck::Connection& mine) {
     for (size_t i = next++; i < TraceTables().size(); i = next++) {
@@ -64,7 +64,7 @@ base::Result<void> WriteTables(duck::Connection& connection, const Sessions& ses
       const auto written = WriteTable(mine, table, sessions, folder / table.name);
       if (written.ok()) continue;
       next = TraceTables().size();  // nobody begins another
-      const std::lock_guard lock(mutex);
+      const base::Lock lock(mutex);
       if (outcome.ok()) outcome = written.error().In("cannot write " + std::string(table.name));
     }
   };
