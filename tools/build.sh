@@ -26,7 +26,9 @@ if [[ ! -e $folder/build.ninja ]]; then
     cat "$folder/configure.log" >&2
     exit 1
   }
-elif ((${#more[@]})) && ! grep -qF "${more[0]#-D}" <(sed -E 's/:(BOOL|PATH)=/=/' "$folder/CMakeCache.txt"); then
+elif ((${#more[@]})) && [[ -n $(sed -E 's/^-D//' <<<"$(printf '%s\n' "${more[@]}")" |
+  grep -vxFf <(sed -E 's/:(BOOL|PATH|STRING|UNINITIALIZED)=/=/' "$folder/CMakeCache.txt")) ]]; then
+  # One of them differs from what the folder was configured with.
   cmake -B "$folder" "${more[@]}" >"$folder/configure.log" 2>&1 || {
     cat "$folder/configure.log" >&2
     exit 1

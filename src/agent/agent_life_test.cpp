@@ -32,6 +32,7 @@
 #include "agent/queues.h"
 #include "agent/session.h"
 #include "agent/state.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "trace/reader.h"
@@ -523,6 +524,63 @@ TEST_F(AgentTest, ADoorbellThatWasHeldBackIsNotLostWithoutMemory) {
   fake.Write(late, 64, {0});
   EXPECT_TRUE(fake.WaitUntilConsumed(2));
   drain_thread_without_memory = false;
+}
+
+// The library sets this handler; here it is set by hand, since in a test of ours a failed check ends
+// the test.
+TEST_F(AgentTest, AFailedCheckDisablesReportsOnceAndTheProgramGoesOn) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  Launch(queue);
+  ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(1));
+  ASSERT_TRUE(Recording());
+  const base::CheckHandler before = base::SetCheckHandler(DisableByFailedCheck);
+  EXPECT_EQ(before, nullptr);
+  testing::internal::CaptureStderr();
+  base::CheckFailed("src/agent/queues.cpp:1: head <= tail does not hold");
+  base::CheckFailed("src/agent/queues.cpp:2: at < end does not hold");
+  base::SetCheckHandler(before);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "rochound: recording is off in process " + std::to_string(getpid()) +
+                ": src/agent/queues.cpp:1: head <= tail does not hold. The program goes on.\n");
+  EXPECT_EQ(CurrentState(), State::kDisabled);
+  EXPECT_STREQ(DisabledReason(), "src/agent/queues.cpp:1: head <= tail does not hold");
+  Launch(queue);
+  EXPECT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(2));
+}
+
+TEST_F(AgentTest, AReasonThatIsTooLongIsCut) {
+  Load();
+  static const std::string kLong(2000, 'x');
+  testing::internal::CaptureStderr();
+  Disable(kLong.c_str());
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said.size(), 511u);
+  EXPECT_TRUE(said.ends_with("xxx")) << said;
+}
+
+// Signals that wait in a queue's batch were given back twice: by the thread that destroyed the queue,
+// and by the one that gave all of them back at the end.
+TEST_F(AgentTest, SignalsOfAQueueThatIsDestroyedMeanwhileAreGivenBackOnce) {
+  Load();
+  for (int round = 0; round < 300; ++round) {
+    hsa_queue_t* const queue = runtime_.CreateQueue(64);
+    const uint64_t first = Launch(queue);
+    ASSERT_TRUE(FakeRuntime::Of(queue).WaitUntilConsumed(first + 1));
+    std::atomic<int> ready{0};
+    const auto meet = [&] {
+      for (++ready; ready != 2;) std::this_thread::yield();
+    };
+    std::thread destroys([&] {
+      meet();
+      EXPECT_EQ(runtime_.core().hsa_queue_destroy_fn(queue), HSA_STATUS_SUCCESS);
+    });
+    meet();
+    GiveBackSignals();
+    destroys.join();
+  }
+  GiveBackSignals();
+  EXPECT_GE(FakeRuntime::live_signals.load(), 0);
 }
 
 TEST_F(AgentTest, ALogThatCannotBeOpenedChangesNothing) {

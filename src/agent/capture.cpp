@@ -21,6 +21,7 @@
 #include "agent/session.h"
 #include "agent/state.h"
 #include "agent/symbols.h"
+#include "base/check.h"
 #include "base/mutex.h"
 #include "capture/bundle_writer.h"
 #include "capture/manifest.h"
@@ -233,6 +234,7 @@ void CaptureLearnsKernel(uint32_t id, std::string_view symbol, uint64_t kernarg_
   const CaptureScope scope;
   const base::Lock lock(choosing);
   Wish& wish = TheWish();
+  ROCHOUND_DCHECK(wish.choice != nullptr);
   const std::string name(symbol);
   wish.kernels[id] = {name, kernarg_bytes, wish.choice->NameMatches(name)};
 }
@@ -275,6 +277,7 @@ LaunchOutcome CaptureLaunch(const CaptureOrder& order, Queue& queue, uint64_t at
       watch.after = [&](uint64_t nanoseconds) { captured.After(nanoseconds); };
       watch.unfinished = [&](const char* why) { captured.Unfinished(why); };
       watch.remark = [&](std::string text) { captured.Remark(std::move(text)); };
+      queue.submitting.AssertHeld();
       outcome = LaunchAlone(queue, at, held, doorbell, store, watch);
       if (!captured.finished())
         *problem = captured.problem().empty() ? outcome.problem : captured.problem();
@@ -298,6 +301,7 @@ LaunchOutcome Capture(Queue& queue, uint64_t at, hsa_signal_t doorbell, StoreFun
       base::UniqueLock lock(choosing);
       // Kernels are still being learned, by other threads; the choice and the counts stay.
       const Wish& wish = TheWish();
+      ROCHOUND_DCHECK(wish.taken && wish.choice != nullptr);
       const Kernel& kernel = wish.kernels.at(id);
       const CaptureOrder order{wish.choice->directory,
                                wish.choice->all_memory,

@@ -18,6 +18,7 @@
 #include "agent/session.h"
 #include "agent/swap.h"
 #include "agent/symbols.h"
+#include "base/check.h"
 #include "base/mutex.h"
 #include "base/sha256.h"
 
@@ -267,6 +268,7 @@ HeldCode::HeldCode() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   if (held_here++ == 0) unloading.lock_shared();
 }
 HeldCode::~HeldCode() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+  ROCHOUND_DCHECK(held_here > 0);
   if (--held_here == 0) unloading.unlock_shared();
 }
 
@@ -292,6 +294,7 @@ void AddCodeObject(uint32_t number, hsa_executable_t executable) {
   const auto line = lines.by_executable.find(executable.handle);
   if (line == lines.by_executable.end()) return;
   line->second->number = number;
+  ROCHOUND_DCHECK(number != 0 && line->second != nullptr);
   lines.numbered.push_back(std::move(line->second));
   lines.by_executable.erase(line);
   lines_changed.store(true, std::memory_order_release);
@@ -313,6 +316,7 @@ void WriteCodeObjects() {
     const size_t size = line->bytes.size();
     line->bytes = {};
     lock.lock();
+    ROCHOUND_DCHECK(lines.bytes_to_hash >= size);
     lines.bytes_to_hash -= size;
     lock.unlock();
   }

@@ -13,6 +13,7 @@
 #include "agent/session.h"
 #include "agent/state.h"
 #include "agent/thread_state.h"
+#include "base/check.h"
 #include "base/mutex.h"
 
 namespace rochound::agent {
@@ -99,6 +100,7 @@ hsa_status_t Asynchronous(const CopyRequest& request, hsa_signal_t signal, Call 
     const base::Lock lock(changing);
     InFlight().push_back(std::move(fresh));
     number = InFlight().back()->id;
+    ROCHOUND_DCHECK(number != 0);
     // Before the call: the signal may fire before it returns. Still under the lock, or a harvest
     // would take an entry that waits on nothing yet for one that is over.
     WaitOnProgramSignal(InFlight().back().get());

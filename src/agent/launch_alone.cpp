@@ -13,6 +13,7 @@
 
 #include "agent/copies.h"
 #include "agent/runtime.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 
@@ -219,6 +220,7 @@ class Mine {
  public:
   Mine(Queue& queue, uint64_t at, HeldPacket& held, hsa_signal_t doorbell, StoreFunction store)
       : queue_(queue), at_(at), held_(held), doorbell_(doorbell), store_(store) {
+    ROCHOUND_DCHECK(mine_now == nullptr);  // one launch at a time
     mine_now = this;
   }
   ~Mine() { mine_now = nullptr; }
@@ -346,6 +348,7 @@ void HeldPacket::HandOver() {
 // is not valid. False: it took too long.
 bool DrainOwnQueue(Queue& queue, uint64_t at, TakenEarly& taken) ROCHOUND_REQUIRES(queue.submitting) {
   queue.next.store(at, std::memory_order_relaxed);
+  ROCHOUND_DCHECK(!queue.holds_next);
   queue.holds_next = true;
   const bool drained = WaitUntil(Now() + kDrainPatience, [&]() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
     if (queue.doorbell == 0 || queue.next > at || taken() || queue.failed || Drained(queue, at))
@@ -402,6 +405,7 @@ LaunchOutcome LaunchAlone(Queue& queue, uint64_t at, HeldPacket& held, hsa_signa
   launch.theirs = packet->completion_signal;
   packet->completion_signal = launch.ours;
   mine.Launched(launch);
+  ROCHOUND_DCHECK(queue.submitting.held_here() && launch.ours.handle != 0);
   watch.noted(held.Contents().header);
   held.HandOver();
   outcome.launched = true;

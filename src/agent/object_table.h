@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
+
 namespace rochound::agent {
 
 template <typename Value, unsigned kBits>
@@ -37,6 +39,7 @@ class ObjectTable {
     if (there == 0 && filled_ >= kMost) return false;
     fill(slots_[at].value, there == 0);
     filled_ += there == 0 ? 1 : 0;
+    ROCHOUND_DCHECK(filled_ <= kMost);  // so that a look for what is not there comes to an end
     slots_[at].object.store(object, std::memory_order_release);
     return true;
   }

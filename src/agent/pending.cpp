@@ -9,6 +9,7 @@
 #include "agent/runtime.h"
 #include "agent/spin_lock.h"
 #include "agent/thread_state.h"
+#include "base/check.h"
 #include "base/mutex.h"
 
 namespace rochound::agent {
@@ -67,6 +68,7 @@ void WriteTimes(Pending& pending, bool known) {
     return;
   }
   if (pending.work == Work::kKernel) {
+    ROCHOUND_DCHECK(pending.signal != 0);
     const amd_signal_t* signal = Memory(pending.signal);
     // On a signal that counts further dispatches the next one may be writing its times by now.
     const uint64_t begin = __atomic_load_n(&signal->start_ts, __ATOMIC_RELAXED);
@@ -85,6 +87,7 @@ void WriteTimes(Pending& pending, bool known) {
 }
 
 void Unlink(Bucket& bucket, const Pending* pending) ROCHOUND_REQUIRES(bucket.lock) {
+  ROCHOUND_DCHECK(bucket.first != nullptr && bucket.waiting.load(std::memory_order_relaxed) != 0);
   for (Pending** link = &bucket.first; *link != nullptr; link = &(*link)->next_same_bucket) {
     if (*link != pending) continue;
     *link = pending->next_same_bucket;
@@ -94,6 +97,8 @@ void Unlink(Bucket& bucket, const Pending* pending) ROCHOUND_REQUIRES(bucket.loc
 }
 
 void End(Bucket& bucket, Pending* pending, bool times_known) ROCHOUND_REQUIRES(bucket.lock) {
+  ROCHOUND_DCHECK(!pending->ours && pending->signal != 0);
+  ROCHOUND_DCHECK(pending->phase.load(std::memory_order_relaxed) == Pending::kWaiting);
   WriteTimes(*pending, times_known);
   Unlink(bucket, pending);
   pending->phase.store(Pending::kTaken, std::memory_order_release);
@@ -152,6 +157,8 @@ void TakeAllOn(Bucket& bucket, uint64_t signal, int64_t value) ROCHOUND_REQUIRES
 }  // namespace
 
 void WaitOnProgramSignal(Pending* pending) {
+  ROCHOUND_DCHECK(!pending->ours && pending->signal != 0);
+  ROCHOUND_DCHECK(pending->phase.load(std::memory_order_relaxed) == Pending::kFree);
   Bucket& bucket = BucketOf(pending->signal);
   Locked locked(bucket);
   // After those already waiting on the same signal, each of which takes one off its value.
@@ -242,6 +249,7 @@ void ForgetPendingAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 void Cancel(Pending* pending) {
+  ROCHOUND_DCHECK(!pending->ours);
   Bucket& bucket = BucketOf(pending->signal);
   Locked locked(bucket);
   if (pending->phase.load(std::memory_order_acquire) != Pending::kWaiting) return;

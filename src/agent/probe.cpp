@@ -30,6 +30,7 @@
 #include "agent/session.h"
 #include "agent/state.h"
 #include "agent/write_all.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/file_limit.h"
 #include "base/mutex.h"
@@ -415,6 +416,7 @@ void KeepArguments(Listening& it, const uint64_t* wave) {
 void Drain(Listening& it, bool finally) {
   const auto* const words = reinterpret_cast<const uint64_t*>(it.ring + 1);
   const uint64_t mask = it.words - 1;
+  ROCHOUND_DCHECK(it.words != 0 && (it.words & mask) == 0);
   // Waves that wait have taken positions beyond the ring.
   const uint64_t end = std::min(Next(it), it.read + it.words);
   uint64_t messages = 0;
@@ -435,6 +437,7 @@ void Drain(Listening& it, bool finally) {
       KeepArguments(it, message);
     it.buffer.insert(it.buffer.end(), message, message + length);
     it.read += length;
+    ROCHOUND_DCHECK(it.read <= end);
     ++messages;
     if (it.buffer.size() >= kBufferWords) {
       EmptyBuffer(it, messages);
@@ -442,6 +445,7 @@ void Drain(Listening& it, bool finally) {
     }
   }
   EmptyBuffer(it, messages);
+  ROCHOUND_DCHECK(it.buffer.empty());
 }
 
 bool AllRead(const Listening& it) { return Next(it) == it.read; }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent/spin_lock.h"
+#include "base/check.h"
 #include "base/mutex.h"
 #include "trace/records.h"
 
@@ -41,6 +42,7 @@ uint32_t FreePlace(uint64_t doorbell) ROCHOUND_REQUIRES(changing) {
 }
 
 void EmptyPlace(size_t at) ROCHOUND_REQUIRES(changing) {
+  ROCHOUND_DCHECK(at < kDoorbells);
   by_doorbell[at].store(&removed, std::memory_order_release);
   if (by_doorbell[(at + 1) % kDoorbells].load(std::memory_order_relaxed) != nullptr) return;
   // Nobody looks for anything past the last.
@@ -81,11 +83,13 @@ void AddQueue(uint64_t doorbell, const std::function<void(Queue&)>& begin,
     queue->harvesting.AssertHeld();
     const base::Lock nobody_submits(queue->submitting, std::adopt_lock);
     const base::Lock nobody_looks(queue->harvesting, std::adopt_lock);
+    ROCHOUND_DCHECK(queue->doorbell == 0);
     AllQueues().push_back(queue);
     queue->place = place;
     queue->index = ++queues_added;
     begin(*queue);
   }
+  ROCHOUND_DCHECK(queue->doorbell == doorbell);
   describe(*queue);
   by_doorbell[place].store(queue, std::memory_order_release);
 }
@@ -93,6 +97,8 @@ void AddQueue(uint64_t doorbell, const std::function<void(Queue&)>& begin,
 void RemoveQueue(Queue& queue, bool reuse) {
   const base::Lock lock(changing);
   if (std::erase(AllQueues(), &queue) == 0) return;
+  ROCHOUND_DCHECK(by_doorbell[queue.place].load(std::memory_order_relaxed) == &queue);
+  ROCHOUND_DCHECK(queue.doorbell == 0);
   EmptyPlace(queue.place);
   if (!reuse) return;
   queue.next_unused = unused_queues;
@@ -108,7 +114,10 @@ void ForEachQueue(const std::function<void(Queue&)>& function) {
     ++visits;
   }
   struct Visit {
-    ~Visit() { --visits; }
+    ~Visit() {
+      ROCHOUND_DCHECK(visits != 0);
+      --visits;
+    }
   } const visit;
   for (Queue* queue : queues) function(*queue);
 }

@@ -32,6 +32,7 @@
 #include "agent/swap.h"
 #include "agent/symbols.h"
 #include "agent/thread_state.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 
@@ -75,7 +76,9 @@ Pending* NextPending(Queue& queue, uint64_t index) ROCHOUND_REQUIRES(queue.submi
   // Twice as many as the ring has packets: the oldest has long left the ring.
   if (full()) HarvestQueue(queue, Harvest::kGiveUpOldest);
   if (full()) return nullptr;
+  ROCHOUND_DCHECK(queue.pending != nullptr);
   Pending& pending = queue.pending[tail & queue.pending_mask];
+  ROCHOUND_DCHECK(pending.phase.load(std::memory_order_relaxed) == Pending::kFree);
   pending.work = Work::kKernel;
   pending.agent = queue.agent;
   pending.queue = queue.index;
@@ -148,6 +151,7 @@ void RecordAndTimeDispatch(Queue& queue, ThreadState* thread, hsa_kernel_dispatc
     pending.done_at = 0;
     pending.phase.store(Pending::kWaiting, std::memory_order_release);
     packet->completion_signal.handle = pending.signal;
+    ROCHOUND_DCHECK(queue.lent_in != nullptr);
     queue.lent_in[index & (queue.packets - 1)] = pending.signal;
     queue.lent_end = index + queue.packets + 1;
   } else {
@@ -353,6 +357,7 @@ bool HasRoom(Queue& queue, uint64_t at) ROCHOUND_REQUIRES(queue.submitting) {
 // places. Returns the first that it has not read.
 uint64_t SkipRead(Queue& queue, uint64_t at) ROCHOUND_REQUIRES(queue.submitting) {
   const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
+  ROCHOUND_DCHECK(at <= queue.wanted);
   const uint64_t first = std::clamp(read, at, queue.wanted);
   if (first != at) CountNotSeen(first - at);
   return first;
@@ -421,6 +426,7 @@ void Submit(Queue& queue, uint64_t limit, hsa_signal_t doorbell, StoreFunction s
     // Where recording was switched off meanwhile, all packets were rung for.
     at = std::max(at + 1, queue.next.load(std::memory_order_relaxed)) - 1;
   }
+  ROCHOUND_DCHECK(at >= first && queue.wanted >= limit);
   queue.next.store(at, std::memory_order_relaxed);
   RingFor(queue, at, doorbell, store);
   const bool was_late = queue.late_since_tsc != 0;
@@ -521,6 +527,7 @@ hsa_status_t WatchedQueueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type
 void Abandon(Queue& queue) ROCHOUND_REQUIRES(queue.submitting) {
   HarvestQueue(queue, Harvest::kAll);
   const base::Lock lock(queue.harvesting);
+  ROCHOUND_DCHECK(queue.pending_head <= queue.pending_tail);
   SignalBatch used;
   for (uint64_t at = queue.pending_head; at != queue.pending_tail; ++at) {
     Pending& one = queue.pending[at & queue.pending_mask];
@@ -559,6 +566,7 @@ hsa_status_t QueueDestroy(hsa_queue_t* handle) {
 
 // The entry is over; its signal can be lent again, unless the GPU may still write to it.
 void End(Pending* one, SignalBatch* used) {
+  ROCHOUND_DCHECK(one->phase.load(std::memory_order_relaxed) == Pending::kTaken);
   const bool lent = one->ours && one->signal != 0;
   if (lent && one->given_up)
     RetireSignal(one->signal);
@@ -589,6 +597,7 @@ uint64_t EndedLongAgo(Queue& queue, uint64_t oldest_packet) ROCHOUND_REQUIRES(qu
     queue.barrier_passed_ns = 0;
   }
   if (last <= oldest_packet + 1 || queue.doorbell == 0) return 0;
+  ROCHOUND_DCHECK(queue.watched_barrier != 0);
   const uint64_t read = Real().core.hsa_queue_load_read_index_scacquire_fn(queue.queue);
   if (read < queue.watched_barrier) return 0;
   const uint64_t ended = (read >= last ? last : queue.watched_barrier) - 1;
@@ -609,6 +618,8 @@ size_t HarvestQueue(Queue& queue, Harvest how) {
     return queue.pending_tail - queue.pending_head;
   const uint64_t tail = queue.pending_tail.load(std::memory_order_acquire);
   uint64_t head = queue.pending_head.load(std::memory_order_relaxed);
+  ROCHOUND_DCHECK(head <= tail && tail - head <= queue.pending_mask + 1);
+  ROCHOUND_DCHECK(head == tail || queue.pending != nullptr);
   if (how == Harvest::kGiveUpOldest && head != tail) {
     Pending& oldest = queue.pending[head & queue.pending_mask];
     if (!TakeIfFinished(&oldest)) GiveUp(&oldest);
@@ -654,6 +665,7 @@ size_t HarvestQueue(Queue& queue, Harvest how) {
     if (queue.pending[head & queue.pending_mask].phase.load(std::memory_order_acquire) !=
         Pending::kFree)
       break;
+  ROCHOUND_DCHECK(head >= queue.pending_head && head <= tail);
   queue.pending_head.store(head, std::memory_order_release);
   queue.stuck_head = head;
   if (used.count != 0) ReturnBatch(&used);

@@ -11,6 +11,7 @@
 
 #include "agent/session.h"
 #include "agent/state.h"
+#include "base/check.h"
 #include "base/mutex.h"
 
 namespace rochound::agent {
@@ -37,7 +38,9 @@ __thread uint32_t depth __attribute__((tls_model("initial-exec"))) = 0;
 
 // Two ranges that begin and end at once leave the right answer.
 void Count(Switch& one, int change) ROCHOUND_REQUIRES(one.lock) {
+  ROCHOUND_DCHECK(change > 0 || one.open != 0);
   one.open = static_cast<uint32_t>(static_cast<int>(one.open) + change);
+  ROCHOUND_DCHECK(one.open >= one.ids.size());
   AllowByRange(one.open != 0);
 }
 

@@ -9,6 +9,7 @@
 
 #include "agent/runtime.h"
 #include "agent/session.h"
+#include "base/check.h"
 #include "base/mutex.h"
 
 namespace rochound::agent {
@@ -46,6 +47,7 @@ void Grow(Pool& pool, uint32_t count) ROCHOUND_REQUIRES(pool.lock) {
 }  // namespace
 
 uint64_t BorrowSignal(SignalBatch* batch) {
+  ROCHOUND_DCHECK(batch->count <= SignalBatch::kMost);
   if (batch->count != 0) return batch->signals[--batch->count];
   bool call = false;
   Guarded("no memory for signals", [&] {
@@ -63,6 +65,7 @@ uint64_t BorrowSignal(SignalBatch* batch) {
 }
 
 void ReturnSignal(SignalBatch* batch, uint64_t signal) {
+  ROCHOUND_DCHECK(signal != 0 && batch->count <= SignalBatch::kMost);
   auto* memory = reinterpret_cast<amd_signal_t*>(signal);
   memory->start_ts = 0;
   memory->end_ts = 0;
@@ -72,6 +75,7 @@ void ReturnSignal(SignalBatch* batch, uint64_t signal) {
 }
 
 void ReturnBatch(SignalBatch* batch) {
+  ROCHOUND_DCHECK(batch->count <= SignalBatch::kMost);
   Guarded("no memory for signals", [&] {
     Pool& pool = ThePool();
     const base::Lock lock(pool.lock);
@@ -81,6 +85,7 @@ void ReturnBatch(SignalBatch* batch) {
 }
 
 void RetireSignal(uint64_t signal) {
+  ROCHOUND_DCHECK(signal != 0);
   Guarded("no memory for signals", [&] {
     Pool& pool = ThePool();
     const base::Lock lock(pool.lock);

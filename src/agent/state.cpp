@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 
 #include "agent/session.h"
 #include "agent/thread_state.h"
+#include "base/check.h"
 #include "base/units.h"
 #include "contract/variables.h"
 
@@ -60,6 +62,7 @@ void RecordState(State now) {
 }
 
 bool Wanted() {
+  ROCHOUND_DCHECK(wanted_by_program.load() >= 0);
   return (wanted_outside.load() || wanted_by_program.load() > 0) && range_allows.load() &&
          !program_paused.load();
 }
@@ -155,12 +158,14 @@ void Arm() {
 void Disable(const char* reason) {
   if (internal::state.exchange(State::kDisabled) == State::kDisabled) return;
   disabled_reason.store(reason);
-  char line[256];
+  char line[512];
   const int length = snprintf(
       line, sizeof line, "rochound: recording is off in process %d: %s. The program goes on.\n",
       static_cast<int>(getpid()), reason);
-  if (length > 0) WriteToStderr({line, static_cast<size_t>(length)});
+  if (length > 0) WriteToStderr({line, std::min(static_cast<size_t>(length), sizeof line - 1)});
 }
+
+void DisableByFailedCheck(const char* what) { Disable(what); }
 
 void WriteToStderr(std::string_view text) {
   sigset_t pipe;

@@ -50,6 +50,8 @@ Wishes CurrentWishes();
 // Something of ours failed: step aside for good. `reason` is a constant text.
 void Disable(const char* reason);
 const char* DisabledReason();  // empty: not disabled
+// The same for a check of ours that failed (base/check.h). The library sets it as the handler.
+void DisableByFailedCheck(const char* what);
 
 // A message to whoever runs the program. A closed pipe at the other end kills nobody.
 void WriteToStderr(std::string_view text);

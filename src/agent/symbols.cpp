@@ -16,6 +16,7 @@
 #include "agent/state.h"
 #include "agent/swap.h"
 #include "agent/thread_state.h"
+#include "base/check.h"
 #include "base/mutex.h"
 
 namespace rochound::agent {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/check.h"
 #include "trace/tsc.h"
 #include "trace/writer.h"
 
@@ -47,6 +48,7 @@ class Busy {
   }
   ~Busy() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
+    ROCHOUND_DCHECK(internal::thread_slot.busy != 0);
     --internal::thread_slot.busy;
   }
   Busy(const Busy&) = delete;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace rochound::analysis {
 namespace {
 
@@ -13,6 +15,12 @@ bool Longer(const IdleGap& a, const IdleGap& b) {
 
 // The upper half of an id is the process that the row belongs to.
 int64_t ProcessOf(int64_t id) { return id >> 32; }
+
+int64_t Sum(const std::vector<IdlePiece>& pieces) {
+  int64_t ns = 0;
+  for (const IdlePiece& piece : pieces) ns += piece.ns;
+  return ns;
+}
 
 }  // namespace
 
@@ -80,10 +88,12 @@ void IdleSweep::Advance(Open& open, const QueuedOp& op, const HostActivity& host
     lane.busy += window_.Recorded(open.idle_since, op.end);
     open.idle_since = op.end;
     open.before = op.name;
+    ROCHOUND_DCHECK(open.idle_since >= window_.begin);
   }
 }
 
 void IdleSweep::CloseGpu(const HostActivity& host) {
+  ROCHOUND_DCHECK(any_ && !open_queues_.empty());
   Gaps(gpu_, window_.end, nullptr, host);
   gpus_.push_back(gpu_.lane);
   for (auto& [key, open] : open_queues_) {
@@ -135,8 +145,13 @@ void IdleSweep::Cut(Open& open, int64_t begin, int64_t end, const QueuedOp* next
       Piece(IdleCause::kLaunchLatency, next->name, ready, end);
     }
   }
+  ROCHOUND_DCHECK(begin < end);
+  ROCHOUND_DCHECK(Sum(pieces_) == end - begin);  // the causes explain the whole gap
   ++lane.gaps;
-  for (const IdlePiece& piece : pieces_) lane.idle[static_cast<size_t>(piece.cause)] += piece.ns;
+  for (const IdlePiece& piece : pieces_) {
+    ROCHOUND_DCHECK(static_cast<size_t>(piece.cause) < kIdleCauses);
+    lane.idle[static_cast<size_t>(piece.cause)] += piece.ns;
+  }
   if (!detailed_) return;
   IdleGap gap{.gpu = lane.gpu,
               .begin = begin,
@@ -154,6 +169,7 @@ void IdleSweep::Cut(Open& open, int64_t begin, int64_t end, const QueuedOp* next
 
 void IdleSweep::KeepGap(const IdleGap& gap) {
   if (longest_ == 0) return;
+  ROCHOUND_DCHECK(gaps_.size() <= longest_);
   if (gaps_.size() == longest_) {
     if (!Longer(gap, gaps_.front())) return;
     std::pop_heap(gaps_.begin(), gaps_.end(), Longer);

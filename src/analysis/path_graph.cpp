@@ -5,6 +5,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/check.h"
+
 namespace rochound::analysis {
 namespace {
 
@@ -16,6 +18,7 @@ void Free(std::vector<T>& vector) {
 }  // namespace
 
 uint32_t PathGraph::AddOp(uint32_t queue, int64_t start, int64_t end) {
+  ROCHOUND_DCHECK(start_.size() == op_count_ && queue_.size() == op_count_);
   start_.push_back(start);
   end_.push_back(end);
   queue_.push_back(queue);
@@ -29,6 +32,7 @@ uint32_t PathGraph::AddThread(int64_t begin, int64_t end) {
 }
 
 void PathGraph::AddStart(uint32_t thread, uint32_t by, int64_t time) {
+  ROCHOUND_DCHECK(thread < thread_begin_.size() && by < thread_begin_.size());
   points_.push_back({.time = std::clamp(time, window_.begin, thread_begin_[thread]),
                      .thread = by,
                      .what = thread,
@@ -36,28 +40,41 @@ void PathGraph::AddStart(uint32_t thread, uint32_t by, int64_t time) {
 }
 
 void PathGraph::AddStartAfter(uint32_t thread, uint32_t before) {
+  ROCHOUND_DCHECK(thread < thread_end_.size() && before < thread_end_.size());
   after_edges_.push_back({thread, before});
 }
 
 void PathGraph::AddSubmit(uint32_t thread, int64_t time, uint32_t op) {
+  ROCHOUND_DCHECK(thread < thread_end_.size() && op < op_count_);
   points_.push_back({.time = std::clamp(time, window_.begin, std::max(window_.begin, start_[op])),
                      .thread = thread,
                      .what = op,
                      .kind = Point::kSubmit});
 }
 
-void PathGraph::AddDependency(uint32_t op, uint32_t before) { edges_.push_back({op, before}); }
+void PathGraph::AddDependency(uint32_t op, uint32_t before) {
+  ROCHOUND_DCHECK(op < op_count_ && before < op_count_);
+  edges_.push_back({op, before});
+}
 
-void PathGraph::AddValue(uint32_t op, uint32_t writing) { value_edges_.push_back({op, writing}); }
+void PathGraph::AddValue(uint32_t op, uint32_t writing) {
+  ROCHOUND_DCHECK(op < op_count_ && writing < op_count_);
+  value_edges_.push_back({op, writing});
+}
 
 uint32_t PathGraph::AddBlocking(uint32_t thread, int64_t start, int64_t end) {
+  ROCHOUND_DCHECK(thread < thread_end_.size());
   calls_.push_back({thread, start, std::max(start, end)});
   return static_cast<uint32_t>(calls_.size() - 1);
 }
 
-void PathGraph::AddBlockingFor(uint32_t call, uint32_t op) { call_edges_.push_back({call, op}); }
+void PathGraph::AddBlockingFor(uint32_t call, uint32_t op) {
+  ROCHOUND_DCHECK(call < calls_.size() && op < op_count_);
+  call_edges_.push_back({call, op});
+}
 
 void PathGraph::AddBlockingForThread(uint32_t call, uint32_t thread) {
+  ROCHOUND_DCHECK(call < calls_.size() && thread < thread_end_.size());
   thread_edges_.push_back({call, thread});
 }
 
@@ -79,6 +96,7 @@ void PathGraph::FollowQueues() {
       running.clear();
       latest = kNoNode;
     }
+    ROCHOUND_DCHECK(op == 0 || queue_[op] != queue_[op - 1] || start_[op] >= start_[op - 1]);
     while (!running.empty() && end_[running.front()] <= start_[op]) {
       latest = running.front();
       std::pop_heap(running.begin(), running.end(), ends_later);
@@ -160,6 +178,7 @@ void PathGraph::MakeStretches() {
     add_points(INT64_MAX);
     last_of[thread] = add(thread_end_[thread]);
   }
+  ROCHOUND_DCHECK(at == points_.size() && next_call == calls.size());
   Free(points_);
   for (Edge& edge : call_edges_) edge.node = behind[edge.node];
   for (Edge& edge : thread_edges_) edge = {behind[edge.node], last_of[edge.before]};
@@ -248,6 +267,8 @@ void PathGraph::SolveAndKeep() {
       bound = end;
       binding = before;
     });
+    // What decides when it starts is over by then, and comes before it: paths have an end.
+    ROCHOUND_DCHECK(binding == kNoNode || (bound <= start_[node] && Before(binding, node)));
     ForBefore(node, [&](uint32_t before, int64_t end) {
       slack_[before] = std::min(slack_[before], slack_[node] + bound - end);
     });

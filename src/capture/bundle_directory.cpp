@@ -15,6 +15,7 @@
 #include <ctime>
 #include <utility>
 
+#include "base/check.h"
 #include "base/file_limit.h"
 #include "capture/checksum.h"
 
@@ -147,6 +148,7 @@ bool BundleDirectory::Append(int fd, const char* name, std::span<const std::byte
 bool BundleDirectory::AppendData(Phase phase, std::span<const std::byte> bytes) {
   if (!error_.empty()) return false;
   const auto number = static_cast<size_t>(phase);
+  ROCHOUND_DCHECK(number < std::size(data_) && data_[number] >= 0);
   if (!Append(data_[number], DataName(phase), bytes)) return false;
   data_bytes_[number] += bytes.size();
   return true;
@@ -154,6 +156,7 @@ bool BundleDirectory::AppendData(Phase phase, std::span<const std::byte> bytes) 
 
 bool BundleDirectory::ReadData(Phase phase, uint64_t place, std::span<std::byte> into) {
   if (!error_.empty()) return false;
+  ROCHOUND_DCHECK(place + into.size() <= data_bytes_[static_cast<size_t>(phase)]);
   while (!into.empty()) {
     const ssize_t got = pread(data_[static_cast<size_t>(phase)], into.data(), into.size(),
                               static_cast<off_t>(place));
@@ -226,6 +229,7 @@ bool BundleDirectory::Finish() {
   if (rename(partial_.c_str(), path_.c_str()) != 0) {
     return Fail("cannot rename '" + partial_ + "' to '" + path_ + "': " + strerror(errno));
   }
+  ROCHOUND_DCHECK(data_[0] < 0 && data_[1] < 0);
   partial_.clear();
   const size_t slash = path_.rfind('/');
   const std::string parent = slash == std::string::npos ? "." : path_.substr(0, slash + 1);

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/check.h"
 #include "base/files.h"
 #include "base/mutex.h"
 #include "capture/bundle.h"
@@ -43,6 +44,7 @@ class Crew {
   ~Crew() { (void)Wait(); }
 
   void Start(size_t count, std::function<Result<void>(size_t)> work) {
+    ROCHOUND_DCHECK(running_.empty());
     next_ = 0;
     count_ = count;
     work_ = std::move(work);

@@ -153,6 +153,8 @@ constexpr EnvironmentVariable kVariables[] = {
      "This allocation of the recorder and all after it fail."},
     {"ROCHOUND_TEST_FAIL_CAPTURE_ALLOCATION", SetBy::kTest, "recorder", "a number",
      "The same for allocations of a capture."},
+    {"ROCHOUND_TEST_FAIL_CHECK", SetBy::kTest, "recorder", "1",
+     "A check of the recorder's own code fails at its start, in a build that has checks."},
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/check.h"
+
 namespace rochound::trace {
 
 struct Chunk {
@@ -25,6 +27,7 @@ struct Chunk {
 class ChunkList {
  public:
   void Push(Chunk* chunks, uint32_t id) {
+    ROCHOUND_DCHECK(id != 0);
     uint64_t head = head_.load(std::memory_order_relaxed);
     do {
       chunks[id].next.store(static_cast<uint32_t>(head), std::memory_order_relaxed);

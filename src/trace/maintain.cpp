@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "trace/mapped_file.h"
 #include "trace/tsc.h"
@@ -131,6 +132,7 @@ void Writer::CollectClosed(uint64_t now) {
   while (first != 0) {
     const uint32_t id = first;
     Chunk& chunk = chunks_[id];
+    ROCHOUND_DCHECK(chunk.memory != nullptr);
     first = chunk.next.load(std::memory_order_relaxed);
     chunk.next.store(0, std::memory_order_relaxed);
     if (!recycling || chunk.lasting) {
@@ -140,6 +142,7 @@ void Writer::CollectClosed(uint64_t now) {
       continue;
     }
     chunk.closed_ns = now;
+    ROCHOUND_DCHECK((first_kept_ == 0) == (last_kept_ == 0));
     if (last_kept_ != 0) {
       chunks_[last_kept_].next.store(id, std::memory_order_relaxed);
     } else {
@@ -153,10 +156,12 @@ void Writer::CollectClosed(uint64_t now) {
 void Writer::AdaptTarget(uint64_t now) {
   const uint64_t taken = taken_bytes_.load(std::memory_order_relaxed);
   if (last_turn_ns_ == 0) window_start_ns_ = last_turn_ns_ = now;
+  ROCHOUND_DCHECK(now >= last_turn_ns_ && now >= window_start_ns_);
   const uint64_t turn = std::min(now - last_turn_ns_, kMaxTurnNs);
   last_turn_ns_ = now;
   longest_turn_ns_ = std::max(turn, longest_turn_ns_ - longest_turn_ns_ / 64);
   if (const uint64_t window = now - window_start_ns_; window >= kRateWindowNs) {
+    ROCHOUND_DCHECK(taken >= last_taken_);
     const uint64_t rate = (taken - last_taken_) * 1000 / (window / kMillisecond);
     if (rate >= bytes_per_second_) {
       bytes_per_second_ = rate;
@@ -199,6 +204,7 @@ void Writer::Prepare(uint64_t now) {
          ready_bytes_.load(std::memory_order_relaxed) > 2 * static_cast<int64_t>(target_bytes_)) {
     const uint32_t id = ready_.Pop(chunks_);
     if (id == 0) break;
+    ROCHOUND_DCHECK(ready_bytes_.load(std::memory_order_relaxed) >= chunks_[id].bytes);
     ready_bytes_.fetch_sub(chunks_[id].bytes, std::memory_order_relaxed);
     Release(id);
   }
@@ -206,6 +212,7 @@ void Writer::Prepare(uint64_t now) {
 
 bool Writer::Grow(uint64_t bytes) {
   Segment* segment = SegmentOf(segment_);
+  ROCHOUND_DCHECK(segment->number == segment_ && segment->made <= segment_chunk_count_);
   const bool limited = options_.max_bytes != 0;
   const auto room = [&] {
     return allocated_bytes_ < options_.max_bytes ? options_.max_bytes - allocated_bytes_ : 0;
@@ -236,6 +243,7 @@ bool Writer::Grow(uint64_t bytes) {
   if (memory == nullptr) return false;
 
   allocated_bytes_ += count * size;
+  ROCHOUND_DCHECK(!limited || segment_ == 0 || allocated_bytes_ <= options_.max_bytes);
   const uint64_t faulted = bytes_per_second_ != 0 ? count
                            : segment_ == 0        ? std::min<uint64_t>(count, kFirstFaulted)
                                                   : 0;
@@ -250,6 +258,7 @@ bool Writer::Grow(uint64_t bytes) {
     Ready(id);
   }
   segment->made = static_cast<uint16_t>(segment->made + count);
+  ROCHOUND_DCHECK(segment->made <= segment_chunk_count_);
   return true;
 }
 
@@ -297,6 +306,7 @@ Writer::Segment* Writer::SegmentOf(uint32_t number) { return &segments_[number %
 
 void Writer::UnlinkIfReleased(uint32_t number) {
   Segment* segment = SegmentOf(number);
+  ROCHOUND_DCHECK(segment->released <= segment->made);
   if (number == 0 || !segment->complete || segment->released != segment->made) return;
   char path[PATH_MAX];
   SegmentPath(number, path);
@@ -308,15 +318,19 @@ uint32_t Writer::NewDescriptor() {
   uint32_t id = free_descriptors_;
   if (id != 0) {
     free_descriptors_ = chunks_[id].next.load(std::memory_order_relaxed);
+    ROCHOUND_DCHECK(spare_descriptors_ != 0);
     --spare_descriptors_;
   } else {
     id = ++descriptors_;
   }
+  ROCHOUND_DCHECK(id < kMaxDescriptors && chunks_[id].memory == nullptr);
   chunks_[id].lasting = false;
   return id;
 }
 
 void Writer::FreeDescriptor(uint32_t id) {
+  ROCHOUND_DCHECK(id != 0 && id <= descriptors_);
+  ROCHOUND_DCHECK(spare_descriptors_ < descriptors_);
   chunks_[id].memory = nullptr;
   chunks_[id].next.store(free_descriptors_, std::memory_order_relaxed);
   free_descriptors_ = id;
@@ -325,6 +339,7 @@ void Writer::FreeDescriptor(uint32_t id) {
 
 void Writer::Ready(uint32_t id) {
   Chunk& chunk = chunks_[id];
+  ROCHOUND_DCHECK(chunk.memory != nullptr && chunk.bytes > sizeof(ChunkHeader));
   chunk.cursor = chunk.memory + sizeof(ChunkHeader);
   ready_bytes_.fetch_add(chunk.bytes, std::memory_order_relaxed);
   ready_.Push(chunks_, id);
@@ -340,6 +355,7 @@ bool Writer::MayRecycle(uint64_t now, bool needed) const {
 // Takes the oldest closed chunk: for new records, or back to the file system.
 void Writer::Recycle(bool reuse) {
   const uint32_t id = first_kept_;
+  ROCHOUND_DCHECK(id != 0 && last_kept_ != 0);
   Chunk& chunk = chunks_[id];
   first_kept_ = chunk.next.load(std::memory_order_relaxed);
   if (first_kept_ == 0) last_kept_ = 0;
@@ -361,9 +377,11 @@ void Writer::Release(uint32_t id) {
   const Chunk& chunk = chunks_[id];
   char path[PATH_MAX];
   SegmentPath(chunk.segment, path);
+  ROCHOUND_DCHECK(allocated_bytes_ >= chunk.bytes);
   if (PunchHole(path, OffsetOf(chunk), chunk.bytes)) allocated_bytes_ -= chunk.bytes;
   munmap(chunk.memory, chunk.bytes);
   const uint32_t number = chunk.segment;
+  ROCHOUND_DCHECK(SegmentOf(number)->number == number);
   ++SegmentOf(number)->released;
   FreeDescriptor(id);
   UnlinkIfReleased(number);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "trace/mapped_file.h"
 
@@ -24,6 +25,7 @@ constexpr uint64_t RoundUp(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 }  // namespace
 
 bool StringTable::Open(const char* path, uint64_t max_bytes) {
+  const base::Lock lock(mutex_);
   path_ = path;
   max_bytes_ = std::min<uint64_t>(max_bytes, uint64_t{kMaxPieces} * kPieceBytes);
   Index* index = MakeIndex(kFirstEntries);
@@ -56,6 +58,7 @@ uint32_t StringTable::Intern(std::string_view text) {
     index_.store(larger, std::memory_order_release);
     index = larger;
   }
+  ROCHOUND_DCHECK(used_ < (index->mask + 1) / 2);  // so that Find comes to an end
   const uint32_t id = Append(text);
   if (id == 0) return 0;
   Insert(index, uint64_t{hash} << 32 | id);
@@ -64,6 +67,7 @@ uint32_t StringTable::Intern(std::string_view text) {
 }
 
 StringTable::Index* StringTable::MakeIndex(uint32_t entries) {
+  ROCHOUND_DCHECK(entries != 0 && (entries & (entries - 1)) == 0);
   auto* index = static_cast<Index*>(MapMemory(sizeof(Index) + entries * sizeof(uint64_t)));
   if (index != nullptr) index->mask = entries - 1;
   return index;
@@ -109,6 +113,8 @@ void StringTable::Insert(Index* index, uint64_t entry) {
 
 uint32_t StringTable::Append(std::string_view text) {
   const uint64_t bytes = RoundUp(sizeof(StringHead) + text.size());
+  ROCHOUND_DCHECK(text.size() <= kLongestString && bytes <= kPieceBytes);
+  ROCHOUND_DCHECK(end_ <= allocated_ && end_ % 8 == 0);
   if (allocated_ - end_ < bytes) {
     const uint64_t rest = allocated_ - end_;
     char* place = rest == 0 ? nullptr : pieces_[end_ / kPieceBytes] + end_ % kPieceBytes;
@@ -118,6 +124,7 @@ uint32_t StringTable::Append(std::string_view text) {
     }
     end_ += rest;
   }
+  ROCHOUND_DCHECK(end_ % kPieceBytes + bytes <= kPieceBytes);
   char* place = pieces_[end_ / kPieceBytes] + end_ % kPieceBytes;
   memcpy(place + sizeof(StringHead), text.data(), text.size());
   StoreHead(place, {StringKind::kString, static_cast<uint32_t>(text.size())});
@@ -139,9 +146,11 @@ void StringTable::LeaveFile() {
 }
 
 bool StringTable::NextPiece() {
+  ROCHOUND_DCHECK(allocated_ % kPieceBytes == 0);
   if (allocated_ + kPieceBytes > max_bytes_) return false;
   char* piece = ExtendAndMap(path_, allocated_, kPieceBytes);
   if (piece == nullptr) return false;
+  ROCHOUND_DCHECK(allocated_ / kPieceBytes < kMaxPieces);
   pieces_[allocated_ / kPieceBytes].store(piece, std::memory_order_release);
   allocated_ += kPieceBytes;
   return true;

@@ -46,8 +46,8 @@ class StringTable {
   bool NextPiece() ROCHOUND_REQUIRES(mutex_);
 
   const char* path_ = nullptr;
-  uint64_t max_bytes_ = 0;
   base::Mutex mutex_;
+  uint64_t max_bytes_ ROCHOUND_GUARDED_BY(mutex_) = 0;
   std::atomic<Index*> index_{nullptr};
   uint32_t used_ ROCHOUND_GUARDED_BY(mutex_) = 0;
   uint64_t end_ ROCHOUND_GUARDED_BY(mutex_) = 0;        // offset of the next entry in the file

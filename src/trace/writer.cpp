@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/check.h"
 #include "base/file_limit.h"
 #include "base/mutex.h"
 #include "trace/mapped_file.h"
@@ -69,6 +70,9 @@ bool ThreadLog::NextChunk() {
   if (id == 0) return false;
 
   const Chunk& next = writer->chunks_[id];
+  ROCHOUND_DCHECK(next.memory != nullptr);
+  ROCHOUND_DCHECK(next.cursor >= next.memory + sizeof(ChunkHeader));
+  ROCHOUND_DCHECK(next.memory + next.bytes - next.cursor >= static_cast<ptrdiff_t>(sizeof(ThreadHere)));
   auto* header = reinterpret_cast<ChunkHeader*>(next.memory);
   auto* here = reinterpret_cast<ThreadHere*>(next.cursor);
   here->now_tsc = ReadTsc();
@@ -115,6 +119,7 @@ Writer* Writer::Open(const Options& options, char* error, size_t error_bytes) {
 }
 
 bool Writer::Start(const Options& options, const char** failed) {
+  const base::Lock lock(maintain_mutex_);
   HostAnchor started{};
   ReadHostClocks(&started);
   options_ = options;
@@ -130,6 +135,8 @@ bool Writer::Start(const Options& options, const char** failed) {
                          ? kMinReadyBytes
                          : std::min<uint64_t>(kMinReadyBytes, options_.max_bytes / 8);
 
+  ROCHOUND_DCHECK(options_.chunk_bytes >= kMinChunkBytes && options_.chunk_bytes % kMinChunkBytes == 0);
+  ROCHOUND_DCHECK(options_.segment_chunks != 0);
   *failed = "memory";
   life_ = static_cast<Life*>(MapMemory(kMinChunkBytes, true));
   chunks_ = static_cast<Chunk*>(MapMemory(sizeof(Chunk) * kMaxDescriptors));
@@ -155,7 +162,6 @@ bool Writer::Start(const Options& options, const char** failed) {
   if (own_ == nullptr || lasting_ == nullptr || !StartSegments()) return false;
   own_->tid_ = 0;
   lasting_->tid_ = 0;
-  const base::Lock lock(maintain_mutex_);
   // Two from the start: even the log of a process that is killed at once tells the clock's speed.
   if (auto* anchor = own_->Reserve<HostAnchor>()) {
     *anchor = started;
@@ -242,6 +248,7 @@ ThreadLog* Writer::Attach() {
   }
   ThreadLog* log = free_logs_;
   free_logs_ = log->next_free_;
+  ROCHOUND_DCHECK(log->writer_ == nullptr && log->chunk_ == nullptr);
   *log = ThreadLog();
   log->correlation_ = uint64_t{++threads_} << 40 | 1;
   log->tid_ = static_cast<uint32_t>(syscall(SYS_gettid));
@@ -252,6 +259,7 @@ ThreadLog* Writer::Attach() {
 void Writer::Detach(ThreadLog* log) {
   if (!alive() || log->writer_ != this) return;
   if (log->chunk_ != nullptr) {
+    ROCHOUND_DCHECK(log->id_ != 0 && log->id_ < kMaxDescriptors);
     if (auto* end = log->Reserve<ThreadEnd>()) {
       end->now_tsc = ReadTsc();
       end->reserved[0] = end->reserved[1] = 0;
@@ -260,6 +268,7 @@ void Writer::Detach(ThreadLog* log) {
     for (OpenCallSlot& slot : log->chunk_->open_calls) {
       Atomic(slot.call).store(0, std::memory_order_release);
     }
+    ROCHOUND_DCHECK(log->cursor_ <= log->end_);
     if (log->end_ - log->cursor_ < kWorthKeeping) {
       Close(log->id_);
     } else {
@@ -325,8 +334,11 @@ uint32_t Writer::TakeReady() {
     return 0;
   }
   const int64_t bytes = chunks_[id].bytes;
+  ROCHOUND_DCHECK(id < kMaxDescriptors);
+  ROCHOUND_DCHECK(bytes >= kMinChunkBytes);
   taken_bytes_.fetch_add(static_cast<uint64_t>(bytes), std::memory_order_relaxed);
   const int64_t left = ready_bytes_.fetch_sub(bytes, std::memory_order_relaxed) - bytes;
+  ROCHOUND_DCHECK(left >= 0);
   if (left < low_water_.load(std::memory_order_relaxed) && !full_.load(std::memory_order_relaxed))
     Hurry();
   return id;
@@ -338,6 +350,7 @@ void Writer::Hurry() {
 }
 
 void Writer::Close(uint32_t id) {
+  ROCHOUND_DCHECK(id != 0 && chunks_[id].memory != nullptr);
   auto* header = reinterpret_cast<ChunkHeader*>(chunks_[id].memory);
   Atomic(header->state).store(ChunkState::kClosed, std::memory_order_release);
   closed_.Push(chunks_, id);

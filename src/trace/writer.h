@@ -28,6 +28,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "trace/chunk_list.h"
 #include "trace/layout.h"
@@ -46,6 +47,7 @@ class ThreadLog {
   // Commit; a record that was written to but not committed spoils the next one.
   template <typename T>
   T* Reserve() {
+    ROCHOUND_DCHECK(cursor_ <= end_);
     if (__builtin_expect(end_ - cursor_ < static_cast<ptrdiff_t>(sizeof(T)), 0) && !MakeRoom()) {
       return nullptr;
     }
@@ -55,6 +57,8 @@ class ThreadLog {
   // The record just reserved is complete from here on, whatever happens to the process.
   template <typename T>
   void Commit(T* record, uint16_t small = 0, uint32_t wide = 0) {
+    ROCHOUND_DCHECK(reinterpret_cast<char*>(record) == cursor_);
+    ROCHOUND_DCHECK(end_ - cursor_ >= static_cast<ptrdiff_t>(sizeof(T)));
     const Head head = HeadOf<T>(small, wide);
     std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(&record->head))
         .store(__builtin_bit_cast(uint64_t, head), std::memory_order_release);

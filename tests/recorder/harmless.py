@@ -11,6 +11,7 @@ Same must be: standard output and exit code. Modes:
   unwritable   the log's folder cannot be made
   files        the process may open no more files than it needs without the recorder: it fails no more often than bare
   allocation   the recorder's allocations fail from the N-th on: each of the first forty, then in growing steps until none is left
+  failed-check a check of the recorder's own code fails: it says so once, in a build that has checks
 """
 
 import argparse
@@ -165,8 +166,17 @@ def allocation(options, bare, folder):
             return None if site > 5 else "too few allocations: does the knob work?"
 
 
+def failed_check(options, bare, folder):
+    run = recorded(options, pathlib.Path(folder, "log"), environment={"ROCHOUND_TEST_FAIL_CHECK": "1"})
+    if error := run.difference(bare):
+        return f"a failed check changes the program: {error}"
+    reports = re.findall(r"rochound: recording is off in process \d+: \S+failed_check.cpp:\d+: .* does not hold", run.err)
+    return None if len(reports) == 1 else f"the failed check is not reported once: {run.err[-1000:]}"
+
+
 def main():
-    modes = {"plain": plain, "full-disk": full_disk, "unwritable": unwritable, "files": files, "allocation": allocation}
+    modes = {"plain": plain, "full-disk": full_disk, "unwritable": unwritable, "files": files, "allocation": allocation,
+             "failed-check": failed_check}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rochound", default="rochound")
     parser.add_argument("--gpu", default="mi300x")

@@ -2,6 +2,7 @@
 """Proves that each check can fail, and passes on what is right, in small projects made for the purpose."""
 
 import graphlib
+import json
 import os
 import pathlib
 import shutil
@@ -14,6 +15,7 @@ import docs
 import format as format_check
 import includes
 import licence
+import locks
 import needed
 import packages
 import sizes
@@ -319,6 +321,53 @@ class WordsTest(CheckTest):
         self.assertIn("outer.example", words.registry_hosts(words.machine_apt_settings()))
 
 
+class LocksTest(CheckTest):
+    ANNOTATED = """#pragma once
+#define ROCHOUND_CAPABILITY(kind) __attribute__((capability(kind)))
+#define ROCHOUND_GUARDED_BY(lock) __attribute__((guarded_by(lock)))
+struct ROCHOUND_CAPABILITY("mutex") Mutex {
+  void lock() __attribute__((acquire_capability()));
+  void unlock() __attribute__((release_capability()));
+};
+struct Count {
+  Mutex mutex;
+  int value ROCHOUND_GUARDED_BY(mutex) = 0;
+};
+"""
+
+    def locks(self, *texts, unity=False):
+        names = [f"src/{'abc'[i]}.cpp" for i in range(len(texts))]
+        files = dict(zip(names, texts))
+        compiled = [self.folder / name for name in names]
+        if unity:
+            files["build/Unity/unity.cxx"] = "".join(f'#include "{path}"\n' for path in compiled)
+            compiled = [self.folder / "build/Unity/unity.cxx"]
+        entries = [{"directory": str(self.folder), "file": str(path), "command": f"c++ -Isrc -Wfoo -o x.o -c {path}"}
+                   for path in compiled]
+        files |= {"src/count.h": self.ANNOTATED, "build/compile_commands.json": json.dumps(entries)}
+        return locks.run(self.project(files, self.folder / "build"))
+
+    GUARDED = '#include "count.h"\nvoid F(Count& c) { c.mutex.lock(); ++c.value; c.mutex.unlock(); }\n'
+    UNGUARDED = '#include "count.h"\nvoid G(Count& c) {\n  ++c.value;\n}\n'
+
+    def test_unguarded_access(self):
+        self.assertEqual(self.locks(self.GUARDED), [])
+        self.assert_one(self.locks(self.GUARDED, self.UNGUARDED), "src/b.cpp:3", "'value' requires holding mutex 'c.mutex'")
+
+    def test_unity_build(self):
+        self.assert_one(self.locks(self.GUARDED, self.UNGUARDED, unity=True), "src/b.cpp:3", "requires holding")
+
+    def test_lock_that_is_not_released(self):
+        text = '#include "count.h"\nvoid H(Count& c) {\n  c.mutex.lock();\n}\n'
+        self.assert_one(self.locks(text), "src/a.cpp:4", "still held at the end of function")
+
+    def test_file_that_does_not_compile(self):
+        self.assert_one(self.locks('#include "count.h"\nint a = b;\n'), "src/a.cpp:2", "undeclared identifier")
+
+    def test_nothing_built(self):
+        self.assert_one(locks.run(self.project({}, self.folder / "build")), "./dev build")
+
+
 class TidyTest(CheckTest):
     def tidy(self, text, **options):
         command = f'[{{"directory": "{self.folder}", "file": "a.cpp", "command": "c++ -c a.cpp"}}]'
@@ -341,9 +390,10 @@ class TidyTest(CheckTest):
                                 "build/compile_commands.json": command}, self.folder / "build")
         self.assert_one(tidy.run(project, note=lambda text: None), "b.cpp:1", "undeclared identifier")
 
-    def test_says_what_it_left_out(self):
-        self.tidy("int* a = 0;\n", seconds=-1)
+    def test_what_it_left_out_is_a_failure(self):
+        self.assert_one(self.tidy("int* a = nullptr;\n", seconds=-1), "1 of 1 changed files not begun within -1 s")
         self.assertIn("0 of 1 changed files", self.notes[0])
+        self.assertEqual(self.tidy("int* a = nullptr;\n"), [])
 
     def test_only_what_changed(self):
         (self.folder / ".gitignore").write_text("/build/\n")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a lock guards is used with it held: clang's thread-safety analysis of every file that sees an annotation.
+"""What a lock guards is used with it held: clang's thread-safety analysis of the product's files that have locks.
 
-All of them, changed or not: an annotation in a header is a promise that another file may break. They are compiled as
-the build compiles them, several at a time, so that it takes less than a minute of processor time.
+All of them, changed or not: an annotation in a header is a promise that another file may break. A file has locks where
+it names an annotation, or includes a file that does. They are compiled as the build compiles them, several at a time.
+Tests are left out: they look at things when the threads have ended.
 """
 
 import concurrent.futures
@@ -19,9 +20,11 @@ import includes
 import project as project_module
 
 NAME = "locks"
-ANNOTATIONS = "base/thread_annotations.h"
+ANNOTATION = re.compile(r"\bROCHOUND_(?:GUARDED_BY|POINTEE_GUARDED_BY|REQUIRES|ACQUIRE|TRY_ACQUIRE|RELEASE|CAPABILITY)\b|"
+                        r"\bbase::(?:Shared)?Mutex\b")
+TEST = re.compile(r"(?:_test|_bench)\.cpp$|/fake_\w+\.(?:cpp|h)$|^tests/")
 # Nothing but the analysis: other warnings are the business of the build and of clang-tidy.
-FLAGS = ["-fsyntax-only", "-Wno-everything", "-Wthread-safety", "-Werror=thread-safety"]
+FLAGS = ["-fsyntax-only", "-Wno-everything", "-Wthread-safety", "-Werror=thread-safety", "-ferror-limit=0"]
 
 
 def run(project):
@@ -33,8 +36,11 @@ def run(project):
         return [f"no compile commands in {project.build}: run ./dev build first"]
     with open(database, encoding="utf-8") as file:
         entries = json.load(file)
-    annotated = who_sees(project, ANNOTATIONS)
-    chosen = [entry for entry in entries if any(source in annotated for source in sources(project, entry))]
+    left, chosen = with_locks(project), []
+    for entry in entries:
+        if found := left.intersection(sources(project, entry)):
+            left -= found  # a source may be part of several targets
+            chosen.append(entry)
 
     def one(entry):
         words = shlex.split(entry["command"])
@@ -61,16 +67,13 @@ def sources(project, entry):
     return [pathlib.PurePosixPath(os.path.relpath(path, project.root)) for path in paths]
 
 
-def who_sees(project, header):
-    """The project's files that include this header, themselves or by way of others."""
-    included_by = {}
-    for path in project.named(*project_module.CPP):
-        for match in includes.INCLUDE.finditer(project_module.without_comments(project.text(path))):
-            included_by.setdefault(pathlib.PurePosixPath("src", match[2]), []).append(path)
-    seen, waiting = set(), [pathlib.PurePosixPath("src", header)]
-    while waiting:
-        for path in included_by.get(waiting.pop(), []):
-            if path not in seen:
-                seen.add(path)
-                waiting.append(path)
-    return seen
+def with_locks(project):
+    """The sources that name an annotation themselves, or include a header of ours that does."""
+    texts = {path: project_module.without_comments(project.text(path)) for path in project.named(*project_module.CPP)}
+    naming = {path for path, text in texts.items() if ANNOTATION.search(text) and path.parts[:2] != ("src", "base")}
+    found = set()
+    for path, text in texts.items():
+        seen = {pathlib.PurePosixPath("src", match[2]) for match in includes.INCLUDE.finditer(text)}
+        if not TEST.search(str(path)) and (path in naming or naming & seen):
+            found.add(path)
+    return found

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/mutex.h"
 
 namespace rochound::capture::replay {
@@ -48,6 +49,7 @@ void ReadAhead::Work() {
       changed_.Wait(mutex_);
     if (stop_ || claimed_ == chunks_.size()) return;
     const size_t chunk = claimed_++;
+    ROCHOUND_DCHECK(chunk < chunks_.size());
     Slot& slot = slots_[chunk % slots_.size()];
     slot.ready = false;
     lock.unlock();
@@ -62,6 +64,7 @@ void ReadAhead::Work() {
 base::Result<std::span<std::byte>> ReadAhead::Next() {
   const base::Lock lock(mutex_);
   const size_t chunk = given_++;
+  ROCHOUND_DCHECK(chunk < chunks_.size());
   if (threads_.empty()) {
     ROCHOUND_CHECK(Read(chunks_[chunk], &slots_[0].bytes));
     return std::span<std::byte>(slots_[0].bytes);

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/check.h"
 #include "base/files.h"
 #include "base/mutex.h"
 
@@ -46,8 +47,10 @@ base::Result<void> Spool::Open(const fs::path& folder, uint64_t committed) {
 base::Result<void> Spool::Add(uint64_t number, std::string_view message) {
   ROCHOUND_CHECK(base::WriteFileAtomically(Path(number), message));
   const base::Lock lock(mutex_);
-  sizes_[number] = message.size();
-  bytes_ += message.size();
+  // One that was not committed may be written again, with other content.
+  uint64_t& size = sizes_[number];
+  bytes_ += message.size() - size;
+  size = message.size();
   return {};
 }
 
@@ -88,6 +91,7 @@ void Spool::Remove(uint64_t number) {
     const base::Lock lock(mutex_);
     const auto one = sizes_.find(number);
     if (one == sizes_.end()) return;
+    ROCHOUND_DCHECK(bytes_ >= one->second);
     bytes_ -= one->second;
     sizes_.erase(one);
   }
@@ -105,6 +109,9 @@ size_t Spool::size() const {
   return sizes_.size();
 }
 
-fs::path Spool::Path(uint64_t number) const { return folder_ / fmt::format("{:012}.json", number); }
+fs::path Spool::Path(uint64_t number) const {
+  const base::Lock lock(mutex_);
+  return folder_ / fmt::format("{:012}.json", number);
+}
 
 }  // namespace rochound::fleet

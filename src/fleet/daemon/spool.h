@@ -41,10 +41,10 @@ class Spool {
   size_t size() const;
 
  private:
-  std::filesystem::path Path(uint64_t number) const;
+  std::filesystem::path Path(uint64_t number) const ROCHOUND_EXCLUDES(mutex_);
 
-  std::filesystem::path folder_;
   mutable base::Mutex mutex_;
+  std::filesystem::path folder_ ROCHOUND_GUARDED_BY(mutex_);
   std::map<uint64_t, uint64_t> sizes_ ROCHOUND_GUARDED_BY(mutex_);  // by number
   uint64_t bytes_ ROCHOUND_GUARDED_BY(mutex_) = 0;
   uint64_t committed_ ROCHOUND_GUARDED_BY(mutex_) = 0;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "base/files.h"
 
 namespace rochound::fleet {
@@ -23,6 +26,37 @@ TEST(SpoolTest, GivesMessagesInOrderOnceTheyAreCommitted) {
   spool.Commit(2);
   EXPECT_EQ(spool.Oldest()->number, 2u);
   EXPECT_EQ(spool.bytes(), 3u);
+}
+
+TEST(SpoolTest, AMessageThatIsWrittenAgainCountsOnce) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-spool-");
+  Spool spool;
+  ASSERT_TRUE(spool.Open(dir.value().path(), 0).ok());
+  ASSERT_TRUE(spool.Add(1, "short").ok());
+  ASSERT_TRUE(spool.Add(1, "longer than before").ok());
+  EXPECT_EQ(spool.bytes(), 18u);
+  ASSERT_TRUE(spool.Add(1, "").ok());
+  EXPECT_EQ(spool.bytes(), 0u);
+  spool.Remove(1);
+  EXPECT_EQ(spool.bytes(), 0u);
+}
+
+// The daemon opens it again when it goes back to what it has saved, while its messages are sent.
+TEST(SpoolTest, CanBeOpenedAgainWhileSomebodyReads) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-spool-");
+  Spool spool;
+  ASSERT_TRUE(spool.Open(dir.value().path() / "spool", 1).ok());
+  ASSERT_TRUE(spool.Add(1, "one").ok());
+  std::atomic<bool> end{false};
+  std::thread reads([&] {
+    while (!end) {
+      const auto message = spool.Oldest();
+      if (message) EXPECT_EQ(message->text, "one");
+    }
+  });
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(spool.Open(dir.value().path() / "spool", 1).ok());
+  end = true;
+  reads.join();
 }
 
 TEST(SpoolTest, ForgetsWhatWasNotCommittedBeforeAKill) {

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cmath>
 
+#include "base/check.h"
+
 namespace rochound::fleet {
 namespace {
 
@@ -30,6 +32,7 @@ int32_t Shift(int32_t index, int steps) { return index >> steps; }
 }  // namespace
 
 int32_t Histogram::Index(uint64_t value, int scale) {
+  ROCHOUND_DCHECK(value != 0 && scale <= kFinestScale && scale >= kCoarsestScale);
   const int exponent = 63 - std::countl_zero(value);
   const uint64_t mantissa = value << (63 - exponent);
   const auto& bounds = Bounds();
@@ -46,6 +49,7 @@ void Histogram::Reach(int32_t first, int32_t last) {
   }
   int steps = 0;
   while (static_cast<size_t>(Shift(last, steps) - Shift(first, steps)) >= kMostBuckets) ++steps;
+  ROCHOUND_DCHECK(scale_ - steps >= kCoarsestScale);
   if (steps != 0) Coarsen(scale_ - steps);
   first = Shift(first, steps);
   last = Shift(last, steps);
@@ -57,6 +61,7 @@ void Histogram::Reach(int32_t first, int32_t last) {
   }
   const auto wanted = static_cast<size_t>(last - offset_) + 1;
   if (buckets_.size() < wanted) buckets_.resize(wanted);
+  ROCHOUND_DCHECK(buckets_.size() <= kMostBuckets);
 }
 
 void Histogram::Add(uint64_t value, uint64_t times) {
@@ -74,6 +79,7 @@ void Histogram::Add(uint64_t value, uint64_t times) {
     Reach(index, index);
     index = Index(value, scale_);
   }
+  ROCHOUND_DCHECK(index >= offset_ && static_cast<size_t>(index - offset_) < buckets_.size());
   buckets_[static_cast<size_t>(index - offset_)] += times;
 }
 
@@ -103,6 +109,9 @@ void Histogram::Merge(const Histogram& other) {
   if (!theirs.buckets_.empty()) {
     Reach(theirs.offset_, theirs.offset_ + static_cast<int32_t>(theirs.buckets_.size()) - 1);
     theirs.Coarsen(scale_);
+    ROCHOUND_DCHECK(theirs.scale_ == scale_ && theirs.offset_ >= offset_);
+    ROCHOUND_DCHECK(static_cast<size_t>(theirs.offset_ - offset_) + theirs.buckets_.size() <=
+                    buckets_.size());
     for (size_t i = 0; i < theirs.buckets_.size(); ++i)
       buckets_[static_cast<size_t>(theirs.offset_ - offset_) + i] += theirs.buckets_[i];
   }
@@ -120,6 +129,7 @@ double Histogram::Quantile(double quantile) const {
   uint64_t rank = count_;
   if (wanted < static_cast<double>(count_)) rank = static_cast<uint64_t>(wanted);
   rank = std::max<uint64_t>(rank, 1);
+  ROCHOUND_DCHECK(zeros_ <= count_);
   if (rank <= zeros_) return 0;
   uint64_t below = zeros_;
   for (size_t i = 0; i < buckets_.size(); ++i) {

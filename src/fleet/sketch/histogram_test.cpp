@@ -186,6 +186,27 @@ TEST(HistogramTest, RestoresNoBucketThatNoValueIsIn) {
   }
 }
 
+// Such a histogram, merged with another, wrote past the end of its buckets.
+TEST(HistogramTest, RestoresNoBucketsThatNoNumberIsIn) {
+  Histogram restored;
+  EXPECT_FALSE(restored.Restore(-6, 0, 1, 1, 1, 64 * 32, {1}));
+  EXPECT_FALSE(restored.Restore(5, 0, 1, 1, 1, 64 * 32, {1}));
+  EXPECT_FALSE(restored.Restore(5, 0, 1, 1, 1, 64 * 32 - 2, {1, 1, 1}));
+  EXPECT_FALSE(restored.Restore(5, 0, 1, 1, 1, -2, {1}));
+  EXPECT_FALSE(restored.Restore(0, 0, 1, 1, 1, INT32_MAX, {1}));
+  // The first and the last that there are, at the finest and at the coarsest scale.
+  for (const int scale : {5, 0, -6}) {
+    for (const uint64_t value : {uint64_t{1}, UINT64_MAX}) {
+      ASSERT_TRUE(
+          restored.Restore(scale, 0, value, value, value, Histogram::Index(value, scale), {1}));
+      Histogram all = Of(Durations(11, 100));
+      all.Merge(restored);
+      EXPECT_EQ(all.count(), 101u);
+      EXPECT_LE(all.buckets().size(), Histogram::kMostBuckets);
+    }
+  }
+}
+
 TEST(HistogramTest, UsualMeanLeavesOutWhatTookMuchLonger) {
   Histogram histogram;
   EXPECT_EQ(histogram.UsualMean(), 0);

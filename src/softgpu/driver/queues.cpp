@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "softgpu/driver/message.h"
 
@@ -112,6 +113,7 @@ int QueueTable::Create(Gpu& gpu, kfd::CreateQueueArgs& args) {
     queue.read_index_address = args.read_pointer_address;
     queue.context_save_address = args.ctx_save_restore_address;
     queue.reports_exceptions = exceptions_enabled_.load() && args.ctx_save_restore_address != 0;
+    ROCHOUND_DCHECK(!queues_.contains(config.id));
     queues_[config.id] = queue;
   }
   config.ring_address = args.ring_base_address;
@@ -153,6 +155,8 @@ int QueueTable::Destroy(uint32_t id) {
   }
   gpu->device.load(std::memory_order_acquire)->DestroyQueue(id);
   const base::Lock lock(mutex_);
+  ROCHOUND_DCHECK(queues_.contains(id));
+  ROCHOUND_DCHECK(gpu->doorbell_slots[queues_[id].doorbell_slot]);
   gpu->doorbell_slots[queues_[id].doorbell_slot] = false;
   queues_.erase(id);
   return 0;

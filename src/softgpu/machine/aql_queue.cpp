@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "softgpu/counters/dispatch_counters.h"
@@ -201,6 +202,7 @@ uint64_t AqlQueue::WriteIndex() {
 
 bool AqlQueue::NextIsValid() {
   const uint64_t slots = config_.ring_bytes / kPacketBytes;
+  ROCHOUND_DCHECK(slots != 0);
   const uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
   const auto* header = reinterpret_cast<uint16_t*>(memory_.Translate(address, 2, kRead));
   return header != nullptr &&
@@ -257,6 +259,7 @@ void AqlQueue::Complete(uint64_t signal, uint64_t start) {
 
 void AqlQueue::Process() {
   uint64_t slots = config_.ring_bytes / kPacketBytes;
+  ROCHOUND_DCHECK(slots != 0);
   uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
   auto* slot = reinterpret_cast<Packet*>(memory_.Translate(address, kPacketBytes, kRead | kWrite));
   if (slot == nullptr) return FaultAt(address, kRead, "reading a packet");
@@ -542,6 +545,7 @@ void AqlQueue::Finish(uint64_t signal, uint64_t start) {
 bool AqlQueue::FreeSlot() {
   // The slot is free once the read index has passed it: mark it, move on, then tell.
   uint64_t slots = config_.ring_bytes / kPacketBytes;
+  ROCHOUND_DCHECK(slots != 0);
   uint64_t address = config_.ring_address + read_index_ % slots * kPacketBytes;
   if (auto* header = reinterpret_cast<uint16_t*>(memory_.Translate(address, 2, kWrite)))
     __atomic_store_n(header, uint16_t{HSA_PACKET_TYPE_INVALID}, __ATOMIC_RELEASE);

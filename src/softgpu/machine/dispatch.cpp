@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "softgpu/machine/activity.h"
 #include "softgpu/machine/lost_pages.h"
@@ -130,6 +131,7 @@ void Dispatch::Help(AddressSpace::Reader& memory) {
   Participate(memory, nullptr);
   memory.Leave();
   const base::Lock lock(mutex_);
+  ROCHOUND_DCHECK(helpers_ != 0);
   if (--helpers_ == 0) idle_.notify_all();
 }
 
@@ -141,6 +143,7 @@ bool Dispatch::TakeScratch(ScratchSlots* scratch) {
   scratch->base = parameters_.scratch_base;
   scratch->bytes_per_wave = parameters_.scratch_bytes_per_wave;
   scratch->slots.assign(free_scratch_.end() - waves, free_scratch_.end());
+  ROCHOUND_DCHECK(scratch->slots.size() == waves);
   free_scratch_.resize(free_scratch_.size() - waves);
   return true;
 }
@@ -149,6 +152,7 @@ void Dispatch::GiveScratch(const ScratchSlots& scratch) {
   if (scratch.slots.empty()) return;
   const base::Lock lock(mutex_);
   free_scratch_.insert(free_scratch_.end(), scratch.slots.begin(), scratch.slots.end());
+  ROCHOUND_DCHECK(free_scratch_.size() <= parameters_.scratch_wave_slots);
 }
 
 bool Dispatch::Begin(AddressSpace::Reader& memory, Workgroup* group, bool is_first,

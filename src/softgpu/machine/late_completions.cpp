@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "softgpu/machine/activity.h"
@@ -56,6 +57,7 @@ void LateCompletions::Main() {
     }
     const Completion one = due_.begin()->second;
     due_.erase(due_.begin());
+    ROCHOUND_DCHECK(!delivering_);
     delivering_ = true;
     lock.unlock();
     memory.Enter();

@@ -50,9 +50,8 @@ class Queue {
   bool PauseOnce(Activity::Waiter& waiter);
 
   // The queue stays as it is from now on.
-  void HaltWithFault(const MemoryFault& fault, std::string_view what)
-      ROCHOUND_REQUIRES(ring_mutex_);
-  void HaltWithError(QueueError error, std::string_view what) ROCHOUND_REQUIRES(ring_mutex_);
+  void HaltWithFault(const MemoryFault& fault, std::string_view what);
+  void HaltWithError(QueueError error, std::string_view what);
 
   QueueConfig config_;
   const DeviceConfig& device_;
@@ -66,7 +65,7 @@ class Queue {
 
   std::atomic<bool> stopping_{false};
   std::atomic<bool> paused_{false};
-  bool halted_ ROCHOUND_GUARDED_BY(ring_mutex_) = false;
+  bool halted_ = false;
   base::Mutex placement_mutex_;
   std::shared_ptr<const Placement> placement_ ROCHOUND_GUARDED_BY(placement_mutex_);
   std::thread thread_;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace rochound::softgpu {
 namespace {
 
@@ -38,12 +40,14 @@ void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architectu
   id[0] = static_cast<unsigned>(linear_id % kernel.groups[0]);
   id[1] = static_cast<unsigned>(linear_id / kernel.groups[0] % kernel.groups[1]);
   id[2] = static_cast<unsigned>(linear_id / kernel.groups[0] / kernel.groups[1]);
+  ROCHOUND_DCHECK(linear_id < kernel.group_count && id[2] < kernel.groups[2]);
   // The last workgroup of a dimension may be partial; its work-items are packed into fewer waves.
   unsigned size[3];
   for (unsigned i = 0; i < 3; ++i)
     size[i] = std::min(kernel.group[i], kernel.grid[i] - id[i] * kernel.group[i]);
   unsigned items = size[0] * size[1] * size[2];
   count_ = (items + kernel.wave_size - 1) / kernel.wave_size;
+  ROCHOUND_DCHECK(count_ != 0 && count_ <= kernel.waves_per_group);
   live_ = count_;
   at_barrier_ = 0;
   split_barrier_ = {.members = count_};
@@ -98,6 +102,7 @@ void Workgroup::Start(const Kernel& kernel, uint64_t linear_id, const Architectu
     wave.xcc_id = place.xcc;
     wave.scratch_bytes_per_lane = kernel.private_bytes_per_lane;
     if (!scratch_.slots.empty()) {
+      ROCHOUND_DCHECK(number < scratch_.slots.size());
       uint64_t offset = scratch_.slots[number] * scratch_.bytes_per_wave;
       wave.scratch_base = scratch_.base + offset;
       wave.scratch_bytes_per_lane =
@@ -116,6 +121,7 @@ void Workgroup::StartWave(Slot& slot, const Kernel& kernel, unsigned number,
   unsigned lanes = kernel.wave_size;
   unsigned items = size[0] * size[1] * size[2];
   unsigned first = number * lanes;
+  ROCHOUND_DCHECK(first < items);
   unsigned active = std::min(lanes, items - first);
   wave.SetPair(kExecLo, active == 64 ? ~uint64_t{0} : (uint64_t{1} << active) - 1);
   uint32_t* x = wave.Row(0);
@@ -162,6 +168,7 @@ Workgroup::Turn Workgroup::Run(const std::atomic<bool>& cancelled) {
           break;
         case StopReason::kEnd:
           slot.state = State::kEnded;
+          ROCHOUND_DCHECK(live_ != 0 && split_barrier_.members != 0);
           --live_;
           --split_barrier_.members;
           split_barrier_.CompleteIfAll();
@@ -170,6 +177,7 @@ Workgroup::Turn Workgroup::Run(const std::atomic<bool>& cancelled) {
         case StopReason::kBarrier:
           slot.state = State::kAtBarrier;
           ++at_barrier_;
+          ROCHOUND_DCHECK(at_barrier_ <= live_);
           progressed = true;
           break;
         default:

@@ -2,8 +2,10 @@
 #include "softgpu/memory/address_space.h"
 
 #include <algorithm>
+#include <iterator>
 #include <thread>
 
+#include "base/check.h"
 #include "base/mutex.h"
 
 namespace rochound::softgpu {
@@ -42,12 +44,16 @@ std::shared_ptr<AddressSpace::Table> AddressSpace::TableWithout(uint64_t begin,
 }
 
 void AddressSpace::Map(uint64_t address, uint64_t size, uint8_t* host, uint8_t access) {
+  ROCHOUND_DCHECK(address % kGpuPageSize == 0 && size % kGpuPageSize == 0 && size != 0);
+  ROCHOUND_DCHECK(host != nullptr && address + size > address);
   const base::Lock lock(mutex_);
   std::shared_ptr<Table> table = TableWithout(address, address + size);
   if (access & kExecute) ++table->code_changes;
   Region added{address, address + size, host, access};
   auto place = std::lower_bound(table->regions.begin(), table->regions.end(), added,
                                 [](const Region& a, const Region& b) { return a.begin < b.begin; });
+  ROCHOUND_DCHECK(place == table->regions.begin() || std::prev(place)->end <= added.begin);
+  ROCHOUND_DCHECK(place == table->regions.end() || place->begin >= added.end);
   table->regions.insert(place, added);
   Publish(std::move(table));
 }
@@ -92,7 +98,8 @@ AddressSpace::Reader::Reader(AddressSpace& space) : space_(space) {
 
 AddressSpace::Reader::~Reader() {
   const base::Lock lock(space_.mutex_);
-  std::erase(space_.readers_, this);
+  const size_t erased = std::erase(space_.readers_, this);
+  ROCHOUND_DCHECK(erased == 1);
 }
 
 void AddressSpace::Reader::Enter() { Reload(); }

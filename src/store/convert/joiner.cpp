@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/check.h"
 #include "codeobj/demangle.h"
 #include "store/convert/names.h"
 #include "store/rpd/lost_kinds.h"
@@ -185,6 +186,7 @@ Joiner::PendingCall& Joiner::PendingCallOf(Thread& thread, uint64_t correlation)
   for (size_t i = thread.calls_used; i-- > 0;)
     if (thread.calls[i].correlation == correlation) return thread.calls[i];
   if (thread.calls_used == kMostOpenCalls) AbandonOldestCall(thread);
+  ROCHOUND_DCHECK(thread.calls_used < kMostOpenCalls && thread.calls_used <= thread.calls.size());
   if (thread.calls_used == thread.calls.size()) thread.calls.emplace_back();
   PendingCall& call = thread.calls[thread.calls_used++];
   call.correlation = correlation;
@@ -196,6 +198,7 @@ Joiner::PendingCall& Joiner::PendingCallOf(Thread& thread, uint64_t correlation)
 
 // Its record never came: what it caused has no call.
 void Joiner::AbandonOldestCall(Thread& thread) {
+  ROCHOUND_DCHECK(thread.calls_used != 0);
   ++counts_.lost_calls;
   const auto first = thread.calls.begin();
   for (const uint32_t index : first->waiting) {
@@ -285,6 +288,7 @@ Joiner::PendingOp& Joiner::NewOp(uint32_t* index) {
     free_ops_.pop_back();
   }
   PendingOp& op = ops_[*index];
+  ROCHOUND_DCHECK(!op.used);
   op.used = true;
   op.has_call = op.has_time = false;
   op.times = {};
@@ -397,6 +401,7 @@ bool Joiner::TakeEarlyTime(EarlyTimes& early, uint64_t key, OpTime* time) {
   if (early.index.size() == 0) return false;
   const uint32_t at = early.index.Remove(key);
   if (at == FlatMap::kNone) return false;
+  ROCHOUND_DCHECK(at < early.times.size());
   *time = early.times[at];
   if (early.index.size() == 0) early.times.clear();
   return true;
@@ -419,12 +424,14 @@ void Joiner::SetTime(PendingOp& op, const OpTime& time) {
   op.times.timed = time.begin != 0 || time.end != 0;
   op.times.begin = op.times.timed ? time.begin : op.times.submit;
   op.times.end = op.times.timed ? std::max(time.begin, time.end) : op.times.submit;
+  ROCHOUND_DCHECK(op.times.begin <= op.times.end);
 }
 
 // Gives the operation to the sinks once everything about it is known.
 void Joiner::CompleteOp(uint32_t index) {
   PendingOp& op = ops_[index];
-  if (!op.has_call || !op.has_time) return;
+  // Not twice, though a log may have two dispatches of one number.
+  if (!op.used || !op.has_call || !op.has_time) return;
   // A time that cannot be is shown, but does not make the trace longer.
   if (op.times.timed && op.times.begin + kClockTolerance >= log_.first_ns() &&
       op.times.end <= log_.end_ns() + kClockTolerance)
@@ -496,6 +503,7 @@ void Joiner::EndUnfinishedOps() {
       queue.stuck = true;
     }
     untimed_.Remove(op.Key());
+    ROCHOUND_DCHECK(begin <= end);
     op.has_time = op.times.unfinished = true;
     op.times.begin = begin;
     op.times.end = end;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/check.h"
 #include "base/files.h"
 
 namespace rochound::store {
@@ -66,6 +67,7 @@ char* PutVarint(char* at, uint64_t value) {
 }  // namespace
 
 void Record::Int(int64_t value) {
+  ROCHOUND_DCHECK(header_size_ < sizeof header_);
   if (value == 0 || value == 1) {  // these have serial types of their own, and no body
     header_[header_size_++] = static_cast<unsigned char>(8 + value);
     return;
@@ -84,6 +86,7 @@ void Record::Int(int64_t value) {
 }
 
 void Record::Real(double value) {
+  ROCHOUND_DCHECK(header_size_ < sizeof header_);
   header_[header_size_++] = 7;
   if (body_.size() < body_size_ + sizeof(uint64_t)) body_.resize(2 * body_.size());
   const auto bits = std::bit_cast<uint64_t>(value);
@@ -94,6 +97,7 @@ void Record::Real(double value) {
 void Record::Text(std::string_view text) {
   const size_t type = 13 + 2 * text.size();
   char* const begin = reinterpret_cast<char*>(header_ + header_size_);
+  ROCHOUND_DCHECK(header_size_ + VarintSize(type) <= sizeof header_);
   header_size_ += static_cast<size_t>(PutVarint(begin, type) - begin);
   if (body_.size() < body_size_ + text.size() + sizeof(uint64_t))
     body_.resize(2 * (body_size_ + text.size()) + sizeof(uint64_t));
@@ -102,6 +106,7 @@ void Record::Text(std::string_view text) {
 }
 
 char* Record::CopyTo(char* target) const {
+  ROCHOUND_DCHECK(header_size_ + 1 < 0x80 && body_size_ <= body_.size());
   *target++ = static_cast<char>(header_size_ + 1);
   memcpy(target, header_, header_size_);
   memcpy(target + header_size_, body_.data(), body_size_);
@@ -146,10 +151,12 @@ uint32_t PageFile::Append(const char* page) {
 }
 
 void PageFile::Replace(uint32_t number, const char* page) {
+  ROCHOUND_DCHECK(number != 0 && number <= pages_);
   Write(page, page_size_, (static_cast<uint64_t>(number) - 1) * page_size_);
 }
 
 void PageFile::Flush() {
+  ROCHOUND_DCHECK(bytes() >= buffer_.size() && buffer_.size() % page_size_ == 0);
   Write(buffer_.data(), buffer_.size(), bytes() - buffer_.size());
   buffer_.clear();
 }
@@ -207,6 +214,7 @@ bool TreeBuilder::Fits(const Page& page, size_t cell) const {
 }
 
 char* TreeBuilder::Put(Page& page, size_t cell) {
+  ROCHOUND_DCHECK(Fits(page, cell));
   page.content -= cell;
   PutBig16(&page.image[page.header + 2 * page.cells], page.content);
   ++page.cells;
@@ -219,6 +227,7 @@ std::string_view TreeBuilder::LastCell(const Page& page) const {
 }
 
 void TreeBuilder::RemoveLast(Page& page) const {
+  ROCHOUND_DCHECK(page.cells != 0 && page.last != 0);
   --page.cells;
   page.content += page.last;
   page.last = 0;  // only one is ever taken off
@@ -231,10 +240,12 @@ void TreeBuilder::Seal(Page& page, uint32_t right_child) const {
   // What an earlier use of this buffer left between offsets and cells says nothing; keep files
   // alike.
   const size_t free = page.header + 2 * page.cells;
+  ROCHOUND_DCHECK(free <= page.content && page.content <= page.image.size());
   memset(&page.image[free], 0, page.content - free);
 }
 
 void TreeBuilder::AddRow(int64_t rowid, const Record& record) {
+  ROCHOUND_DCHECK(kind_ == Kind::kTable && rowid > last_rowid_);
   const size_t payload = record.size();
   const size_t cell = VarintSize(payload) + VarintSize(static_cast<uint64_t>(rowid)) + payload;
   if (payload > file_->page_size() - kLargestLocal) return file_->Fail(EFBIG);
@@ -247,6 +258,7 @@ void TreeBuilder::AddRow(int64_t rowid, const Record& record) {
 }
 
 void TreeBuilder::AddEntry(const Record& record) {
+  ROCHOUND_DCHECK(kind_ == Kind::kIndex);
   const size_t payload = record.size();
   const size_t cell = VarintSize(payload) + payload;
   if (!Fits(levels_[0], cell)) CloseLeaf();
@@ -273,6 +285,7 @@ void TreeBuilder::CloseLeaf() {
 }
 
 void TreeBuilder::AddChild(size_t level, uint32_t child, std::string_view key) {
+  ROCHOUND_DCHECK(level != 0 && level <= levels_.size() && child != 0);
   if (level == levels_.size()) {
     levels_.emplace_back();
     Reset(levels_[level], false);
@@ -281,6 +294,7 @@ void TreeBuilder::AddChild(size_t level, uint32_t child, std::string_view key) {
   if (!Fits(levels_[level], cell)) {
     // The last child becomes the page's right-most one, and its key goes one level up.
     const std::string last(LastCell(levels_[level]));
+    ROCHOUND_DCHECK(last.size() > sizeof(uint32_t));
     RemoveLast(levels_[level]);
     Seal(levels_[level], GetBig32(last.data()));
     const uint32_t number = file_->Append(levels_[level].image.data());
