@@ -12,6 +12,7 @@
 
 #include "base/exit_codes.h"
 #include "base/log.h"
+#include "base/options_run.h"
 #include "cli/capture_command.h"
 #include "cli/ctl_command.h"
 #include "cli/doctor_command.h"
@@ -106,7 +107,12 @@ int Main(std::vector<std::string> arguments) {
                                 : "See rochound --help.");
     return rochound::base::kExitUsage;
   }
-  if (chosen() != nullptr) return chosen()->Run(program);
+  if (chosen() != nullptr) {
+    rochound::base::RecordOptionsOf(app);
+    const int code = chosen()->Run(program);
+    if (code == kExitUsage) rochound::base::RecordRefusal();
+    return code;
+  }
   fmt::print(stderr, "{}{}", app.help(), kMore);
   return rochound::base::kExitUsage;
 }

@@ -155,6 +155,8 @@ constexpr EnvironmentVariable kVariables[] = {
      "The same for allocations of a capture."},
     {"ROCHOUND_TEST_FAIL_CHECK", SetBy::kTest, "recorder", "1",
      "A check of the recorder's own code fails at its start, in a build that has checks."},
+    {"ROCHOUND_TEST_OPTIONS_RUN", SetBy::kTest, "every command", "a file",
+     "The names of commands and options that were run are appended to it, without their values."},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "base/options_run.h"
 #include "fleet/command/commands.h"
 
 int main(int argc, char** argv) {
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
       fleet::EventsCommand(app),
   };
   CLI11_PARSE(app, argc, argv);
+  rochound::base::RecordOptionsOf(app);
   for (const fleet::FleetCommand& command : commands) {
     if (!command.app->parsed()) continue;
     const auto done = command.run();

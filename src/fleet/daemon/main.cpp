@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/options_run.h"
 #include "fleet/bus/bus.h"
 #include "fleet/bus/names.h"
 #include "fleet/daemon/code_store.h"
@@ -169,6 +170,7 @@ int main(int argc, char** argv) {
   Settings settings;
   AddOptions(app, &settings);
   CLI11_PARSE(app, argc, argv);
+  base::RecordOptionsOf(app);
   struct sigaction action{};
   action.sa_handler = End;
   sigaction(SIGTERM, &action, nullptr);

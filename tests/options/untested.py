@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Lists the options that no test has run, and fails when there is one.
+
+usage: untested.py --bin FOLDER --ran FILE
+
+Run all tests with ROCHOUND_TEST_OPTIONS_RUN=FILE first, which rochound, rochound-fleet and rochoundd append to
+(src/base/options_run.h); `./dev test` without a label does both. What counts is a command line that its command took: not
+a word in a test's source, not a line that was refused, not --help. Whether a test looks at the option's effect is for
+people to see: commands of pages (tests/docs/commands.py) look at few of them and do not count.
+"""
+
+import argparse
+import fnmatch
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+# The parser answers these itself: no command runs.
+ANSWERED = {"--help", "--version"}
+
+# Options of several commands that one function adds and reads: a run with one of the commands is enough.
+# Commands -> options.
+SHARED = {
+    # fleet/command/bus_options.cpp
+    "rochound-fleet *": {"--bus", "--credentials", "--authority", "--certificate", "--key"},
+}
+
+# What no test can run -> why.
+CANNOT_RUN = {}
+
+
+def options_of_reference(reference):
+    """(command, names of an option) of what `rochound reference` prints."""
+    for command in reference["commands"]:
+        for one in [command, *command["subcommands"]]:
+            for option in one["options"]:
+                yield f"rochound {one['name']}", tuple(option["names"])
+
+
+def options_of_help(command, text):
+    """(command, names of an option) of what CLI11 prints for --help."""
+    listed = re.search(r"^OPTIONS:\n(.*?)(?:\n\n|\Z)", text, re.M | re.S)
+    for match in re.finditer(r"^ {2,10}(?:(-\w), +)?(--[\w-]+)", listed[1] if listed else "", re.M):
+        yield command, tuple(name for name in match.groups() if name)
+
+
+def help_of(*command):
+    return subprocess.run([*map(str, command), "--help"], check=True, capture_output=True, text=True).stdout
+
+
+def options_of_programs(folder):
+    told = subprocess.run([folder / "rochound", "reference"], check=True, capture_output=True, text=True).stdout
+    yield from options_of_reference(json.loads(told))
+    fleet = folder / "rochound-fleet"
+    if not fleet.exists():
+        return
+    commands = re.search(r"^SUBCOMMANDS:\n(.*)", help_of(fleet), re.M | re.S)[1]
+    for name in re.findall(r"^  ([a-z]+) ", commands, re.M):
+        yield from options_of_help(f"rochound-fleet {name}", help_of(fleet, name))
+    yield from options_of_help("rochoundd", help_of(folder / "rochoundd"))
+
+
+def options_that_ran(lines):
+    """{(command, option)} of the lines of programs: `PID ran PROGRAM OPTION... COMMAND OPTION...`, and `PID refused`, which
+    is about the last run of that process."""
+    runs = []
+    last = {}  # process -> its last run
+    for line in lines:
+        process, what, *words = line.split()
+        if what == "refused":
+            last[process].clear()
+            continue
+        command, last[process] = [], set()
+        runs.append(last[process])
+        for word in words:
+            if word.startswith("-"):
+                last[process].add((" ".join(command), word))
+            else:
+                command.append(word)
+    return set().union(*runs)
+
+
+def untested(known, ran, shared=None, cannot_run=None):
+    """What is wrong, a line each. known: (command, names); ran: {(command, option)}."""
+    shared = SHARED if shared is None else shared
+    cannot_run = CANNOT_RUN if cannot_run is None else cannot_run
+    problems = []
+    excused = set()
+    for command, names in known:
+        if ANSWERED & set(names):
+            continue
+        commands = [command] + [pattern for pattern, options in shared.items()
+                                if fnmatch.fnmatch(command, pattern) and options & set(names)]
+        has_run = any(name in names and any(fnmatch.fnmatch(one, pattern) for pattern in commands) for one, name in ran)
+        text = f"{command} {names[-1]}"
+        if text in cannot_run:
+            excused.add(text)
+            if has_run:
+                problems.append(f"{text}: a test runs it, and untested.py says that none can")
+        elif not has_run:
+            problems.append(f"{text}: no test runs it")
+    return problems + [f"{text}: there is no such option, and untested.py names it"
+                       for text in cannot_run if text not in excused]
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--ran", type=pathlib.Path, required=True)
+    options = parser.parse_args(arguments)
+    if not options.ran.is_file():
+        print(f"there is no {options.ran}: run the tests with ROCHOUND_TEST_OPTIONS_RUN={options.ran}")
+        return 1
+    known = list(options_of_programs(options.bin))
+    ran = options_that_ran(options.ran.read_text().splitlines())
+    problems = untested(known, ran)
+    print("\n".join(problems) or f"{len(known)} options of {len({command for command, _ in known})} commands: tests run all of them")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
