@@ -652,7 +652,9 @@ void ProbeCommand::TakeTheirVariables() {
   take("LOGDUR_LOG_LOCATION", &output_);
   if (output_ == "console") output_ = "-";
   const char* const instrumented = getenv("LOGDUR_INSTRUMENTED");
-  if (instrumented != nullptr && std::string_view(instrumented) == "false") instrumented_ = false;
+  if (subcommand_->count("--instrumented") == 0 && instrumented != nullptr &&
+      std::string_view(instrumented) == "false")
+    instrumented_ = false;
   take("LOGDUR_KERNEL_CACHE", &cache_);
   if (getenv("LOGDUR_LIBRARY_FILTER") != nullptr)
     base::LogWarning(

@@ -108,6 +108,12 @@ def check_chance(checker, folder):
     rows, table, code = checker.table("import os; raise SystemExit('B_SETTING' not in os.environ)", "--matrix", str(matrix))
     checker.expect(table["conclusion"] == "some-help" and "apply b" in table["text"] and code == 1, f"{code} {table['text']}")
     checker.expect(len(rows["b"]["attempts"]) >= 4 and len(rows["a"]["attempts"]) == 1, f"{rows}")
+    # With fewer it may be chance.
+    for confirm in (0, 2):
+        rows, table, code = checker.table("import os; raise SystemExit('B_SETTING' not in os.environ)", "--matrix", str(matrix),
+                                          "--confirm", str(confirm))
+        checker.expect(len(rows["b"]["attempts"]) == len(rows["as-it-is"]["attempts"]) == 1 + confirm, f"--confirm {confirm}: {rows}")
+        checker.expect(table["conclusion"] == "by-chance" and code == 3, f"--confirm {confirm}: {code} {table['text']}")
 
 
 def check_usage(checker, folder):

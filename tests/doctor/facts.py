@@ -90,6 +90,24 @@ def check_softgpu(rochound, gpu):
         problems.append(f"errors on a machine without any: {errors}")
     if gpu == "rx6800xt" and "Checked just now" not in found["compute units"]["why"]:
         problems.append("HIP was not asked with GPU_ENABLE_WGP_MODE=0")
+    return problems + check_copied(rochound, gpu, found)
+
+
+def check_copied(rochound, gpu, found):
+    """What --copy writes tells --root the same, where there is no GPU."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "copy"
+        done = run([rochound, "softgpu", "--gpu", gpu, "--", rochound, "doctor", "--copy", str(copy)])
+        files = {str(path.relative_to(copy)) for path in copy.rglob("*") if path.is_file()}
+        if done.returncode != 0 or not files or set(done.stdout.split()) != files:
+            return [f"--copy: exit code {done.returncode}, {sorted(files)} instead of {done.stdout}{done.stderr}"]
+        report = json.loads(run([rochound, "doctor", "--json", "--root", str(copy)]).stdout)
+        again = run([rochound, "softgpu", "--gpu", gpu, "--", rochound, "doctor", "--copy", str(copy)])
+    problems = [] if again.returncode == 125 and "copy" in again.stderr else [f"--copy to where something is: {again}"]
+    copied = facts_of(report)
+    for fact in SOFTGPU[gpu]:
+        if copied[fact]["said"] != found[fact]["said"] or copied[fact]["verdict"] != found[fact]["verdict"]:
+            problems.append(f"{fact} of the copy: {copied[fact]} instead of {found[fact]}")
     return problems
 
 

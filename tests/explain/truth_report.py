@@ -8,10 +8,10 @@ import re
 from truth_case import Case, main  # noqa: F401
 
 
-def embedded(run):
+def embedded(run, *options):
     """The JSON that a report's page is made of."""
     page = run.path.with_suffix(".html")
-    run.text("report", run.path, "-o", page)
+    run.text("report", run.path, "-o", page, *options)
     found = re.search(r'<script type="application/json" id="report-data">(.*?)</script>', page.read_text(), re.DOTALL)
     return json.loads(found.group(1))
 
@@ -63,6 +63,9 @@ def lanes_of_streams(case):
     case.equal("operations by stream", expected, gpu)
     queues = run.rows("select count(distinct queueId) from rocpd_op")[0][0]
     case.expect(f"{queues} queues are fewer than the streams", queues < len(gpu))
+    by_queue = [sum(track["rows"]) for track in embedded(run, "--by-queue")["timeline"]["tracks"] if track["kind"] == "gpu"]
+    case.equal("operations by queue", sorted(row[0] for row in run.rows("select count(*) from rocpd_op group by gpuId, queueId")),
+               sorted(by_queue))
     threads = [track["title"] for track in tracks if track["kind"] == "thread"]
     case.expect(f"threads: {threads}", any(re.fullmatch(r"loader \(\d+\)", title) for title in threads))
 

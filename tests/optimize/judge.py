@@ -117,9 +117,12 @@ ASKED = [
               message="against the reference it is off by", title="reference"),
     Candidate("gemm", "less_precise", "faster", options=("--verify", "tol=float:1e-2"), title="tolerance"),
     # What is told to be no number stays as it was.
-    Candidate("scale", "drops_nan", "faster", options=("--no-special",), title="no-special"),
+    Candidate("scale", "drops_nan", "faster", True, options=("--no-special",), title="no-special"),
+    # Right from the captured inputs alone.
+    Candidate("scale", "knows_results", "faster", True, options=("--vary", "0"), title="captured-inputs"),
+    Candidate("scale", "knows_results", "other-inputs", True, options=("--vary", "1"), title="one-other-input"),
     Candidate("scale", "faster", "faster", options=("--margin", "100"), title="margin"),
-    Candidate("scale", "faster", "no-difference", options=("--margin", "200"), title="large-margin"),
+    Candidate("scale", "faster", "no-difference", True, options=("--margin", "200"), title="large-margin"),
     Candidate("gemm", "faster", "faster", True, title="on-gpu", on_gpu=GPU),
     Candidate("gemm", "original", "no-difference", title="on-gpu", on_gpu=GPU),
     # No kernel is as fast as this GPU says.

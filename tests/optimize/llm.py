@@ -300,6 +300,33 @@ def questions(options, folder, first):
     check(exit_code == 125 and "did not answer 3 times in a row" in said, f"exit code {exit_code}:\n{said}")
 
 
+def settings(options, folder, first):
+    """How the model is asked. What does not build is not sent back here, and a twin is as good as its original."""
+    faster = Kernel.version("  if (i < count) out[i] = in[i] * 2;")
+    twin = faster + "// the same once more\n"
+    nothing = message("I give up.")
+    server = Server([code(faster.replace("* 2;", "* 2 + nothing;")), code(faster), code(twin), nothing, nothing])
+    work = folder / "settings"
+    work.mkdir()
+    for kept in ("bundles", "facts"):
+        shutil.copytree(first.output / kept, work / kept)
+
+    def run(improvement):
+        again = Run(options, first.kernel, work, server, "--max-iters", "4", "--auto-approve", "--temperature", "0.25", "--max-repairs", "0",
+                    "--min-improvement", improvement)
+        exit_code, said = again()
+        check(exit_code == 0, f"exit code {exit_code}:\n{said}")
+        bodies = [json.loads(body) for _, body in server.requests]
+        check({body["temperature"] for body in bodies} == {0.25}, [body["temperature"] for body in bodies])
+        # A repair goes on with the conversation.
+        check({len(body["messages"]) for body in bodies} == {2}, [len(body["messages"]) for body in bodies])
+        return server.content(-1).split("The best so far")[1]
+    check("the same once more" in run("0"), "with --min-improvement 0 the last of equal ones is not the best")
+    check(len(server.requests) == 4, f"{len(server.requests)} requests")
+    check("the same once more" not in run("2"), "with --min-improvement 2 a twin is better than its original")
+    check(len(server.requests) == 5, f"{len(server.requests)} requests, and only what follows the twin is another one")
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("rochound", "hipcc", "app"):
@@ -309,6 +336,7 @@ def main():
         try:
             first = the_loop(options, pathlib.Path(name))
             questions(options, pathlib.Path(name), first)
+            settings(options, pathlib.Path(name), first)
         except Failed as problem:
             print(f"FAIL: {problem}")
             return 1

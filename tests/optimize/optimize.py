@@ -84,6 +84,9 @@ def fill(options, folder, variants):
 def apply(options, folder):
     candidates = fill(options, folder, ["faster", "faster_2", "wrong_last", "slower"])
     optimizer = Optimizer(options, folder, "blur", ["--candidates", candidates])
+    # No time for any of them; the next run judges all.
+    code, said = optimizer.run("--budget", "1ms")
+    check(code == 3 and "the budget is used up" in said and optimizer.log()["candidates"] == [], f"exit code {code}:\n{said}")
     code, said = optimizer.run()
     check(code == 0 and "applied: candidate" in said, f"exit code {code}:\n{said}")
     check("that is a model" in said, said)

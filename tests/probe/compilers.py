@@ -101,6 +101,16 @@ def hsaco(rochound, folder, hipcc, source, probed, kernel, function):
     said = run(*triton, code=125)
     if "--target gfx942" not in said:
         return False, said
+    # The compiler that is asked for gets the target that is told.
+    clang, asked = folder / "clang", folder / "asked"
+    clang.write_text(f'#!/bin/sh\necho "$@" > {asked}\nexit 3\n')
+    clang.chmod(0o755)
+    said = run(*triton, "--target", "gfx1100", "--clang", str(clang), code=125)
+    if f"{clang} ended with exit code 3" not in said or "-mcpu=gfx1100 " not in asked.read_text():
+        return False, said
+    run(*triton, "--target", "gfx1100")
+    if b"__rochound_probe.triton_copy" not in (folder / "triton" / "triton_copy.llir-gfx1100.hsaco").read_bytes():
+        return False, "no probes with --target"
     (folder / "triton_copy.json").write_text('{"target": {"backend": "hip", "arch": "gfx1030", "warp_size": 32}}', encoding="utf-8")
     run(*triton)
     made = (folder / "triton" / "triton_copy.llir-gfx1030.hsaco").read_bytes()

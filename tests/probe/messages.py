@@ -84,6 +84,8 @@ class Test:
         require(kernel.accesses == count(lambda message: message["kernel"] != "probe_add"), kernel.text)
         group = self.probe("--filter-x", "1:3", "--filter-y", "0", program=cases)
         require(group.accesses == count(lambda message: message["group"][0] in (1, 2) and message["group"][1] == 0), group.text)
+        deep = self.probe("--filter-z", "1", program=cases)
+        require(0 < deep.accesses == count(lambda message: message["group"][2] == 1), deep.text)
         lanes = self.probe("--lanes", "5", program=cases)
         require(lanes.messages and all(int(message["mask"], 16) & ~5 == 0 for message in lanes.messages), lanes.text)
         require(lanes.accesses == count(lambda message: int(message["mask"], 16) & 5), lanes.text)

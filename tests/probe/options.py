@@ -57,6 +57,12 @@ def main():
     dumped = test.start("-e", "-k", "Freed", "--softgpu", test.gpu, "-l", test.folder.name + "/e.jsonl", "--", test.program)
     test.require(dumped.returncode == 0 and "\nROCHOUND_PROBE_KERNEL=Freed\n" in "\n" + dumped.stderr and "\nPATH=" not in dumped.stderr,
                  f"-e: {dumped}")
+    # An option is stronger than a variable.
+    os.environ["LOGDUR_INSTRUMENTED"] = "false"
+    probed = test.start("--instrumented", "--softgpu", test.gpu, "-l", test.folder.name + "/i.jsonl", "--", test.program)
+    del os.environ["LOGDUR_INSTRUMENTED"]
+    test.require(probed.returncode == 0 and os.path.exists(test.folder.name + "/i.jsonl") and " accesses by " in probed.stderr,
+                 f"--instrumented: {probed}")
     for options, variables in ((["--no-instrumented"], {}), ([], {"LOGDUR_INSTRUMENTED": "false"})):
         trace = f"{test.folder.name}/plain{len(options)}.rpd"
         os.environ.update(variables)
