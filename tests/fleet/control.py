@@ -101,7 +101,12 @@ def case_switch(fleet):
     check(all(now > then for now, then in zip([launches(fleet.folder / f"logs{rank}") for rank in range(2)], counts)), "nothing is recorded")
     done = subprocess.run([fleet.bin / "rochound-fleet", "stop", "--bus", fleet.url(), "--job", "nobody", "--patience", "1"],
                           capture_output=True, text=True, check=False)
-    check(done.returncode == 1 and "no daemon" in done.stderr, done.stderr)
+    check(done.returncode == 1 and "no daemon" in done.stderr and "within 1 s" in done.stderr, done.stderr)
+    # A window that ended before now, and one of the future.
+    window = json.loads(hosts.ask("window", "--from", "-5", "--to", "-1", "-o", fleet.folder / "window", "--json"))
+    check(window["to_ns"] - window["from_ns"] == 4_000_000_000 and len(window["windows"]) == 2, str(window))
+    window = json.loads(hosts.ask("capture", "--at", "1", "--for", "0.5", "-o", fleet.folder / "captured", "--json"))
+    check(window["to_ns"] - window["from_ns"] == 500_000_000 and len(window["windows"]) == 2, str(window))
     return f"{counts} launches before the stop"
 
 
@@ -116,6 +121,10 @@ def case_silent(fleet):
     check(report["no_answer"] == [{"host": "h1", "ranks": [1]}] and report["not_answering"] == [1], str(report))
     text = hosts.ask("stop", "--at", "1", codes=(1,))
     check("no answer from h1, which has rank 1" in text and "rank 0 (h0" in text, text)
+    # Who waits for one answer does not wait for the other.
+    start = time.monotonic()
+    hosts.ask("hang", "--json", "--watch", "0", "--hosts", "1", "--patience", "30", codes=(0, 3))
+    check(time.monotonic() - start < 20, f"--hosts 1 took {time.monotonic() - start:.0f} s")
     os.kill(hosts.daemons[1].pid, signal.SIGCONT)
     return "h1 and its rank were named"
 

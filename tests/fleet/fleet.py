@@ -265,8 +265,8 @@ def case_up(fleet):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    up = fleet.start([fleet.bin / "rochound-fleet", "up", "--local", folder, "--port", port, "--interval", "1", "--flush", "1"],
-                     "up.log")
+    up = fleet.start([fleet.bin / "rochound-fleet", "up", "--local", folder, "--lake", fleet.folder / "elsewhere", "--port", port, "--interval", "1",
+                      "--flush", "1"], "up.log")
     programs = [fleet.program(0, 3, "STUCK", ranks=3), fleet.program(1, 3, "STUCK", ranks=3), fleet.program(2, 3, "AWAY", ranks=3)]
     control = f"@{folder}/bus.control"
 
@@ -310,7 +310,8 @@ def case_up(fleet):
     fleet.wait_for([up], 40)
     for program in programs:
         os.killpg(program.pid, signal.SIGKILL)
-    answer = json.loads(fleet.run(fleet.bin / "rochound-fleet", "kernels", "--lake", folder / "lake", "--json"))
+    answer = json.loads(fleet.run(fleet.bin / "rochound-fleet", "kernels", "--lake", fleet.folder / "elsewhere", "--json"))
+    check(not (folder / "lake").exists(), "--lake is not the only lake")
     found = raw_log.differences(raw, answer["kernels"])
     check(not found, "\n".join(found))
     return report["conclusion"]

@@ -111,6 +111,16 @@ def case_history(fleet):
     check(slower["unchanged_kernels"] == 1, str(slower))
     text = command(fleet, "regressions", *lake, codes=(3,))
     check("1 of 2 changes" in text and "history_new.co" in text and "rochound-fleet diff" in text, text)
+    # Only what is worse than that, and only of this kernel or these days.
+    least = json.loads(command(fleet, "regressions", *lake, "--json", "--least", 50))
+    check(least["slower"] == 0 and len(least["comparisons"]) == 2, json.dumps(least, indent=1))
+    width = lambda confidence: (lambda one: one["high"] - one["low"])(json.loads(
+        command(fleet, "regressions", *lake, "--json", "--confidence", confidence, codes=(3,)))["comparisons"][0])
+    check(width(99.999) > slower["high"] - slower["low"] > width(60), "--confidence does not change the interval")
+    check("no certain change" not in text and "no certain change" in command(fleet, "regressions", *lake, "--all", codes=(3,)), "--all")
+    check(json.loads(command(fleet, "regressions", *lake, "--json", "--kernel", "Copy"))["comparisons"] == [], "--kernel")
+    for days in (["--since", "2999-01-01"], ["--until", "2001-01-01"]):
+        check(command(fleet, "regressions", *lake, *days).startswith("nothing to compare"), days)
     # Without the slower runs there is nothing to report.
     clean = command(fleet, "regressions", *lake, "--job", "train2")
     check(clean.startswith("0 of 0"), clean)
@@ -120,6 +130,8 @@ def case_history(fleet):
     check(any(line[0] != " " for line in diff["lines"]), "no line differs")
     text = command(fleet, "diff", *lake, before[:10], after[:10], "--kernel", "Smooth")
     check("VGPRs" in text and "waves per SIMD" in text and "history_new.co" in text, text)
+    short = command(fleet, "diff", *lake, before[:10], after[:10], "--kernel", "Smooth", "--context", 0)
+    check(len(short.splitlines()) < len(text.splitlines()), f"--context 0 shows as much:\n{short}")
     nothing = subprocess.run([str(fleet.bin / "rochound-fleet"), "diff", *map(str, lake), "ffff", after], capture_output=True, text=True,
                              env=fleet.environment, check=False)
     check(nothing.returncode == 1 and "no code object" in nothing.stderr, nothing.stderr)

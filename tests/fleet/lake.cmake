@@ -24,6 +24,7 @@ endforeach()
 add_custom_target(fleet_code ALL DEPENDS ${code})
 
 rochound_fleet_cases(history fleet fleet-history "${program}")
+rochound_fleet_cases(options fleet fleet-history "${program}")
 add_library(fleet_skew MODULE skew.c)
 set_target_properties(fleet_skew PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 rochound_fleet_cases(faults fleet fleet-faults "${program}")

@@ -123,25 +123,33 @@ rgw_data={self.folder}/run
         return {"AWS_ACCESS_KEY_ID": self.key, "AWS_SECRET_ACCESS_KEY": self.secret, "AWS_REGION": "us-east-1",
                 "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}"}
 
-    def make_bucket(self, name):
-        """PUT /NAME, signed as Amazon's version 4 wants it."""
+    def request(self, method, path):
+        """What the gateway answers, asked as Amazon's version 4 wants it signed."""
         now = datetime.datetime.now(datetime.timezone.utc)
         stamp, day, host = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d"), f"127.0.0.1:{self.port}"
         empty = hashlib.sha256(b"").hexdigest()
         headers = f"host:{host}\nx-amz-content-sha256:{empty}\nx-amz-date:{stamp}\n"
         signed = "host;x-amz-content-sha256;x-amz-date"
-        request = f"PUT\n/{name}\n\n{headers}\n{signed}\n{empty}"
+        request = f"{method}\n/{path}\n\n{headers}\n{signed}\n{empty}"
         scope = f"{day}/us-east-1/s3/aws4_request"
         text = f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
         key = f"AWS4{self.secret}".encode()
         for part in (day, "us-east-1", "s3", "aws4_request"):
             key = hmac.new(key, part.encode(), hashlib.sha256).digest()
         signature = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
-        urllib.request.urlopen(urllib.request.Request(
-            f"http://{host}/{name}", method="PUT",
-            headers={"x-amz-date": stamp, "x-amz-content-sha256": empty,
-                     "Authorization": f"AWS4-HMAC-SHA256 Credential={self.key}/{scope}, SignedHeaders={signed}, Signature={signature}"}),
-            timeout=60).close()
+        with urllib.request.urlopen(urllib.request.Request(
+                f"http://{host}/{path}", method=method,
+                headers={"x-amz-date": stamp, "x-amz-content-sha256": empty,
+                         "Authorization": f"AWS4-HMAC-SHA256 Credential={self.key}/{scope}, SignedHeaders={signed}, Signature={signature}"}),
+                timeout=60) as answer:
+            return answer.read()
+
+    def make_bucket(self, name):
+        self.request("PUT", name)
+
+    def read(self, place):
+        """What is at s3://BUCKET/KEY."""
+        return self.request("GET", place.removeprefix("s3://"))
 
 
 @contextlib.contextmanager

@@ -19,8 +19,8 @@ import s3  # noqa: E402
 from fleet import check  # noqa: E402
 
 
-def watch(fleet, *more):
-    return fleet.start([fleet.bin / "rochound-fleet", "watch", "--bus", fleet.url(), "-o", fleet.folder / "windows", "--every", "3",
+def watch(fleet, *more, folder="windows"):
+    return fleet.start([fleet.bin / "rochound-fleet", "watch", "--bus", fleet.url(), "-o", fleet.folder / folder, "--every", "3",
                         "--patience", "10", *more], "watch.log")
 
 
@@ -38,6 +38,7 @@ def case_watch_hang(fleet):
         (fleet.folder / f"program{rank}.log").exists() and "launched" in (fleet.folder / f"program{rank}.log").read_text(errors="replace")
         for rank in range(2)), 120)
     watcher = watch(fleet, "--before", "120")
+    other = watch(fleet, "--job", "works", folder="other")
     fleet.until("an event", lambda: (fleet.folder / "windows/events.jsonl").exists(), 60)
     time.sleep(8)  # more looks: the same hang is one event
     found = events(fleet)
@@ -51,6 +52,7 @@ def case_watch_hang(fleet):
     stuck = raw_log.merged([path for rank in range(2) for path in (fleet.folder / f"logs{rank}").glob("process-*")])
     check(fleets.launches(raw_log.merged(windows)) == fleets.launches(stuck), f"{windows} do not hold every launch")
     check(events(fleet, "--job", "works") == [], "the job that works has an event")
+    check(other.poll() is None and not (fleet.folder / "other/events.jsonl").exists(), "who watches another job alone has found something")
     lines = (fleet.folder / "windows/events.jsonl").read_text().splitlines()
     check([json.loads(line)["id"] for line in lines] == [event["id"]], f"{len(lines)} lines in events.jsonl")
     del programs
@@ -90,6 +92,15 @@ def case_s3_window(fleet):
         check(len(windows) == 2, text)
         check(fleets.launches(raw_log.merged(windows)) > 0, "the windows are empty")
         fleet.run(fleet.bin / "rochound", "explain", "top", trace)
+        # A watch that keeps its traces there, too.
+        fleet.environment["ROCHOUND_CONTROL_DIR"] = str(fleet.folder / "control0")
+        for rank, what in enumerate(("STUCK", "AWAY")):
+            fleet.program(2 + rank, 3, what, job="j2", ranks=2)
+        watch(fleet, "--job", "j2", "--by", "s3://windows/by", "--store", "s3://windows/kept")
+        fleet.until("an event", lambda: (fleet.folder / "windows/events.jsonl").exists(), 90)
+        event, = events(fleet, "--job", "j2")
+        check(event["kind"] == "hang" and event["trace"].startswith("s3://windows/kept/"), json.dumps(event, indent=1))
+        check(ceph.read(event["trace"])[:15] == b"SQLite format 3", event["trace"])
         left = ceph.run("rados", "-c", ceph.folder / "ceph.conf", "-p", "default.rgw.buckets.data", "ls").stdout.decode().split("\n")
         check(not [name for name in left if "segment-" in name and "__shadow" not in name], f"left in the storage: {left}")
         ceph.kill("client.rgw.x")
