@@ -430,6 +430,31 @@ TEST_F(RunCommand, WritesLines) {
                       base::ReadFile(Work() / "durations.csv").value());
 }
 
+TEST_F(RunCommand, KeepsKernelsAndCallsThatMatch) {
+  const auto kept = [&](const Arguments& options) {
+    Arguments all = {"--force"};
+    all.insert(all.end(), options.begin(), options.end());
+    EXPECT_EQ(Run(all, {"hsa"}).code(), 0);
+    return Ask("trace.rpd",
+               "select (select count(*) from kernel) || ' kernels, ' || "
+               "(select count(*) from api where apiName like 'hip%') || ' calls'");
+  };
+  EXPECT_EQ(kept({}), "10 kernels, 10 calls");
+  EXPECT_EQ(kept({"--kernel", "^work", "--api", "Launch"}), "10 kernels, 10 calls");
+  EXPECT_EQ(kept({"--kernel", "other"}), "0 kernels, 10 calls");
+  EXPECT_EQ(kept({"--api", "hipGet"}), "0 kernels, 0 calls");
+}
+
+TEST_F(RunCommand, BeginsWithFindingsWhenAsked) {
+  if (ROCHOUND_WITH_QUESTIONS == 0) GTEST_SKIP() << "built without DuckDB";
+  const Outcome plain = Run({}, {"hsa"});
+  const Outcome asked = Run({"--findings", "--force"}, {"hsa"});
+  const std::string findings = Finish(Start({"explain", "trace.rpd"})).out;
+  const std::string first = findings.substr(0, findings.find('\n'));
+  EXPECT_EQ(asked.err.find(first), 0u) << asked.err;
+  EXPECT_EQ(plain.err.find(first), std::string::npos) << plain.err;
+}
+
 TEST(TraceOutput, SendsDurationsWhereLogdurationWould) {
   EXPECT_EQ(DurationsPlace(false, nullptr), std::nullopt);
   EXPECT_EQ(DurationsPlace(true, nullptr), "-");

@@ -11,7 +11,6 @@ people to see: commands of pages (tests/docs/commands.py) look at few of them an
 """
 
 import argparse
-import fnmatch
 import json
 import pathlib
 import re
@@ -21,12 +20,19 @@ import sys
 # The parser answers these itself: no command runs.
 ANSWERED = {"--help", "--version"}
 
-# Options of several commands that one function adds and reads: a run with one of the commands is enough.
-# Commands -> options.
-SHARED = {
+# Options of several commands that one function adds and one place reads: a run with one of the commands is enough.
+SHARED = [
+    # cli/open_trace.cpp
+    (r"rochound (explain|query|shell|merge|open|convert|top|report)", {"--memory"}),
+    # JudgeSettings of cli/judge_command.cpp
+    (r"rochound (judge|optimize)", {"--verify", "--as", "--reference", "--validate", "--margin", "--timeout", "--rounds", "--vary",
+                                    "--no-special", "--flags", "--softgpu", "--on-gpu"}),
     # fleet/command/bus_options.cpp
-    "rochound-fleet *": {"--bus", "--credentials", "--authority", "--certificate", "--key"},
-}
+    (r"rochound-fleet \w+", {"--bus", "--credentials", "--authority", "--certificate", "--key"}),
+    # JobRequests of fleet/command/job_request.cpp
+    (r"rochound-fleet (window|hang|start|stop|capture|watch|events)", {"--tenant", "--patience"}),
+    (r"rochound-fleet (window|hang|start|stop|capture)", {"--job", "--hosts"}),
+]
 
 # What no test can run -> why.
 CANNOT_RUN = {}
@@ -92,9 +98,9 @@ def untested(known, ran, shared=None, cannot_run=None):
     for command, names in known:
         if ANSWERED & set(names):
             continue
-        commands = [command] + [pattern for pattern, options in shared.items()
-                                if fnmatch.fnmatch(command, pattern) and options & set(names)]
-        has_run = any(name in names and any(fnmatch.fnmatch(one, pattern) for pattern in commands) for one, name in ran)
+        commands = [re.escape(command)] + [pattern for pattern, options in shared
+                                           if re.fullmatch(pattern, command) and options & set(names)]
+        has_run = any(name in names and any(re.fullmatch(pattern, one) for pattern in commands) for one, name in ran)
         text = f"{command} {names[-1]}"
         if text in cannot_run:
             excused.add(text)

@@ -230,7 +230,7 @@ def case_writes(bench):
         for build in ("empty", "skips", "too_much", "adds"):
             wrong[build] = bench.replay(DIFFERENT, "run", bundle, "--hsaco", bench.build(build))["differences"]
         require(wrong["skips"]["count"] == 64 and wrong["skips"]["first"][0]["index"] == 128, f"{scenario}: {wrong['skips']}")
-        require(wrong["empty"]["count"] == 1000, f"{scenario}: {wrong['empty']}")
+        require(wrong["empty"]["count"] == 1000 and len(wrong["empty"]["first"]) == 10, f"{scenario}: {wrong['empty']}")
         first = wrong["too_much"]["first"][0]
         require(first["index"] == 1000 and first["expected"] == "not written", f"{scenario}: {first}")
         builds = [bench.build(build) for build in ("same", "empty", "skips", "too_much", "adds")]
@@ -238,6 +238,23 @@ def case_writes(bench):
         require(verdicts(answer) == {"captured": "equal", "same": "equal", "empty": "different", "skips": "different",
                                      "too_much": "different", "adds": "different"}, f"{scenario}: {verdicts(answer)}")
         require("not written" in bench.plain_replay("run", bundle, "--hsaco", bench.build("too_much")), "the text does not say it")
+
+
+def case_numbers(bench):
+    """How many differences are shown, and how many rounds come before those that count."""
+    bundle = bench.bundle("fill")
+    answer = bench.replay(DIFFERENT, "run", bundle, "--hsaco", bench.build("empty"), "--show", 3)
+    require(answer["differences"]["count"] == 1000 and len(answer["differences"]["first"]) == 3, str(answer["differences"]))
+
+    def launches(warmup):
+        counters = bench.folder / f"counters.{warmup}"
+        done = subprocess.run([bench.options.rochound, "softgpu", "--gpu", bench.options.gpu, "--counters", counters, "--", bench.options.rochound,
+                               "replay", "compare", bundle, bench.build("same"), "--iterations", "2", "--warmup", str(warmup)],
+                              stdout=subprocess.PIPE, text=True, timeout=300)
+        require(done.returncode == EQUAL, done.stdout)
+        return len(counters.read_text().splitlines())
+    few, many = launches(1), launches(6)
+    require(many - few == 2 * 5, f"{few} launches with one round before, {many} with six: two builds have five more each")
 
 
 def case_inputs(bench):
