@@ -506,7 +506,8 @@ void ForgetHang() {
 
 // Something is in flight: a kernel that has not ended, or packets that the GPU has not processed.
 // The read index may lag behind, so a packet counts only while it is there.
-bool HasWork(const Queue& queue, uint64_t read, uint64_t write) ROCHOUND_REQUIRES(queue.submitting) {
+bool HasWork(const Queue& queue, uint64_t read, uint64_t write)
+    ROCHOUND_REQUIRES(queue.submitting) {
   constexpr uint64_t kLook = 64;
   if (queue.pending_head != queue.pending_tail) return true;
   for (uint64_t at = read; at < write && at - read < kLook; ++at)

@@ -346,7 +346,8 @@ void HeldPacket::HandOver() {
 // Waits for the packets before `at`, with the queue's lock released between two looks: the thread
 // that has to write one of them may be waiting for that lock. Others stop at the held packet, which
 // is not valid. False: it took too long.
-bool DrainOwnQueue(Queue& queue, uint64_t at, TakenEarly& taken) ROCHOUND_REQUIRES(queue.submitting) {
+bool DrainOwnQueue(Queue& queue, uint64_t at, TakenEarly& taken)
+    ROCHOUND_REQUIRES(queue.submitting) {
   queue.next.store(at, std::memory_order_relaxed);
   ROCHOUND_DCHECK(!queue.holds_next);
   queue.holds_next = true;

@@ -3,7 +3,6 @@
 
 #include <hsa/amd_hsa_signal.h>
 
-
 #include <new>
 
 #include "agent/runtime.h"

@@ -23,7 +23,7 @@ struct Switch {
   bool any_rest = false;  // the name is a beginning
   pthread_key_t thread_ends{};
   base::Mutex lock;
-  uint32_t open ROCHOUND_GUARDED_BY(lock) = 0;          // ranges that count: threads inside one, and ids
+  uint32_t open ROCHOUND_GUARDED_BY(lock) = 0;  // ranges that count: threads inside one, and ids
   std::vector<uint64_t> ids ROCHOUND_GUARDED_BY(lock);  // of those
 
   bool Counts(std::string_view other) const {

@@ -46,11 +46,10 @@ inline CheckHandler SetCheckHandler(CheckHandler handler) {
 #define ROCHOUND_CHECK_TEXT(number) ROCHOUND_CHECK_TEXT_OF(number)
 
 #ifdef ROCHOUND_CHECKS
-#define ROCHOUND_DCHECK(condition)                                                              \
-  (static_cast<bool>(condition)                                                                 \
-       ? static_cast<void>(0)                                                                   \
-       : ::rochound::base::CheckFailed(__FILE__ ":" ROCHOUND_CHECK_TEXT(__LINE__) ": " #condition \
-                                                                                  " does not hold"))
+#define ROCHOUND_DCHECK(condition)                                                                \
+  (static_cast<bool>(condition) ? static_cast<void>(0)                                            \
+                                : ::rochound::base::CheckFailed(__FILE__ ":" ROCHOUND_CHECK_TEXT( \
+                                      __LINE__) ": " #condition " does not hold"))
 #else
 #define ROCHOUND_DCHECK(condition) static_cast<void>(false && static_cast<bool>(condition))
 #endif

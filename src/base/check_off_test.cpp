@@ -3,9 +3,9 @@
 // What ROCHOUND_DCHECK does where checks are off, in every build: its condition is compiled, so that
 // it does not rot, and not evaluated.
 #undef ROCHOUND_CHECKS
-#include "base/check.h"
-
 #include <gtest/gtest.h>
+
+#include "base/check.h"
 
 namespace rochound::base {
 namespace {

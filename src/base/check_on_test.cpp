@@ -3,11 +3,11 @@
 // What ROCHOUND_DCHECK does where checks are on, in every build.
 #undef ROCHOUND_CHECKS
 #define ROCHOUND_CHECKS
-#include "base/check.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "base/check.h"
 
 namespace rochound::base {
 namespace {
@@ -24,8 +24,9 @@ TEST(CheckOnTest, WhatHoldsIsEvaluatedOnceAndSaysNothing) {
 
 TEST(CheckOnTest, WhatDoesNotHoldIsNamedAndEndsTheProcess) {
   const int used = 5;
-  EXPECT_DEATH(ROCHOUND_DCHECK(used < 4),
-               "rochound: check failed: .*src/base/check_on_test.cpp:[0-9]+: used < 4 does not hold");
+  EXPECT_DEATH(
+      ROCHOUND_DCHECK(used < 4),
+      "rochound: check failed: .*src/base/check_on_test.cpp:[0-9]+: used < 4 does not hold");
 }
 
 TEST(CheckOnTest, AHandlerIsToldAndTheCodeGoesOn) {

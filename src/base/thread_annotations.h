@@ -43,5 +43,4 @@
 #define ROCHOUND_RETURN_CAPABILITY(lock) ROCHOUND_THREAD_ANNOTATION(lock_returned(lock))
 
 // Of a function that the analysis cannot follow. The reason is beside it.
-#define ROCHOUND_NO_THREAD_SAFETY_ANALYSIS \
-  ROCHOUND_THREAD_ANNOTATION(no_thread_safety_analysis)
+#define ROCHOUND_NO_THREAD_SAFETY_ANALYSIS ROCHOUND_THREAD_ANNOTATION(no_thread_safety_analysis)

@@ -90,7 +90,8 @@ class Server {
 
   mutable base::Mutex mutex_;
   base::Condition changed_;
-  std::map<std::string, std::shared_ptr<Call>> in_flight_ ROCHOUND_GUARDED_BY(mutex_);  // by id; nullptr: a subscription
+  std::map<std::string, std::shared_ptr<Call>> in_flight_
+      ROCHOUND_GUARDED_BY(mutex_);  // by id; nullptr: a subscription
   std::deque<std::shared_ptr<Call>> waiting_ ROCHOUND_GUARDED_BY(mutex_);
   std::atomic<bool> ending_ = false;
   std::vector<std::thread> workers_;

@@ -214,7 +214,7 @@ bool Writer::Grow(uint64_t bytes) {
   Segment* segment = SegmentOf(segment_);
   ROCHOUND_DCHECK(segment->number == segment_ && segment->made <= segment_chunk_count_);
   const bool limited = options_.max_bytes != 0;
-  const auto room = [&] {
+  const auto room = [&]() ROCHOUND_REQUIRES(maintain_mutex_) {
     return allocated_bytes_ < options_.max_bytes ? options_.max_bytes - allocated_bytes_ : 0;
   };
   if (segment->made == segment_chunk_count_) {

@@ -72,7 +72,8 @@ bool ThreadLog::NextChunk() {
   const Chunk& next = writer->chunks_[id];
   ROCHOUND_DCHECK(next.memory != nullptr);
   ROCHOUND_DCHECK(next.cursor >= next.memory + sizeof(ChunkHeader));
-  ROCHOUND_DCHECK(next.memory + next.bytes - next.cursor >= static_cast<ptrdiff_t>(sizeof(ThreadHere)));
+  ROCHOUND_DCHECK(next.memory + next.bytes - next.cursor >=
+                  static_cast<ptrdiff_t>(sizeof(ThreadHere)));
   auto* header = reinterpret_cast<ChunkHeader*>(next.memory);
   auto* here = reinterpret_cast<ThreadHere*>(next.cursor);
   here->now_tsc = ReadTsc();
@@ -135,7 +136,8 @@ bool Writer::Start(const Options& options, const char** failed) {
                          ? kMinReadyBytes
                          : std::min<uint64_t>(kMinReadyBytes, options_.max_bytes / 8);
 
-  ROCHOUND_DCHECK(options_.chunk_bytes >= kMinChunkBytes && options_.chunk_bytes % kMinChunkBytes == 0);
+  ROCHOUND_DCHECK(options_.chunk_bytes >= kMinChunkBytes &&
+                  options_.chunk_bytes % kMinChunkBytes == 0);
   ROCHOUND_DCHECK(options_.segment_chunks != 0);
   *failed = "memory";
   life_ = static_cast<Life*>(MapMemory(kMinChunkBytes, true));

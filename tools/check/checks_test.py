@@ -362,7 +362,7 @@ struct Count {
         self.assert_one(self.locks(text), "src/a.cpp:4", "still held at the end of function")
 
     def test_file_that_does_not_compile(self):
-        self.assert_one(self.locks('#include "count.h"\nint a = b;\n'), "src/a.cpp:2", "undeclared identifier")
+        self.assert_one(self.locks('#include "count.h"\nint a = Count().value + b;\n'), "src/a.cpp:2", "undeclared identifier")
 
     def test_nothing_built(self):
         self.assert_one(locks.run(self.project({}, self.folder / "build")), "./dev build")

@@ -2,8 +2,8 @@
 """What a lock guards is used with it held: clang's thread-safety analysis of the product's files that have locks.
 
 All of them, changed or not: an annotation in a header is a promise that another file may break. A file has locks where
-it names an annotation, or includes a file that does. They are compiled as the build compiles them, several at a time.
-Tests are left out: they look at things when the threads have ended.
+it names one or an annotation, or what a header that it includes guards. They are compiled as the build compiles them,
+several at a time. Tests are left out: they look at things when the threads have ended.
 """
 
 import concurrent.futures
@@ -20,8 +20,11 @@ import includes
 import project as project_module
 
 NAME = "locks"
-ANNOTATION = re.compile(r"\bROCHOUND_(?:GUARDED_BY|POINTEE_GUARDED_BY|REQUIRES|ACQUIRE|TRY_ACQUIRE|RELEASE|CAPABILITY)\b|"
-                        r"\bbase::(?:Shared)?Mutex\b")
+LOCK = re.compile(r"\bROCHOUND_(?:GUARDED_BY|REQUIRES|ACQUIRE|RELEASE|NO_THREAD_SAFETY_ANALYSIS)\b|"
+                  r"\bbase::(?:Lock|UniqueLock|SharedLock|Mutex|SharedMutex)\b")
+# What a header guards: variables, their locks, and functions that are called with one held.
+GUARDED = re.compile(r"\b(\w+)(?:\[\w*\])? ROCHOUND_(?:POINTEE_)?GUARDED_BY\((\w+)\)|"
+                     r"\b(\w+)\([^;{}()]*\)(?: const)?\s+ROCHOUND_(?:REQUIRES|EXCLUDES)(?:_SHARED)?\b")
 TEST = re.compile(r"(?:_test|_bench)\.cpp$|/fake_\w+\.(?:cpp|h)$|^tests/")
 # Nothing but the analysis: other warnings are the business of the build and of clang-tidy.
 FLAGS = ["-fsyntax-only", "-Wno-everything", "-Wthread-safety", "-Werror=thread-safety", "-ferror-limit=0"]
@@ -68,12 +71,14 @@ def sources(project, entry):
 
 
 def with_locks(project):
-    """The sources that name an annotation themselves, or include a header of ours that does."""
-    texts = {path: project_module.without_comments(project.text(path)) for path in project.named(*project_module.CPP)}
-    naming = {path for path, text in texts.items() if ANNOTATION.search(text) and path.parts[:2] != ("src", "base")}
+    """The sources that name a lock or an annotation themselves, or what a header that they include guards."""
+    texts = {path: project_module.without_comments(project.text(path)) for path in project.named(*project_module.CPP)
+             if not TEST.search(str(path))}
+    guarded = {path: {name for names in GUARDED.findall(text) for name in names if name} for path, text in texts.items()}
     found = set()
     for path, text in texts.items():
         seen = {pathlib.PurePosixPath("src", match[2]) for match in includes.INCLUDE.finditer(text)}
-        if not TEST.search(str(path)) and (path in naming or naming & seen):
+        names = set().union(*(guarded.get(header, set()) for header in seen))
+        if LOCK.search(text) or any(re.search(rf"\b{name}\b", text) for name in names):
             found.add(path)
-    return found
+    return {path for path in found if path.suffix == ".cpp"}

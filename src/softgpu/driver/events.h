@@ -64,8 +64,9 @@ class EventTable {
   static void Remove(Waiter& waiter);
 
   base::Mutex mutex_;
-  std::vector<std::unique_ptr<Event>> signal_events_ ROCHOUND_GUARDED_BY(mutex_);  // by id, which is the slot too
-  uint32_t first_free_ ROCHOUND_GUARDED_BY(mutex_) = 1;                            // no free id below; 0 is never used
+  std::vector<std::unique_ptr<Event>> signal_events_
+      ROCHOUND_GUARDED_BY(mutex_);                       // by id, which is the slot too
+  uint32_t first_free_ ROCHOUND_GUARDED_BY(mutex_) = 1;  // no free id below; 0 is never used
   std::map<uint32_t, std::unique_ptr<Event>> other_events_ ROCHOUND_GUARDED_BY(mutex_);
   uint32_t next_other_id_ ROCHOUND_GUARDED_BY(mutex_);
   std::atomic<uint64_t>* slots_ ROCHOUND_GUARDED_BY(mutex_) = nullptr;

@@ -323,7 +323,7 @@ volatile uint64_t* MemoryManager::Doorbells(Gpu& gpu) {
   return reinterpret_cast<volatile uint64_t*>(gpu.doorbells->alias());
 }
 
-void MemoryManager::AbandonAfterFork() {
+void MemoryManager::AbandonAfterFork() ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
   for (const auto& [offset, storage] : by_offset_) storage->AbandonAfterFork();
 }
 

@@ -113,11 +113,13 @@ class MemoryManager {
 
   Buffer* Find(uint64_t handle) ROCHOUND_REQUIRES(mutex_);
   uint64_t Add(Gpu& gpu, Buffer buffer) ROCHOUND_REQUIRES(mutex_);
-  int NewStorage(Gpu& gpu, uint64_t size, uint32_t flags, Storage** storage) ROCHOUND_REQUIRES(mutex_);
+  int NewStorage(Gpu& gpu, uint64_t size, uint32_t flags, Storage** storage)
+      ROCHOUND_REQUIRES(mutex_);
   int ImportStorage(int fd, Storage** storage) ROCHOUND_REQUIRES(mutex_);
   void Publish(Storage& storage) ROCHOUND_REQUIRES(mutex_);
   void Release(Storage* storage) ROCHOUND_REQUIRES(mutex_);
-  int AddMapping(Gpu& gpu, uint64_t begin, uint64_t end, const void* owner, bool from_drm) ROCHOUND_REQUIRES(mutex_);
+  int AddMapping(Gpu& gpu, uint64_t begin, uint64_t end, const void* owner, bool from_drm)
+      ROCHOUND_REQUIRES(mutex_);
   int MapBuffer(Gpu& gpu, Buffer& buffer) ROCHOUND_REQUIRES(mutex_);
   void UnmapBuffer(Gpu& gpu, Buffer& buffer) ROCHOUND_REQUIRES(mutex_);
   void UnmapDrm(Gpu& gpu, const Storage& storage) ROCHOUND_REQUIRES(mutex_);

@@ -57,7 +57,10 @@ class Dispatch : public WaveEnvironment {
   void Help(AddressSpace::Reader& memory);
   bool WantsHelp() const;
 
-  const std::optional<DispatchFailure>& failure() const { return failure_; }
+  // After Run, when nobody takes part any more.
+  const std::optional<DispatchFailure>& failure() const ROCHOUND_NO_THREAD_SAFETY_ANALYSIS {
+    return failure_;
+  }
   uint64_t instructions() const { return instructions_.load(std::memory_order_relaxed); }
   AddressSpace& address_space() { return *parameters_.address_space; }
 

@@ -58,8 +58,7 @@ class AddressSpace {
   };
 
   // The present table without [begin, end).
-  std::shared_ptr<Table> TableWithout(uint64_t begin, uint64_t end) const
-      ROCHOUND_REQUIRES(mutex_);
+  std::shared_ptr<Table> TableWithout(uint64_t begin, uint64_t end) const ROCHOUND_REQUIRES(mutex_);
   void Publish(std::shared_ptr<const Table> table) ROCHOUND_REQUIRES(mutex_);
 
   mutable base::Mutex mutex_;
