@@ -40,15 +40,15 @@ struct Queue {
 
   SpinLock submitting;            // who looks at packets and rings for them
   std::atomic<uint64_t> next{0};  // first packet that has not been looked at
-  uint64_t rung ROCHOUND_GUARDED_BY(submitting) =
-      0;  // real doorbell: packets handed to the GPU, as a count
-  uint64_t wanted ROCHOUND_GUARDED_BY(submitting) =
-      0;  // what the program rang for, as a count; more than rung: late packets
+  // Real doorbell: packets handed to the GPU, as a count.
+  uint64_t rung ROCHOUND_GUARDED_BY(submitting) = 0;
+  // What the program rang for, as a count; more than rung: late packets.
+  uint64_t wanted ROCHOUND_GUARDED_BY(submitting) = 0;
   uint64_t late_since_tsc ROCHOUND_GUARDED_BY(submitting) = 0;  // since when
-  bool holds_next ROCHOUND_GUARDED_BY(submitting) =
-      false;  // the packet at `next` is held for a capture: nobody steps over it
-  uint64_t room_end ROCHOUND_GUARDED_BY(submitting) =
-      0;  // packets from here on were not in the ring when last looked at
+  // The packet at `next` is held for a capture: nobody steps over it.
+  bool holds_next ROCHOUND_GUARDED_BY(submitting) = false;
+  // Packets from here on were not in the ring when last looked at.
+  uint64_t room_end ROCHOUND_GUARDED_BY(submitting) = 0;
   SignalBatch lent ROCHOUND_GUARDED_BY(submitting);  // to be lent next
   // By place in the ring: the signal of ours that was put there last. A program that fills its ring
   // once and later writes only headers leaves it there. Packets from `lent_end` on have none.

@@ -28,8 +28,8 @@ struct Kernel {
   std::atomic<uint32_t> id{0};
   std::atomic<CopyKernel> copies{CopyKernel::kNone};
   uint32_t name ROCHOUND_GUARDED_BY(filling) = 0;  // string id
-  uint32_t code_object ROCHOUND_GUARDED_BY(filling) =
-      0;  // counted by the executable that was loaded; 0: not known
+  // Counted by the executable that was loaded; 0: not known.
+  uint32_t code_object ROCHOUND_GUARDED_BY(filling) = 0;
 };
 constinit ObjectTable<Kernel, 16> kernels;
 uint32_t last_id ROCHOUND_GUARDED_BY(filling) = 0;

@@ -247,12 +247,12 @@ class Writer {
   // The drain thread's, and that of whoever opens and ends the log.
   base::Mutex maintain_mutex_;
   ThreadLog* own_ ROCHOUND_GUARDED_BY(maintain_mutex_) = nullptr;  // anchors and counts
-  ThreadLog* lasting_ ROCHOUND_GUARDED_BY(maintain_mutex_) =
-      nullptr;  // what must outlive its recycled chunk
-  uint8_t* kept_ids_ ROCHOUND_GUARDED_BY(maintain_mutex_) =
-      nullptr;  // bits: queues, then kernels that are there already
-  uint32_t first_kept_ ROCHOUND_GUARDED_BY(maintain_mutex_) =
-      0;  // closed chunks, oldest first, linked by `next`
+  // What must outlive its recycled chunk.
+  ThreadLog* lasting_ ROCHOUND_GUARDED_BY(maintain_mutex_) = nullptr;
+  // Bits: queues, then kernels that are there already.
+  uint8_t* kept_ids_ ROCHOUND_GUARDED_BY(maintain_mutex_) = nullptr;
+  // Closed chunks, oldest first, linked by `next`.
+  uint32_t first_kept_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
   uint32_t last_kept_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
   uint32_t free_descriptors_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;
   uint32_t spare_descriptors_ ROCHOUND_GUARDED_BY(maintain_mutex_) = 0;  // length of that list

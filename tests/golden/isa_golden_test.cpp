@@ -24,10 +24,10 @@
 namespace rochound::golden {
 namespace {
 
-const std::string kFolder = ROCHOUND_GOLDEN_FOLDER;       // what the model gave
+const std::string kFolder = ROCHOUND_GOLDEN_FOLDER;        // what the model gave
 const std::string kCommitted = ROCHOUND_GOLDEN_COMMITTED;  // tests/golden/isa
-constexpr size_t kDifferencesShown = 6;  // per run
-constexpr size_t kRunsShown = 25;        // per file
+constexpr size_t kDifferencesShown = 6;                    // per run
+constexpr size_t kRunsShown = 25;                          // per file
 
 const InputVectors& Vectors() {
   static const InputVectors vectors = ReadInputs(kFolder + "/inputs.txt");

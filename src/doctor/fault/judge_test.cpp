@@ -59,8 +59,7 @@ class JudgeTest : public testing::Test {
   static uint64_t Argument(FaultDispatch& dispatch, uint64_t value) {
     const auto index = static_cast<int>(dispatch.arguments.size());
     const uint64_t offset = 8 * dispatch.arguments.size();
-    dispatch.arguments.push_back(
-        {index, offset, "argument " + std::to_string(index), value, true});
+    dispatch.arguments.push_back({index, offset, "argument " + std::to_string(index), value, true});
     dispatch.reach.origins.push_back({.offset = offset});
     return uint64_t{1} << (dispatch.reach.origins.size() - 1);
   }
@@ -309,7 +308,8 @@ TEST_F(JudgeTest, CodeForAnotherGpuIsTheReason) {
   queue.failed = true;
   FaultDispatch& dispatch = Kernel(queue, "Guilty");
   dispatch.target = "gfx906";
-  EXPECT_EQ(ExplainQueueError(record_).headline, "Guilty is code for gfx906, and this GPU is a gfx1030");
+  EXPECT_EQ(ExplainQueueError(record_).headline,
+            "Guilty is code for gfx906, and this GPU is a gfx1030");
   dispatch.target = "gfx1030";
   EXPECT_EQ(ExplainQueueError(record_).cause, "illegal_instruction");
   dispatch.target = "gfx10-3-generic";

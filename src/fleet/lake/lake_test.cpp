@@ -46,9 +46,9 @@ TEST(LakeTest, PathsOfStretches) {
   Stretch parsed;
   ASSERT_TRUE(ParseStretchPath("s3://b/p/" + StretchPath(stretch), &parsed));
   EXPECT_EQ(StretchPath(parsed), StretchPath(stretch));
-  for (const char* wrong : {"", "x.parquet", "sketches/tenant=a/day=b/1-2-3.parquet",
-                            "sketches/tenant=a/day=b/1-2-3-4.json",
-                            "sketches/tenant=a/day=b/1-2-3-4.parquet.partial"})
+  for (const char* wrong :
+       {"", "x.parquet", "sketches/tenant=a/day=b/1-2-3.parquet",
+        "sketches/tenant=a/day=b/1-2-3-4.json", "sketches/tenant=a/day=b/1-2-3-4.parquet.partial"})
     EXPECT_FALSE(ParseStretchPath(wrong, &parsed)) << wrong;
 }
 
@@ -290,7 +290,8 @@ TEST(LakeTest, CodeObjectsAreKeptByHash) {
   EXPECT_EQ(lake.CodeHashes("default").value().size(), 2u);
   EXPECT_TRUE(lake.CodeHashes("other").value().empty());
   // What somebody else put there is none.
-  ASSERT_TRUE(base::WriteFile(dir.value().path() / "lake/code/tenant=default/notes.parquet", "x").ok());
+  ASSERT_TRUE(
+      base::WriteFile(dir.value().path() / "lake/code/tenant=default/notes.parquet", "x").ok());
   EXPECT_EQ(lake.CodeHashes("default").value().size(), 2u);
   const auto code = lake.ReadCode("default", "ab1");
   ASSERT_TRUE(code.ok()) << code.error().message;
@@ -368,9 +369,8 @@ TEST(LakeTest, FewFilesOfADayThatIsNotOverStay) {
   EXPECT_EQ(Compact(lake, options).value().written, 1u);
   EXPECT_EQ(lake.Files("default").value().size(), 1u);
   // Twice as many rows as a small file has are not merged again.
-  ASSERT_TRUE(lake.Write({"default", "2026-11-17", 0, 77, 4, 4},
-                         LakeRows(Message(4, 4), 4).value())
-                  .ok());
+  ASSERT_TRUE(
+      lake.Write({"default", "2026-11-17", 0, 77, 4, 4}, LakeRows(Message(4, 4), 4).value()).ok());
   options.rows = 8;
   EXPECT_EQ(Compact(lake, options).value().written, 0u) << "the first has six rows of eight";
 }
@@ -383,8 +383,7 @@ TEST(LakeTest, LeftoversGoWhenTheyAreOld) {
   fs::create_directories(day);
   ASSERT_TRUE(base::WriteFile(day / ".1.partial", "half").ok());
   ASSERT_TRUE(base::WriteFile(day / ".2.partial", "half").ok());
-  fs::last_write_time(day / ".2.partial",
-                      fs::file_time_type::clock::now() - std::chrono::hours(2));
+  fs::last_write_time(day / ".2.partial", fs::file_time_type::clock::now() - std::chrono::hours(2));
   lake.value().RemoveLeftovers("default", std::chrono::hours(1));
   EXPECT_TRUE(fs::exists(day / ".1.partial")) << "somebody may be writing it";
   EXPECT_FALSE(fs::exists(day / ".2.partial"));

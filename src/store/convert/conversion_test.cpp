@@ -2,6 +2,8 @@
 //
 // From a flight log to rows: small logs with every kind of event, and what must be true of any log.
 
+#include "store/convert/conversion.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include <random>
 
 #include "base/files.h"
-#include "store/convert/conversion.h"
 #include "store/convert/test_conversion.h"
 #include "store/convert/test_log.h"
 #include "store/rpd/database.h"

@@ -122,8 +122,7 @@ TEST_F(Conversion, AKernelCopiesWhatWasToldOfIt) {
   log.Finish();
   log.SetClocks();
   Convert();
-  EXPECT_EQ(Ask("SELECT size, sourceAgent, destinationAgent FROM rochound_copy"),
-            Rows{"77|1|-1"});
+  EXPECT_EQ(Ask("SELECT size, sourceAgent, destinationAgent FROM rochound_copy"), Rows{"77|1|-1"});
 }
 
 TEST_F(Conversion, ACallsCopyIsItsFirst) {
