@@ -128,5 +128,5 @@ class Programs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    BIN = pathlib.Path(sys.argv[sys.argv.index("--bin") + 1])
+    BIN = pathlib.Path(sys.argv[sys.argv.index("--bin") + 1]).resolve()
     unittest.main(argv=sys.argv[:1])
