@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The last step of .ci/run: says which tests were skipped, and fails where a run tested less than it claims.
 
-usage: honest.py [--write] [--without BUILD]... FOLDER
+usage: honest.py [--without BUILD]... FOLDER
+       honest.py --write FOLDER
 
 FOLDER holds what .ci/run keeps of its steps: BUILD.json, what `ctest --show-only=json-v1` lists in build/BUILD,
 and BUILD.STEP.xml, the results of ctest (JUnit) of each step that ran tests there. It fails when
@@ -10,7 +11,8 @@ and BUILD.STEP.xml, the results of ctest (JUnit) of each step that ran tests the
   - a label has fewer tests than labels.txt says,
   - a listed test of a build that is tested whole ran in no step and does not have the label not-in-ci,
   - a build of labels.txt is not there, unless --without names it.
---write brings labels.txt up to date; a smaller number shows in the diff of the change.
+--write brings the rows of FOLDER's builds in labels.txt up to date (`./dev labels`); a smaller number shows in the diff of the
+change.
 """
 
 import argparse
@@ -107,10 +109,12 @@ def check(folder, labels_file=HERE / "labels.txt", skips_file=HERE / "skips.txt"
 
 
 def write_labels(folder, labels_file=HERE / "labels.txt"):
-    head = [line for line in labels_file.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
-    new = [f"{path.stem:<12} {label:<28} {number}" for path in sorted(folder.glob("*.json"))
-           for label, number in sorted(label_counts(listed_tests(path)).items())]
-    labels_file.write_text("\n".join(head + new) + "\n", encoding="utf-8")
+    listed = {path.stem: label_counts(listed_tests(path)) for path in folder.glob("*.json")}
+    lines = labels_file.read_text(encoding="utf-8").splitlines()
+    head = [line for line in lines if line.startswith("#")]
+    table = [line for line in lines if line not in head and line.split()[0] not in listed]
+    table += [f"{build:<12} {label:<28} {number}" for build, counts in listed.items() for label, number in counts.items()]
+    labels_file.write_text("\n".join(head + sorted(table)) + "\n", encoding="utf-8")
 
 
 def main():
@@ -121,6 +125,7 @@ def main():
     options = parser.parse_args()
     if options.write:
         write_labels(options.folder)
+        return 0
     wrong, remarks = check(options.folder, without=options.without)
     for line in remarks:
         print(line)
