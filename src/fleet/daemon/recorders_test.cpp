@@ -6,6 +6,13 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <thread>
+
 namespace rochound::fleet {
 namespace {
 
@@ -15,6 +22,10 @@ JobPlace PlaceWith(std::string variable) {
   char* environment[] = {variable.data(), nullptr};
   pid_t child = 0;
   EXPECT_EQ(posix_spawn(&child, program, nullptr, nullptr, arguments, environment), 0);
+  // The kernel shows the environment a moment after posix_spawn has returned.
+  const auto path = "/proc/" + std::to_string(child) + "/environ";
+  for (int i = 0; i < 60'000 && std::ifstream(path).peek() == EOF; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const JobPlace place = FindJobPlace(child);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
