@@ -386,6 +386,12 @@ TEST_F(RunCommand, LeavesALogThatCanBeRecoveredWhenBothAreKilled) {
   EXPECT_EQ(Ask("again.rpd", "select note from rochound_process"), "killed");
   EXPECT_EQ(Ask("again.rpd", "select value from rocpd_metadata where tag = 'rochound_command'"),
             std::string(ROCHOUND_TEST_PROGRAM) + " hsa wait " + ready.string());
+  const Outcome lines =
+      Finish(Start({"log", "recover", log, "--jsonl", "calls.jsonl", "--durations"}));
+  EXPECT_EQ(lines.code(), 0) << lines.err;
+  EXPECT_PRED_FORMAT2(IsSubstring, "kernel,dispatch,startNs,endNs\nwork(int*),1,", lines.out);
+  const std::string calls = base::ReadFile(Work() / "calls.jsonl").value();
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), '\n'), 10);
 }
 
 TEST_F(RunCommand, RecoversWhatThereIs) {

@@ -179,6 +179,19 @@ def alive(pid):
         return False
 
 
+def limit(rochound, folder):
+    """A call that takes longer than --timeout is ended, and the server goes on."""
+    server = Server(rochound, folder, "--allow-run", "--timeout", "2")
+    server.initialize()
+    start = time.monotonic()
+    server.request(1, "tools/call", {"name": "run", "arguments": {"program": ["sleep", "300"]}})
+    answer = server.receive(60)
+    check(answer.get("result", {}).get("isError") is True and "within 2 s" in json.dumps(answer), f"--timeout 2: {str(answer)[:500]}")
+    check(time.monotonic() - start >= 2, "it was ended before its time")
+    server.still_answers()
+    server.ends()
+
+
 def ends(rochound, folder):
     """However a client goes, nothing of its calls stays."""
     scratch = pathlib.Path(folder, "scratch")
@@ -236,6 +249,7 @@ def main():
                 check(memory < MOST_MEMORY, f"{attack.__name__}: {memory >> 20} MiB")
                 server.ends()
                 print(f"{attack.__name__}: {time.monotonic() - start:.1f} s, {memory >> 20} MiB")
+            limit(rochound, folder)
             ends(rochound, folder)
         except Failed as problem:
             print(f"FAILED: {problem}")

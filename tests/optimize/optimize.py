@@ -309,6 +309,18 @@ def occupancy(options, folder):
     check(len([entry for entry in points if "-DHOARD=0" in entry["flags"] and entry["cost"] > 0]) == 4, points)
     print(f"{len(points)} points, {len(pruned)} left out by their occupancy")
 
+    # Where it begins.
+    def begins(seed):
+        work = folder / f"seed{seed}"
+        shutil.copytree(folder / "work" / "bundles", work / "bundles")
+        done = judge.run([options.rochound, "optimize", "--kernel", "triple", "--tune", space, "--most", "1", "--seed", seed, "-o", work, "--softgpu", GPU,
+                          "--flags", FLAGS, "--as", "float", "--runs", "1", "--", options.app, "512x2"], cwd=folder)
+        check(done.returncode in (0, 3), f"exit code {done.returncode}:\n{done.stdout}{done.stderr}")
+        entries = json.loads(judge.run([options.rochound, "optimize", "log", "-o", work, "--json"]).stdout)["candidates"]
+        point, = [entry["flags"] for entry in entries if entry["stage"] == "first"]
+        return point
+    check(begins(1) != begins(2), "another --seed begins with the same point")
+
 
 def reference(options, folder):
     """A reference whose content changes in its place is another one: verdicts are not taken from the journal."""

@@ -4,6 +4,7 @@
 
 usage: compilers.py --rochound PATH rdc HIPCC KERNEL FUNCTION
        compilers.py --rochound PATH hiprtc PLUGIN PROGRAM
+       compilers.py --rochound PATH verbose HIPCC
        compilers.py --rochound PATH hsaco HIPCC SOURCE PROBED KERNEL FUNCTION
 """
 
@@ -59,6 +60,30 @@ def hiprtc(rochound, folder, plugin, program):
     told = probe(rochound, folder, program, options)
     return {(message["kernel"], message["action"]) for message in told} == {
         ("_Z5PowerIdEvPKT_PS0_i", action) for action in ("load", "store")}, told
+
+
+def verbose(rochound, folder, hipcc):
+    """Places without a probe: the first ten are named, with -v all of them."""
+    source, program = folder / "assembly.hip", folder / "assembly"
+    lines = "\n".join('  asm volatile("s_nop 0" ::: "memory");' for _ in range(14))
+    source.write_text(f"""#include <hip/hip_runtime.h>
+__global__ void Assembly(int* out) {{
+{lines}
+  *out = 1;
+}}
+int main() {{
+  int* out = nullptr;
+  if (hipMalloc(&out, 4) != hipSuccess) return 1;
+  Assembly<<<1, 1>>>(out);
+  return hipDeviceSynchronize();
+}}
+""", encoding="utf-8")
+    subprocess.run([rochound, "probe", "build", "--", hipcc, "-O1", "-gline-tables-only", "--offload-arch=gfx1030", source, "-o", program], check=True,
+                   timeout=LIMIT)
+    said = [subprocess.run([rochound, "probe", *option, "--softgpu", "rx6800xt", "-l", folder / "messages.jsonl", "--", program],
+                           capture_output=True, text=True, timeout=LIMIT, check=False).stderr for option in ([], ["-v"])]
+    named = [text.count("no probe: inline assembly") for text in said]
+    return named == [10, 14] and "and 4 more places" in said[0], said
 
 
 def hsaco(rochound, folder, hipcc, source, probed, kernel, function):

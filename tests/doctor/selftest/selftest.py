@@ -38,6 +38,22 @@ def failing_is_different(options):
     return []
 
 
+def slow_is_ended(options):
+    """A program that does not end is ended, and called different; --list runs none."""
+    with tempfile.TemporaryDirectory(prefix="rochound-selftest-") as name:
+        folder = pathlib.Path(name)
+        slow = folder / "slow"
+        slow.write_text(f"#!/bin/sh\necho run >> {folder}/runs\nexec sleep 300\n")
+        slow.chmod(0o755)
+        listed = subprocess.run([options.rochound, "selftest", "--list", "--folder", folder], text=True, timeout=60, capture_output=True, check=False)
+        if (listed.returncode, listed.stdout) != (0, "slow\n") or (folder / "runs").exists():
+            return [f"--list: {listed}"]
+        code, answer, _ = selftest(options, "--folder", name, "--limit", "1")
+        if code != 1 or not (folder / "runs").exists() or [step["outcome"] for step in answer[0]["steps"]] != ["different"]:
+            return [f"a program that does not end within --limit 1, exit code {code}: {answer}"]
+    return []
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("rochound", "gpu"):
@@ -56,7 +72,7 @@ def main():
         if outcomes != ["same", "same", replayed] and outcomes != ["not possible here"]:
             problems.append(f"{one['program']}: {one['steps']}")
     if options.failing:
-        problems += failing_is_different(options)
+        problems += failing_is_different(options) + slow_is_ended(options)
     print("\n".join(problems) or f"{len(options.names)} programs as they should be")
     return 1 if problems else 0
 
