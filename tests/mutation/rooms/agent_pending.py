@@ -45,7 +45,7 @@ FAULTS = [
     ("a lock stays taken after a change in a handler", "src/agent/pending.cpp",
      "  «bucket.lock.unlock();»\n}", ""),
     ("a forked child keeps what waits in its parent", "src/agent/pending.cpp",
-     "bucket.waiting.store(0);\n    bucket.lock.unlock();\n    «bucket.first = nullptr;»", ""),
+     "new (&bucket.lock) SpinLock;\n    «bucket.first = nullptr;»", ""),
     ("a returned signal keeps the value of its last kernel", "src/agent/signal_pool.cpp",
      "__atomic_store_n(&memory->value, «1», __ATOMIC_RELEASE);", "0"),
     ("retired signals are never destroyed", "src/agent/signal_pool.cpp",
