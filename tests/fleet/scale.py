@@ -169,9 +169,9 @@ def case_connections(fleet):
                 data = clients[number].socket.recv(65536)
                 for line in data.split(b"\r\n"):
                     if line.startswith(b"MSG") and len(line.split()) == 5:
-                        text = json.dumps({"version": 1, "host": f"h{number}", "now_ns": time.time_ns(), "cards": [
+                        text = json.dumps({"version": 1, "host": f"h{number}", "now_ns": time.time_ns(), "looked_ns": time.time_ns(), "cards": [
                             {"rank": number, "ranks": count, "pid": 1, "state": "running", "dispatches": 5, "launches": 5, "in_flight": 0,
-                             "oldest": [], "collectives": 0, "last_end_ns": 0, "recorder_silent_ns": 0, "open_calls": []}]}).encode()
+                             "oldest": [], "collectives": 0, "last_end_ns": 0, "recorder_silent_ns": 0, "open_calls": [], "communicators": [], "exact": True}]}).encode()
                         clients[number].send(f"PUB {line.split()[3].decode()} {len(text)}\r\n".encode() + text + b"\r\n")
                     elif line.startswith(b"PING"):
                         clients[number].send(b"PONG\r\n")

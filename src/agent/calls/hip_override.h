@@ -3,6 +3,7 @@
 // The answers of HIP that agent/override.h corrects. Set-up only, and on the program's threads.
 #pragma once
 
+#include <chrono>  // before headers of HIP 6, which define __noinline__
 #include <cstdint>
 
 struct hip_api_data_s;  // NOLINT: HIP's name

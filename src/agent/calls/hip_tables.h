@@ -5,6 +5,7 @@
 // have no tables gets hip_tables_none.cpp instead of hip_tables.cpp.
 #pragma once
 
+#include <chrono>  // before headers of HIP 6, which define __noinline__
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -4,6 +4,8 @@
 // its arguments out of hip_api_data_t. Constant data.
 #pragma once
 
+#include <chrono>
+// After that one: headers of HIP 6 define __noinline__, with which <chrono> does not compile.
 #include <hip/hip_runtime_api.h>
 // Needs the one above: in older releases it includes nothing.
 #include <hip/amd_detail/hip_prof_str.h>

@@ -66,8 +66,12 @@ Result<bool> Fetch(JobRequests& requests, const Settings& settings, uint64_t fro
 }
 
 Result<int> Window(Settings& settings) {
-  const uint64_t from = FromNow(settings.from_seconds), to = FromNow(settings.to_seconds);
-  if (to <= from) return base::Error{"--to must be later than --from: --from -30 --to 0"};
+  // From one look at the clock, so that the window is as long as was said.
+  const uint64_t from = FromNow(settings.from_seconds);
+  const uint64_t to =
+      from + static_cast<uint64_t>((settings.to_seconds - settings.from_seconds) * 1e9);
+  if (settings.to_seconds <= settings.from_seconds)
+    return base::Error{"--to must be later than --from: --from -30 --to 0"};
   ROCHOUND_TRY(auto requests, JobRequests::Connect(settings.job));
   ROCHOUND_TRY(const bool whole, Fetch(requests, settings, from, to));
   return whole ? 0 : 1;
