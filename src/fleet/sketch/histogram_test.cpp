@@ -141,6 +141,23 @@ TEST(HistogramTest, StaysSmall) {
   EXPECT_EQ(histogram.count(), 64u);
 }
 
+TEST(HistogramTest, CoarsensWithTheFirstValueThatIsTooFarAway) {
+  constexpr uint64_t kFirst = 1 << 20;
+  constexpr auto kMost = static_cast<int32_t>(Histogram::kMostBuckets);
+  const auto with_value_in_bucket = [&](int32_t nth) {
+    uint64_t value = kFirst;
+    const int32_t first = Histogram::Index(kFirst, Histogram::kFinestScale);
+    while (Histogram::Index(value, Histogram::kFinestScale) < first + nth) value += value / 200;
+    Histogram histogram;
+    histogram.Add(kFirst);
+    histogram.Add(value);
+    return histogram;
+  };
+  EXPECT_EQ(with_value_in_bucket(kMost - 1).scale(), Histogram::kFinestScale);
+  EXPECT_EQ(with_value_in_bucket(kMost - 1).buckets().size(), Histogram::kMostBuckets);
+  EXPECT_EQ(with_value_in_bucket(kMost).scale(), Histogram::kFinestScale - 1);
+}
+
 TEST(HistogramTest, CoarsenedIsTheHistogramAtThatScale) {
   const auto values = Durations(7, 500);
   Histogram coarse = Of(values);
