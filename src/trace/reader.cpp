@@ -260,8 +260,8 @@ void ProcessLog::MakeClocks() {
   }
   if (!host_anchors_.empty()) {
     const HostAnchor& first = host_anchors_.front();
-    realtime_offset_ns_ =
-        static_cast<int64_t>(first.realtime_ns) - static_cast<int64_t>(first.monotonic_ns);
+    // A damaged log may say anything: unsigned, so that it cannot overflow.
+    realtime_offset_ns_ = static_cast<int64_t>(first.realtime_ns - first.monotonic_ns);
   }
 
   std::vector<ClockLine::Instant> system;

@@ -176,9 +176,10 @@ TEST(LaunchCounterTest, AgentsKernelsAndIntervalsAreBoundedTogether) {
     Give(counter, Raw::Of(time, static_cast<uint16_t>(i), 0));
   }
   EXPECT_LE(counter.kernels().size(), 21u);
-  EXPECT_LE(counter.Save().at("clocks").size(), 10u);
+  const auto saved = counter.Save();
+  EXPECT_LE(saved.at("clocks").size(), 10u);
   size_t waiting = 0;
-  for (const auto& clock : counter.Save().at("clocks")) waiting += clock.at(5).size();
+  for (const auto& clock : saved.at("clocks")) waiting += clock.at(5).size();
   EXPECT_LE(waiting, 100u);
   counter.Finish();
   const auto [launches, sketches] = CountAll(counter);

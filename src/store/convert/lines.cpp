@@ -7,7 +7,8 @@ void AppendCallLine(std::string* out, const CallLine& line) {
   const trace::CallEvent& event = line.event;
   const CallArguments arguments{event.words, event.texts};
   out->append("{\"timestamp\":");
-  AppendNumber(out, static_cast<int64_t>(event.begin_ns) + line.realtime_offset_ns);
+  AppendNumber(
+      out, static_cast<int64_t>(event.begin_ns + static_cast<uint64_t>(line.realtime_offset_ns)));
   out->append(",\"function\":");
   AppendJsonText(out, line.function.name);
   out->append(",\"arguments\":");
