@@ -4,7 +4,9 @@
 // nothing happens between two looks of the recorder's.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "agent/agent_testing.h"
@@ -29,16 +31,23 @@ class OneSignal : public AgentTest {
     __atomic_store_n(&memory->start_ts, begin, __ATOMIC_RELAXED);
     __atomic_store_n(&memory->end_ts, end, __ATOMIC_RELAXED);
     __atomic_store_n(&memory->value, value, __ATOMIC_RELEASE);
+    value_ = value;
   }
   void TearDown() override {
     FakeRuntime::Of(queue_).Go();
     EXPECT_TRUE(FakeRuntime::Of(queue_).WaitUntilConsumed(3));
+    // What it has taken it still completes, one after the other.
+    const auto* const memory = reinterpret_cast<const amd_signal_t*>(signal_.handle);
+    for (int i = 0; i < 60'000 && __atomic_load_n(&memory->value, __ATOMIC_ACQUIRE) > value_ - 3;
+         ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     runtime_.core().hsa_signal_destroy_fn(signal_);
     AgentTest::TearDown();
   }
 
   hsa_queue_t* queue_ = nullptr;
   hsa_signal_t signal_{};
+  int64_t value_ = 3;  // as last set by the test
   uint64_t dispatches_[3] = {};
 };
 
