@@ -182,7 +182,8 @@ void Dispatch::Participate(AddressSpace::Reader& memory, const std::shared_ptr<D
   std::unique_ptr<Workgroup> spare = NewWorkgroup();
   uint64_t ran = 0;
   size_t turn = 0;
-  size_t waiting = 0;  // turns in a row that did not end a workgroup
+  size_t unfinished = 0;  // turns in a row that did not end a workgroup
+  size_t waiting = 0;     // turns in a row whose workgroup waits for somebody else
   Activity::Waiter pause;
   std::optional<Sums> sums;
   std::optional<AccessWriter> accesses;
@@ -195,12 +196,20 @@ void Dispatch::Participate(AddressSpace::Reader& memory, const std::shared_ptr<D
       counting.accesses = &accesses.emplace(*parameters_.accesses);
   }
   while (!Cancelled()) {
-    if ((resident.empty() || waiting >= resident.size()) &&
-        Begin(memory, spare.get(), resident.empty(), counting)) {
-      resident.push_back(std::move(spare));
-      spare = NewWorkgroup();
-      turn = resident.size() - 1;
-      waiting = 0;
+    if (resident.empty() || unfinished >= resident.size()) {
+      const bool all_wait = waiting >= resident.size();
+      if (Begin(memory, spare.get(), resident.empty(), counting)) {
+        resident.push_back(std::move(spare));
+        spare = NewWorkgroup();
+        turn = resident.size() - 1;
+        // Those that wait get no turn before each workgroup that begins: that would make the square
+        // of their number.
+        unfinished = all_wait ? resident.size() - 1 : 0;
+      } else if (all_wait && !resident.empty()) {
+        // They wait for another participant, another queue, or the host. Only here the processor is
+        // given away: on a busy machine it comes back milliseconds later.
+        sched_yield();
+      }
     }
     if (resident.empty()) {
       if (!WantsHelp()) break;
@@ -231,13 +240,12 @@ void Dispatch::Participate(AddressSpace::Reader& memory, const std::shared_ptr<D
       Recycle(std::move(spare));
       spare = std::move(resident.back());
       resident.pop_back();
-      waiting = 0;
+      unfinished = waiting = 0;
       pause.Reset();
     } else {
       ++turn;
-      ++waiting;
-      // All wait for somebody else: another participant, another queue, or the host.
-      if (result == Workgroup::Turn::kWaiting && waiting >= resident.size()) sched_yield();
+      ++unfinished;
+      waiting = result == Workgroup::Turn::kWaiting ? waiting + 1 : 0;
     }
     const bool alone = sums && sums->caches != nullptr;
     if (offer != nullptr && ran >= kHelpThreshold && !alone && WantsHelp()) {
