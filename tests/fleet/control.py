@@ -103,10 +103,13 @@ def case_switch(fleet):
                           capture_output=True, text=True, check=False)
     check(done.returncode == 1 and "no daemon" in done.stderr and "within 1 s" in done.stderr, done.stderr)
     # A window that ended before now, and one of the future.
-    window = json.loads(hosts.ask("window", "--from", "-5", "--to", "-1", "-o", fleet.folder / "window", "--json"))
+    window = json.loads(hosts.ask("window", "--from", "-5", "--to", "-1", "-o", fleet.folder / "window", "--trace",
+                                  fleet.folder / "window.rpd", "--json"))
     check(window["to_ns"] - window["from_ns"] == 4_000_000_000 and len(window["windows"]) == 2, str(window))
-    window = json.loads(hosts.ask("capture", "--at", "1", "--for", "0.5", "-o", fleet.folder / "captured", "--json"))
+    window = json.loads(hosts.ask("capture", "--at", "1", "--for", "0.5", "-o", fleet.folder / "captured", "--trace",
+                                  fleet.folder / "captured.rpd", "--json"))
     check(window["to_ns"] - window["from_ns"] == 500_000_000 and len(window["windows"]) == 2, str(window))
+    check(all((fleet.folder / f"{name}.rpd").is_file() for name in ("window", "captured")), "there is no trace of the windows")
     return f"{counts} launches before the stop"
 
 

@@ -43,28 +43,28 @@ class Untested(unittest.TestCase):
     known = list(untested.options_of_reference(REFERENCE))
 
     def test_is_an_option_that_no_test_ran(self):
-        self.assertEqual(untested.untested(self.known, {("rochound doctor ab", "--nested")}, [], {}),
+        self.assertEqual(untested.untested(self.known, {("rochound doctor ab", "--nested")}, []),
                          ["rochound doctor --made-up: no test runs it"])
 
     def test_is_no_option_that_ran_by_its_other_name(self):
         ran = {("rochound doctor", "--made-up"), ("rochound doctor ab", "-n")}
-        self.assertEqual(untested.untested(self.known, ran, [], {}), [])
+        self.assertEqual(untested.untested(self.known, ran, []), [])
 
     def test_is_an_option_that_another_command_ran(self):
         ran = {("rochound doctor", "--made-up"), ("rochound doctor", "--nested")}
-        self.assertEqual(untested.untested(self.known, ran, [], {}), ["rochound doctor ab --nested: no test runs it"])
+        self.assertEqual(untested.untested(self.known, ran, []), ["rochound doctor ab --nested: no test runs it"])
 
     def test_is_no_option_that_a_command_shares(self):
         ran = {("rochound doctor", "--made-up"), ("rochound doctor", "--nested")}
-        self.assertEqual(untested.untested(self.known, ran, [("rochound (doctor|doctor ab)", {"--nested"})], {}), [])
-        self.assertEqual(len(untested.untested(self.known, ran, [("rochound (log|doctor ab)", {"--nested"})], {})), 1)
+        self.assertEqual(untested.untested(self.known, ran, [("rochound (doctor|doctor ab)", {"--nested"})]), [])
+        self.assertEqual(len(untested.untested(self.known, ran, [("rochound (log|doctor ab)", {"--nested"})])), 1)
 
-    def test_may_have_a_reason_while_it_holds(self):
+    def test_may_be_left_out_while_it_is(self):
         ran = {("rochound doctor ab", "--nested")}
-        reason = {"rochound doctor --made-up": "made up"}
-        self.assertEqual(untested.untested(self.known, ran, [], reason), [])
-        self.assertEqual(len(untested.untested(self.known, ran | {("rochound doctor", "--made-up")}, [], reason)), 1)
-        self.assertEqual(len(untested.untested(self.known, ran, [], reason | {"rochound gone --made-up": "made up"})), 1)
+        left_out = ["rochound doctor --made-up"]
+        self.assertEqual(untested.untested(self.known, ran, [], left_out), [])
+        self.assertEqual(len(untested.untested(self.known, ran | {("rochound doctor", "--made-up")}, [], left_out)), 1)
+        self.assertEqual(len(untested.untested(self.known, ran, [], left_out + ["rochound gone --made-up"])), 1)
 
     def test_is_found_in_a_help_text(self):
         self.assertEqual(list(untested.options_of_help("rochoundd", HELP)),
