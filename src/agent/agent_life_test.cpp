@@ -250,6 +250,26 @@ TEST_F(AgentTest, ExitInAHandlerThatInterruptsASignalsChangeEnds) {
              });
 }
 
+// A handler that interrupts our code changes a signal that a kernel waits on: that kernel has no
+// times, and the next one on this signal has.
+TEST_F(AgentTest, ASignalThatAHandlerChangedServesTheNextKernel) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.Hold();
+  const hsa_signal_t signal = runtime_.CreateSignal(1);
+  Launch(queue, signal);
+  Guarded("a test", [&] { runtime_.core().hsa_signal_store_relaxed_fn(signal, 1); });
+  fake.Go();
+  ASSERT_TRUE(fake.WaitUntilConsumed(1));
+  runtime_.core().hsa_signal_store_relaxed_fn(signal, 1);
+  Launch(queue, signal);
+  ASSERT_TRUE(fake.WaitUntilConsumed(2));
+  const Seen seen = Read();
+  EXPECT_EQ(seen.dispatches.size(), 2u);
+  EXPECT_EQ(seen.Timed(), 1u);
+}
+
 // stderr is a pipe that nobody reads.
 TEST_F(AgentTest, AMessageToAClosedPipeKillsNobody) {
   Load();

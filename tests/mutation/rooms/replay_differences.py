@@ -3,10 +3,12 @@
 
 NAME = "replay/differences"
 TESTS = ["replay_test"]
-CODE = ["src/capture/replay/differences.cpp"]
+CODE = ["src/capture/replay/differences.cpp", "src/capture/replay/statistics.cpp"]
 
 FILE = "src/capture/replay/differences.cpp"
 FAULTS = [
+    ("half of all speed-ups are outside of their interval, not 5%", "src/capture/replay/statistics.cpp",
+     "speedup.low = Quantile(ratios, «0.025»);", "0.25"),
     ("an argument's memory ends one byte late", FILE, "return address «<» span.end ? &span : nullptr;", "<="),
     ("memory is typed by the argument after it", FILE, "const TypedSpan& span = *«(above - 1)»;",
      "(above == rules.spans.end() ? above - 1 : above)"),
