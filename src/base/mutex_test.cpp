@@ -56,8 +56,23 @@ TEST(MutexTest, AUniqueLockCanBeReleasedForAWhile) {
     EXPECT_FALSE(IsFree(mutex));
   }
   EXPECT_TRUE(IsFree(mutex));
-  UniqueLock released(mutex);
-  released.unlock();  // and is not released twice
+}
+
+// A standard mutex that is released twice may show nothing.
+struct ROCHOUND_CAPABILITY("mutex") CountingLock {
+  void lock() ROCHOUND_ACQUIRE() { ++held; }
+  void unlock() ROCHOUND_RELEASE() { --held; }
+  int held = 0;
+};
+
+TEST(MutexTest, AUniqueLockIsReleasedOnce) {
+  CountingLock counting;
+  {
+    UniqueLock lock(counting);
+    lock.unlock();
+    EXPECT_EQ(counting.held, 0);
+  }
+  EXPECT_EQ(counting.held, 0);
 }
 
 TEST(MutexTest, ManyReadAndOneWrites) {
