@@ -29,6 +29,7 @@
 #include "agent/faults.h"
 #include "agent/pending.h"
 #include "agent/queue.h"
+#include "agent/queue_list.h"
 #include "agent/queues.h"
 #include "agent/session.h"
 #include "agent/state.h"
@@ -142,6 +143,8 @@ TEST_F(AgentTest, DestroyedQueuesAreForgotten) {
 
 TEST_F(AgentTest, QueuesAreFoundHoweverManyCameAndWentBefore) {
   Load();
+  for (size_t i = 0; i <= internal::kDoorbells; ++i)
+    runtime_.core().hsa_queue_destroy_fn(runtime_.CreateQueue(64));
   std::vector<hsa_queue_t*> queues;
   for (int i = 0; i < 300; ++i) queues.push_back(runtime_.CreateQueue(64));
   for (size_t i = 0; i < queues.size(); i += 2) runtime_.core().hsa_queue_destroy_fn(queues[i]);

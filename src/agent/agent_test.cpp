@@ -649,6 +649,37 @@ TEST_F(AgentTest, ABarrierPacketEndsKernelsWhoseCompletionsWereLost) {
   EXPECT_EQ(HarvestDispatches(), 0u) << "nothing is in flight";
 }
 
+// A kernel with the barrier bit begins when those before it have ended, so nobody waits for a
+// completion that was lost before it.
+TEST_F(AgentTest, AKernelWithTheBarrierBitEndsThoseBeforeItAtOnce) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.LoseCompletionOf(0);
+  Launch(queue);
+  const uint64_t last = fake.Reserve();
+  fake.Write(last, runtime_.KernelObject(1), {0}, true);
+  runtime_.Ring(queue, last);
+  ASSERT_TRUE(fake.WaitUntilConsumed(2));
+  const Seen seen = Read();
+  EXPECT_EQ(seen.times.size(), 2u);
+  EXPECT_EQ(seen.Timed(), 1u);
+}
+
+// Without that bit the kernel before may run on: its completion still comes.
+TEST_F(AgentTest, AKernelWithoutTheBarrierBitEndsNoneBeforeIt) {
+  Load();
+  hsa_queue_t* queue = runtime_.CreateQueue(64);
+  FakeQueue& fake = FakeRuntime::Of(queue);
+  fake.LoseCompletionOf(0);
+  Launch(queue);
+  Launch(queue);
+  ASSERT_TRUE(fake.WaitUntilConsumed(2));
+  EXPECT_EQ(Read().times.size(), 1u);
+  fake.CompleteLost();
+  EXPECT_EQ(Read().Timed(), 2u);
+}
+
 // The read index says that kernels have ended; their completions are written on a way of their own.
 TEST_F(AgentTest, ACompletionThatComesLongAfterTheReadIndexPassedHasItsTimes) {
   constexpr uint64_t kLateNs = 300'000'000;
