@@ -186,7 +186,9 @@ class Judge {
                                      run_.unfinished.size() - 1));
     std::string what = fmt::format("Kernel {}, submitted {} before the end, never finished",
                                    first.name, Time(first.submitted_ns));
-    if (first.running_ns < kSecond) {
+    if (first.longest_ns > 0)
+      evidence.push_back(fmt::format("its other launches took {} at most", Time(first.longest_ns)));
+    if (!first.hangs()) {
       Find(Severity::kNote, "kernel-unfinished", std::move(what), "", std::move(evidence));
       return;
     }
@@ -300,7 +302,7 @@ class Judge {
 
   void HostBurns() {
     const int64_t work = HostWork(run_);
-    const bool hangs = !run_.unfinished.empty() && run_.unfinished[0].running_ns >= kSecond;
+    const bool hangs = !run_.unfinished.empty() && run_.unfinished[0].hangs();
     if (hangs || run_.dispatches == 0 || work < kSecond || work < run_.length_ns / 2 ||
         run_.busy_ns >= run_.length_ns / 10)
       return;

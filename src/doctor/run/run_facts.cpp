@@ -80,7 +80,9 @@ class Reader {
     ROCHOUND_TRY(const bool has, Has("rochound_unfinished"));
     if (!has) return {};
     ROCHOUND_CHECK(Each(
-        "SELECT s.string, o.id, o.gpuId, o.\"end\" - d.submit, o.\"end\" - o.start "
+        "SELECT s.string, o.id, o.gpuId, o.\"end\" - d.submit, o.\"end\" - o.start, ifnull(("
+        "SELECT max(p.\"end\" - p.start) FROM rocpd_op p WHERE p.description_id = o.description_id "
+        "AND p.id NOT IN (SELECT id FROM rochound_unfinished WHERE what IN ('kernel', 'copy'))), 0) "
         "FROM rochound_unfinished u JOIN rocpd_op o ON o.id = u.id "
         "JOIN rochound_dispatch d ON d.op_id = o.id "
         "JOIN rocpd_string s ON s.id = o.description_id WHERE u.what = 'kernel' ORDER BY d.submit",
@@ -90,7 +92,8 @@ class Reader {
                                      .pid = process != nullptr ? process->pid : 0,
                                      .gpu = row.Int(2),
                                      .submitted_ns = row.Int(3),
-                                     .running_ns = row.Int(4)});
+                                     .running_ns = row.Int(4),
+                                     .longest_ns = row.Int(5)});
         }));
     return Each(
         "SELECT n.string, a.\"end\" - a.start FROM rochound_unfinished u "

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "doctor/run/layers.h"
 #include "doctor/run/operators.h"
+#include "store/rpd/hang_limit.h"
 
 namespace rochound::doctor {
 
@@ -41,6 +42,8 @@ struct UnfinishedKernel {
   int64_t gpu = 0;
   int64_t submitted_ns = 0;  // before the process's end
   int64_t running_ns = 0;    // as far as its queue can tell; 0: it waited for another one
+  int64_t longest_ns = 0;    // of its launches that ended; 0: there is none
+  bool hangs() const { return store::LooksHung(running_ns, longest_ns); }
 };
 
 struct RunProcess {

@@ -433,6 +433,30 @@ TEST_F(Conversion, ShowsAHangToTheEnd) {
   EXPECT_EQ(Ask("SELECT count(*) FROM rochound_unfinished WHERE what = 'kernel'"), Rows{"2"});
 }
 
+// The process ended before the recorder had its times, but the host had waited for it.
+TEST_F(Conversion, WhatTheHostHasWaitedForHasEnded) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  log.Kernel(1, "waited");
+  log.Kernel(2, "later");
+  auto* thread = log.NewThread();
+  const uint64_t launch = thread->NextCorrelation();
+  log.Dispatch(thread, launch, 1, 0, 1, 2'000'000);
+  log.Call(thread, TestLog::kLaunch, 1'999'990, 2'000'050, launch);
+  log.Call(thread, TestLog::kSynchronize, 2'000'100, 2'000'500, thread->NextCorrelation());
+  log.Dispatch(thread, 0, 1, 1, 2, 2'000'600);
+  // This one failed: it shows nothing.
+  log.Call(thread, TestLog::kSynchronize, 2'000'700, 2'000'800, thread->NextCorrelation(), {}, 1);
+  log.Range(thread, trace::RangeKind::kMark, "last seen", 9'000'000);
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT kernelName, start, end FROM kernel ORDER BY id"),
+            (Rows{"waited|2000000|2000500", "later|2000600|9000000"}));
+  EXPECT_EQ(Ask("SELECT s.string FROM rochound_unfinished u JOIN rocpd_op o ON o.id = u.id "
+                "JOIN rocpd_string s ON s.id = o.description_id"),
+            Rows{"later"});
+}
+
 TEST_F(Conversion, NumbersQueuesAcrossProcesses) {
   for (int i = 0; i < 3; ++i) {
     TestLog log(run());

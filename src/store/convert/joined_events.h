@@ -43,8 +43,10 @@ struct FunctionFacts {
   bool sets_device = false;
   bool gives_status = false;  // zero: success
   bool hides_status = false;  // HIP reported the call without its result
-  int stream = -1;            // argument
-  bool kept = true;           // part of the trace
+  HostWaitKind wait = HostWaitKind::kNone;
+  int stream = -1;   // argument
+  int event = -1;    // argument
+  bool kept = true;  // part of the trace
 };
 
 struct KernelFacts {
@@ -76,6 +78,7 @@ struct OpTimes {
   uint64_t submit = 0, begin = 0, end = 0;
   bool timed = false;       // begin and end are the GPU's
   bool unfinished = false;  // in flight when the process ended, where it ends here
+  bool waited_for = false;  // its end is that of the call which had waited for it
   uint16_t agent = trace::kNoAgent;
   int64_t call_row = 0;  // JoinedCall::row; 0: not known
 };

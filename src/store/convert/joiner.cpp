@@ -53,7 +53,10 @@ struct Joiner::PendingOp {
   bool used = false;      // false: in the free list
   bool has_call = false;  // times.call_row is final
   bool has_time = false;  // the rest of times is final
+  bool has_stream = false;
   OpTimes times;
+  uint64_t stream = 0;
+  uint64_t done_by = 0;          // its own call had waited for it when it returned; 0: not known
   uint64_t number = 0;           // counts dispatches and copies as they were seen
   uint64_t dispatch_number = 0;  // counts dispatches
   trace::Copy moved{};           // bytes 0: not known yet
@@ -85,8 +88,8 @@ Joiner::Joiner(const ProcessContext& process, std::vector<EventSink*> sinks, con
       sinks_(std::move(sinks)),
       filter_(filter),
       comparisons_(comparisons),
-      ranges_(log_.unrecorded(), [this](const RangePairs::Range& range) { CompleteRange(range); }) {
-}
+      ranges_(log_.unrecorded(), [this](const RangePairs::Range& range) { CompleteRange(range); }),
+      waits_(process) {}
 
 Joiner::~Joiner() = default;
 
@@ -174,6 +177,8 @@ const FunctionFacts& Joiner::FunctionOf(uint16_t id) {
   facts->gives_status = gives_enum && (function.domain == "hip" || function.domain == "hsa");
   facts->hides_status = gives_nothing && function.domain == "hip";
   facts->stream = std::max(function.Find("stream"), function.Find("hStream"));
+  facts->event = std::max(function.Find("event"), function.Find("hEvent"));
+  facts->wait = WaitOf(function);
   facts->kept = filter_ == nullptr || filter_->KeepsCall(function.name);
   ForEachSink([&](EventSink& sink) { sink.OnFunctionFacts(*facts); });
   functions_[id] = std::move(facts);
@@ -241,10 +246,18 @@ void Joiner::CompleteCall(const trace::CallEvent& event, bool returned) {
   } else {
     ++counts_.filtered_calls;
   }
+  if (returned) waits_.Add(event, facts, thread.device, pending != nullptr ? pending->gpu : -1);
   if (pending == nullptr) return;
+  constexpr int64_t kToHost = 2;
+  const bool waited = returned && event.result == 0 && facts.copy.is_copy && facts.copy.sync &&
+                      KindOfCopy(facts, call.arguments()) == kToHost;
   for (const uint32_t index : pending->waiting) {
-    ops_[index].has_call = true;
-    ops_[index].times.call_row = call.row;
+    PendingOp& op = ops_[index];
+    op.has_call = true;
+    op.times.call_row = call.row;
+    op.has_stream = facts.stream >= 0;
+    if (op.has_stream) op.stream = WordOf(facts.function, call.arguments(), facts.stream);
+    if (waited) op.done_by = event.end_ns;
     CompleteOp(index);
   }
   const auto first = thread.calls.begin() + static_cast<ptrdiff_t>(at - 1);
@@ -290,7 +303,8 @@ Joiner::PendingOp& Joiner::NewOp(uint32_t* index) {
   PendingOp& op = ops_[*index];
   ROCHOUND_DCHECK(!op.used);
   op.used = true;
-  op.has_call = op.has_time = false;
+  op.has_call = op.has_time = op.has_stream = false;
+  op.done_by = 0;
   op.times = {};
   op.number = ++next_number_;
   return op;
@@ -449,7 +463,7 @@ void Joiner::CompleteKernel(const PendingOp& op) {
   }
   if (op.times.unfinished)
     ++counts_.unfinished_kernels;
-  else if (!op.times.timed)
+  else if (!op.times.timed && !op.times.waited_for)
     ++counts_.untimed_kernels;
   const JoinedKernel joined{.dispatch = op.dispatch,
                             .facts = kernel,
@@ -462,7 +476,7 @@ void Joiner::CompleteKernel(const PendingOp& op) {
 void Joiner::CompleteCopy(const PendingOp& op) {
   if (op.times.unfinished)
     ++counts_.unfinished_copies;
-  else if (!op.times.timed)
+  else if (!op.times.timed && !op.times.waited_for)
     ++counts_.untimed_copies;
   ForEachSink([&](EventSink& sink) { sink.OnCopy({op.copy, op.times}); });
 }
@@ -478,8 +492,17 @@ void Joiner::GiveUpOldOps(uint64_t before) {
   }
 }
 
+// By when an operation without a time was over, as the host's waiting shows; 0: nothing shows it.
+uint64_t Joiner::DoneBy(const PendingOp& op) const {
+  if (op.done_by != 0 || op.is_copy) return op.done_by;
+  return waits_
+      .DoneBy(process_.GpuId(process_.AgentOfQueue(op.dispatch.head.wide)),
+              op.has_stream ? std::optional(op.stream) : std::nullopt, op.times.submit)
+      .value_or(0);
+}
+
 // At the end: what was handed to a GPU and is not known to have finished ran when the process
-// ended. A kernel cannot have started before those that its queue had finished, nor at all if it
+// ended, unless the host had waited for it. A kernel cannot have started before those that its queue had finished, nor at all if it
 // waits for one that never did.
 void Joiner::EndUnfinishedOps() {
   uint64_t dropped = log_.unknown_reasons_dropped();
@@ -492,9 +515,17 @@ void Joiner::EndUnfinishedOps() {
             [&](uint32_t a, uint32_t b) { return ops_[a].number < ops_[b].number; });
   for (const uint32_t index : waiting) {
     PendingOp& op = ops_[index];
-    const uint64_t end = std::max(log_.end_ns(), op.times.submit);
+    const uint64_t done_by = DoneBy(op);
+    const uint64_t end = std::max(done_by != 0 ? done_by : log_.end_ns(), op.times.submit);
     uint64_t begin = op.times.submit;
-    if (op.is_copy) {
+    if (done_by != 0) {
+      if (!op.is_copy) {
+        QueueProgress& queue = ProgressOf(op.dispatch);
+        begin = std::clamp(queue.end, begin, end);
+        queue.end = std::max(queue.end, end);
+      }
+      ++counts_.waited_for;
+    } else if (op.is_copy) {
       if (dropped > 0) continue;  // its time may be what was dropped
     } else {
       QueueProgress& queue = ProgressOf(op.dispatch);
@@ -504,7 +535,9 @@ void Joiner::EndUnfinishedOps() {
     }
     untimed_.Remove(op.Key());
     ROCHOUND_DCHECK(begin <= end);
-    op.has_time = op.times.unfinished = true;
+    op.has_time = true;
+    op.times.unfinished = done_by == 0;
+    op.times.waited_for = done_by != 0;
     op.times.begin = begin;
     op.times.end = end;
     Seen(begin, end);

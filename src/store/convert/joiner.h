@@ -25,6 +25,7 @@
 #include "store/convert/allocation_pairs.h"
 #include "store/convert/filter.h"
 #include "store/convert/flat_map.h"
+#include "store/convert/host_waits.h"
 #include "store/convert/joined_events.h"
 #include "store/convert/lost_events.h"
 #include "store/convert/range_pairs.h"
@@ -104,6 +105,7 @@ class Joiner : public trace::Visitor {
   void OnTime(uint64_t key, const OpTime& time);
   bool TakeEarlyTime(EarlyTimes& early, uint64_t key, OpTime* time);
   void SetTime(PendingOp& op, const OpTime& time);
+  uint64_t DoneBy(const PendingOp& op) const;
   QueueProgress& ProgressOf(const trace::KernelDispatch& dispatch);
   void EndUnfinishedOps();
   void CompleteOp(uint32_t index);
@@ -132,6 +134,7 @@ class Joiner : public trace::Visitor {
   const KernelFacts* last_kernel_ = nullptr;
   RangePairs ranges_;
   AllocationPairs allocations_;
+  HostWaits waits_;
   std::vector<QueueProgress> queues_;  // by index
 
   std::vector<PendingOp> ops_;  // a pool

@@ -53,6 +53,10 @@ std::vector<LostEvents> ListLostEvents(const trace::ProcessLog& log, const Joine
     add(kinds::kCallsLeftOut, counts.filtered_calls,
         "by --api '" + filter->calls() +
             "': what the host did meanwhile, and what launched a kernel, may be missing");
+  if (counts.waited_for > 0)
+    add(kinds::kKernelEnds, counts.waited_for,
+        "the process ended before their times were collected; shown up to the call that had "
+        "waited for them");
   if (counts.unfinished_kernels > 0)
     add(kinds::kKernelEnds, counts.unfinished_kernels,
         "they had not finished when the process ended; shown as running to its end");

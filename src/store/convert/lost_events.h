@@ -16,6 +16,7 @@ namespace rochound::store {
 // What the joiner counts on its way.
 struct JoinerCounts {
   uint64_t untimed_kernels = 0, untimed_copies = 0, doubtful_times = 0;
+  uint64_t waited_for = 0;  // over, but when is not known
   uint64_t unfinished_kernels = 0, unfinished_copies = 0, unfinished_ranges = 0;
   uint64_t filtered_kernels = 0, filtered_calls = 0;
   uint64_t lost_calls = 0, calls_without_function = 0;

@@ -69,6 +69,17 @@ std::string_view CategoryOf(const Function& function) {
   return "";
 }
 
+HostWaitKind WaitOf(const Function& function) {
+  if (function.domain != "hip") return HostWaitKind::kNone;
+  const std::string_view name = function.name;
+  if (name == "hipDeviceSynchronize" || name == "hipCtxSynchronize") return HostWaitKind::kDevice;
+  // A query that says yes shows as much as waiting does.
+  if (name == "hipStreamSynchronize" || name == "hipStreamQuery") return HostWaitKind::kStream;
+  if (name == "hipEventSynchronize" || name == "hipEventQuery") return HostWaitKind::kEvent;
+  if (name.starts_with("hipEventRecord")) return HostWaitKind::kRecord;
+  return HostWaitKind::kNone;
+}
+
 CopyCall CopyCallOf(const Function& function) {
   CopyCall call;
   const std::string_view name = function.name;

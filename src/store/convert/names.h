@@ -26,6 +26,16 @@ std::string_view OperationOfKernel(std::string_view name);
 // nothing.
 std::string_view CategoryOf(const Function& function);
 
+// What a call that returned with success has waited for.
+enum class HostWaitKind : uint8_t {
+  kNone,
+  kDevice,
+  kStream,
+  kEvent,
+  kRecord,  // nothing; it says what an event stands for
+};
+HostWaitKind WaitOf(const Function& function);
+
 // Where the arguments of hipMemcpy and its relatives are; -1: it has no such argument.
 struct CopyCall {
   bool is_copy = false;

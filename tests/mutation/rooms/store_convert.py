@@ -20,7 +20,7 @@ FAULTS = [
     ("work that is recorded after its call has none", JOINER,
      "if («call.row != 0») thread.Slot(event.correlation)", "false"),
     ("filtered calls are not counted", JOINER, "«++counts_.filtered_calls;»", ""),
-    ("work is joined to no call", JOINER, "ops_[index].times.call_row = «call.row»;", "0"),
+    ("work is joined to no call", JOINER, "op.times.call_row = «call.row»;", "0"),
     ("copied bytes are shared with what moved its own", JOINER,
      "if (op.is_copy) left «-=» Signed(op.copy.bytes);", "+="),
     ("a kernel's share of a copy's bytes is all of them", JOINER,
