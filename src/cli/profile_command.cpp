@@ -60,8 +60,8 @@ With --replay, a launch that rochound capture has kept is profiled, again and
 again: it has the same memory each time, and its results are compared with the
 captured ones. The exit code is that of rochound replay.
 With --trace, dag.json is made of a trace that is there, recorded on any GPU.
-With --read, counters come from files that rocprofv3 --pmc has written on a GPU,
-and profile.json holds them with the metrics that follow from them; analysis.json
+With --read, counters come from files that rocprofv3 --pmc or rocprofiler-compute
+has written on a GPU, and profile.json holds them with the metrics that follow from them; analysis.json
 says what limits each kernel by them, and roofline.json on which side of the roofline
 it is, with the peaks of the card that --gpu names.
 With --rocprofv3, which has to be installed, the program runs on this machine's GPU

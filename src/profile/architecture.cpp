@@ -23,6 +23,7 @@ base::Result<Architecture> LoadArchitecture(const std::filesystem::path& folder,
     architecture.target = object.at("target").get<std::string>();
     architecture.transfers_per_memory_clock = object.at("transfers_per_memory_clock").get<double>();
     architecture.memory_source = object.at("memory_source").get<std::string>();
+    architecture.memory_reachable = object.at("memory_reachable").get<double>();
     architecture.operations_source = object.at("operations_source").get<std::string>();
     architecture.operations_per_clock =
         object.at("operations_per_clock").get<std::map<std::string, double>>();
@@ -79,6 +80,7 @@ Peaks PeaksOf(const Device& device, const Architecture& architecture) {
              fmt::format("{} bits x {} MHz ({}) x {} transfers per clock ({})",
                          device.memory_width_bits, device.memory_clock_mhz, device.memory_source,
                          architecture.transfers_per_memory_clock, architecture.memory_source)};
+    peaks.memory_bytes->reachable = architecture.memory_reachable;
   }
   return peaks;
 }

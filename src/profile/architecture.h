@@ -28,6 +28,7 @@ struct Architecture {
   std::string target;
   double transfers_per_memory_clock = 0;
   std::string memory_source;
+  double memory_reachable = 1;  // share of the memory's peak that a plain copy reaches
   std::string operations_source;
   std::map<std::string, double> operations_per_clock;  // of a compute unit; "matrix.f16"
   std::vector<Metric> metrics;
@@ -63,6 +64,7 @@ struct Peak {
   bool measured = false;
   // Of a measured one: what it is in the place of.
   std::optional<double> from_table = std::nullopt;
+  double reachable = 1;  // of memory that was not measured: the share that a plain copy reaches
 };
 
 struct Peaks {

@@ -222,7 +222,9 @@ base::Result<std::vector<KernelAnalysis>> FindBottlenecks(const CounterSet& set,
     fact("device.hertz", device.clock_mhz * 1e6);
     fact("device.simds_per_unit", device.simds_per_unit);
     fact("device.waves_per_simd", device.waves_per_simd);
-    fact("device.bytes_per_second", peaks.memory_bytes ? peaks.memory_bytes->per_second : 0);
+    const Peak memory = peaks.memory_bytes.value_or(Peak{});
+    fact("device.bytes_per_second", memory.per_second);
+    fact("device.reachable_bytes_per_second", memory.per_second * memory.reachable);
     Values of_metrics;
     for (const Metric& metric : metrics) {
       ROCHOUND_TRY(const FormulaValue value, Evaluate(metric.formula, values));

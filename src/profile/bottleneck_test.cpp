@@ -156,7 +156,7 @@ TEST(BottleneckTest, WrongRulesAreRefused) {
                                     "evidence": [], "change": ""})")));
 }
 
-// A launch on a GPU with 10 compute units of 4 SIMDs and 1 TB/s, which takes a millisecond and is
+// A launch on a GPU with 10 compute units of 4 SIMDs and 1 TB/s that can be reached, which takes a millisecond and is
 // limited by nothing in particular: 2 million cycles, in which each unit is busy.
 Launch EvenOnGpu() {
   Launch launch;
@@ -164,7 +164,7 @@ Launch EvenOnGpu() {
   launch.grid = {64 * 80, 1, 1};
   launch.workgroup = {64, 1, 1};
   launch.nanoseconds = 1e6;
-  launch.exact = {{"SQ_BUSY_CU_CYCLES", 5e6},
+  launch.exact = {{"SQ_BUSY_CU_CYCLES", 20e6},
                   {"SQ_WAVE_CYCLES", 80e6},
                   {"SQ_WAIT_ANY", 8e6},
                   {"SQ_WAVES", 80},
@@ -194,7 +194,8 @@ Bottleneck OnGpu(const Values& others, double nanoseconds = 1e6, uint64_t items 
   device.simds_per_unit = 4;
   device.waves_per_simd = 8;
   Peaks peaks;
-  peaks.memory_bytes = Peak{1e12, "a test"};
+  peaks.memory_bytes = Peak{1.25e12, "a test"};
+  peaks.memory_bytes->reachable = 0.8;
   const auto rules = LoadBottleneckRules(ROCHOUND_COUNTER_RULES);
   EXPECT_TRUE(rules.ok()) << rules.error().message;
   const auto architecture = LoadArchitecture(ROCHOUND_ARCHITECTURES, "gfx942");
@@ -210,8 +211,8 @@ TEST(BottleneckTest, EachRuleOverHardwareCountersDecides) {
   EXPECT_EQ(OnGpu({}).reasoning, std::vector<std::string>{"no rule holds"});
   EXPECT_EQ(OnGpu({}, 1500).primary, "launch-bound");
   EXPECT_EQ(OnGpu({}, 1e6, 64 * 4).primary, "under-occupied");
-  EXPECT_EQ(OnGpu({{"TCC_EA0_RDREQ_sum", 9e6}}).primary, "memory bandwidth");
-  EXPECT_EQ(OnGpu({{"TCC_EA0_RDREQ_sum", 9e6}}, 2e6).primary, "unknown");
+  EXPECT_EQ(OnGpu({{"TCC_EA0_RDREQ_sum", 10e6}}).primary, "memory bandwidth");
+  EXPECT_EQ(OnGpu({{"TCC_EA0_RDREQ_sum", 10e6}}, 2e6).primary, "unknown");
   EXPECT_EQ(OnGpu({{"SQ_LDS_IDX_ACTIVE", 13e6}}).primary, "LDS");
   EXPECT_EQ(OnGpu({{"SQ_ACTIVE_INST_VALU", 13e6}, {"SQ_THREAD_CYCLES_VALU", 13e6 * 60}}).primary,
             "compute throughput");
@@ -223,10 +224,26 @@ TEST(BottleneckTest, EachRuleOverHardwareCountersDecides) {
   EXPECT_EQ(OnGpu({{"SQ_WAIT_ANY", 20e6}, {"SQ_WAVE_CYCLES", 30e6}}).primary, "under-occupied");
 }
 
+// SQ_BUSY_CU_CYCLES counts cycles, SQ_WAVE_CYCLES quad-cycles: figures as GPUs have counted them.
+TEST(BottleneckTest, CyclesAreThoseOfSilicon) {
+  // A GEMM whose LDS is active in 89% of the cycles.
+  const Bottleneck gemm = OnGpu({{"SQ_LDS_IDX_ACTIVE", 17.8e6}});
+  EXPECT_EQ(gemm.primary, "LDS");
+  EXPECT_NEAR(gemm.evidence.at(0).value, 0.89, 1e-9);
+  // A copy with 6.9 of 8 waves on each SIMD, which wait for memory.
+  const Bottleneck copy = OnGpu({{"SQ_BUSY_CU_CYCLES", 2706223},
+                                 {"SQ_WAVE_CYCLES", 18674882},
+                                 {"SQ_WAIT_ANY", 17567758},
+                                 {"SQ_ACTIVE_INST_VALU", 163840},
+                                 {"SQ_THREAD_CYCLES_VALU", 163840 * 64},
+                                 {"SQ_LDS_IDX_ACTIVE", 0}});
+  EXPECT_EQ(copy.primary, "memory latency");
+}
+
 TEST(BottleneckTest, VerdictsOfAGpuSayWhatTheyAreMadeOf) {
   const Bottleneck memory = OnGpu({{"TCC_EA0_RDREQ_sum", 14e6}});
   // 64 * 15 million bytes in a millisecond, of a terabyte in a second: nothing is modelled.
-  EXPECT_NEAR(memory.confidence, 1 - 0.5 / (0.96 / 0.6), 1e-9);
+  EXPECT_NEAR(memory.confidence, 1 - 0.5 / (0.96 / 0.7), 1e-9);
   ASSERT_FALSE(memory.evidence.empty());
   EXPECT_EQ(memory.evidence[0].name, "memory_share");
   EXPECT_NEAR(memory.evidence[0].value, 0.96, 1e-9);

@@ -51,7 +51,8 @@ class CounterSource {
 // A file of `rochound softgpu --counters`.
 std::unique_ptr<CounterSource> SoftgpuCounters(std::filesystem::path file);
 
-// Files of rocprofv3 (csv, json, rocpd), or folders that hold them. What is below one pass_N
+// Files of rocprofv3 (csv, json, rocpd) or rocprofiler-compute (pmc_perf.csv), or folders that
+// hold them. What is below one pass_N
 // belongs to one pass; every other file is a pass of its own.
 std::unique_ptr<CounterSource> RocprofFiles(std::vector<std::filesystem::path> paths);
 

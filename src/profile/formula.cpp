@@ -95,12 +95,26 @@ class Parser {
 
   // What follows "name(".
   Value Function(std::string_view name) {
+    const std::set<std::string> missing_before = std::move(missing_);
     std::vector<Value> values;
-    do values.push_back(Sum());
-    while (!wrong_ && Take(','));
+    std::vector<std::set<std::string>> missing;  // of each value
+    do {
+      missing_.clear();
+      values.push_back(Sum());
+      missing.push_back(std::move(missing_));
+    } while (!wrong_ && Take(','));
+    missing_ = missing_before;
     if (!wrong_ && !Take(')')) return Wrong("')'");
-    const bool known = name == "max" || name == "min" || (name == "ceil" && values.size() == 1);
-    if (!known) return Wrong("max, min or ceil of one value");
+    const bool known =
+        name == "max" || name == "min" || name == "first" || (name == "ceil" && values.size() == 1);
+    if (!known) return Wrong("max, min, first or ceil of one value");
+    if (name == "first") {
+      for (size_t i = 0; i < values.size(); ++i)
+        if (missing[i].empty()) return values[i];
+      missing_.insert(missing[0].begin(), missing[0].end());
+      return std::nullopt;
+    }
+    for (const std::set<std::string>& names : missing) missing_.insert(names.begin(), names.end());
     if (std::find(values.begin(), values.end(), std::nullopt) != values.end()) return std::nullopt;
     if (name == "ceil") return std::ceil(*values[0]);
     const auto [least, most] = std::minmax_element(values.begin(), values.end());

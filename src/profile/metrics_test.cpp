@@ -33,7 +33,10 @@ TEST(FormulaTest, Functions) {
   EXPECT_EQ(value("min(A, B) * 2"), 4);
   EXPECT_EQ(value("ceil(B) + max(A)"), 5);
   EXPECT_EQ(value("max(A, C)"), std::nullopt) << "what is missing might be the greatest";
-  for (const char* wrong : {"max(A", "max()", "ceil(A, B)", "floor(A)", "max(A,)"})
+  EXPECT_EQ(value("first(A, C) + first(C, D * 2, B)"), 4.5);
+  EXPECT_EQ(value("first(1 / 0, B)"), std::nullopt) << "nothing is missing of the first";
+  EXPECT_EQ(Evaluate("C + first(D, E)", values).value().missing, (std::set<std::string>{"C", "D"}));
+  for (const char* wrong : {"max(A", "max()", "first(", "ceil(A, B)", "floor(A)", "max(A,)"})
     EXPECT_FALSE(Evaluate(wrong, values).ok()) << wrong;
 }
 
@@ -107,6 +110,7 @@ void CheckCdnaMetrics(const char* target, const std::vector<Expected>& of_matric
            {"l2_hits", {{"TCC_HIT_sum", 75}, {"TCC_MISS_sum", 25}}, 75},
            {"active_lanes", {{"SQ_THREAD_CYCLES_VALU", 320}, {"SQ_ACTIVE_INST_VALU", 10}}, 50},
            {"lds_conflicts", {{"SQ_LDS_BANK_CONFLICT", 5}, {"SQ_LDS_IDX_ACTIVE", 20}}, 25},
+           {"waves_per_simd", {{"SQ_WAVE_CYCLES", 140}, {"SQ_BUSY_CU_CYCLES", 20}}, 7},
        })
     expected.push_back(one);
   CheckMetrics(target, expected);
@@ -190,7 +194,8 @@ TEST(MetricsTest, EveryFigureNamesItsSource) {
     const auto text = base::ReadFile(entry.path());
     ASSERT_TRUE(text.ok());
     const auto file = nlohmann::json::parse(text.value());
-    for (const char* source : {"memory_source", "operations_source", "counters_source"})
+    for (const char* source :
+         {"memory_source", "memory_reachable_source", "operations_source", "counters_source"})
       EXPECT_FALSE(file.at(source).get<std::string>().empty()) << entry.path() << " " << source;
   }
   const auto rules = base::ReadFile(ROCHOUND_COUNTER_RULES);

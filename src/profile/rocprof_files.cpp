@@ -21,7 +21,7 @@ using base::Result;
 using nlohmann::json;
 
 std::string WithoutSuffix(std::string name) {
-  for (std::string_view suffix : {" [clone .kd]", ".kd"}) {
+  for (std::string_view suffix : {" [clone .kd]", " (.kd)", ".kd"}) {
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
   }
   return name;
@@ -38,27 +38,95 @@ std::vector<Launch> InOrder(std::map<std::pair<uint64_t, uint64_t>, Launch>& by_
   return launches;
 }
 
+// A table with its columns' names.
+class Table {
+ public:
+  static Result<Table> Read(const fs::path& file) {
+    ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
+    Table table;
+    table.rows_ = ParseCsv(text);
+    if (table.rows_.empty()) return Error{fmt::format("{} is empty", file.string())};
+    for (size_t i = 0; i < table.rows_[0].size(); ++i) table.columns_[table.rows_[0][i]] = i;
+    return table;
+  }
+  bool Has(std::string_view column) const { return columns_.contains(column); }
+  const std::map<std::string, size_t, std::less<>>& columns() const { return columns_; }
+  size_t size() const { return rows_.size(); }  // with the names, which are row 0
+  std::string_view Text(size_t row, std::string_view column) const {
+    const auto found = columns_.find(column);
+    if (found == columns_.end() || found->second >= rows_[row].size()) return {};
+    return rows_[row][found->second];
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::map<std::string, size_t, std::less<>> columns_;
+};
+
+std::optional<double> TimeOf(const Table& table, size_t row) {
+  // rocprofiler-compute has the median of several runs, which may end in .5.
+  const auto start = NumberIn<double>(table.Text(row, "Start_Timestamp"));
+  const auto end = NumberIn<double>(table.Text(row, "End_Timestamp"));
+  if (!start || !end || *end <= *start) return std::nullopt;
+  return *end - *start;
+}
+
+// rocprofiler-compute has a column for each counter, NAME[3] for each instance, and NAME_3 where
+// several of its passes have the same.
+void AddColumns(const Table& table, size_t row, Launch* launch) {
+  for (const auto& [column, place] : table.columns()) {
+    const size_t block = column.find('_');
+    const bool is_counter = block != std::string::npos &&
+                            std::all_of(column.begin(), column.begin() + static_cast<long>(block),
+                                        [](char c) { return (c >= 'A' && c <= 'Z'); }) &&
+                            !column.starts_with("LDS_Per") && !column.starts_with("GPU_ID");
+    const size_t last = column.rfind('_');
+    const bool is_again = is_counter &&
+                          NumberIn<uint64_t>(std::string_view(column).substr(last + 1)) &&
+                          table.Has(std::string_view(column).substr(0, last));
+    if (!is_counter || is_again) continue;
+    if (const auto value = NumberIn<double>(table.Text(row, column)))
+      AddValue(column.substr(0, column.find('[')), *value, launch);
+  }
+}
+
+// What rocprofiler-compute has written beside its pmc_perf.csv: the GPU, and times of launches that
+// ran without counters.
+void AddWhatIsBeside(const fs::path& file,
+                     std::map<std::pair<uint64_t, uint64_t>, Launch>* launches) {
+  if (const auto info = Table::Read(file.parent_path() / "sysinfo.csv");
+      info.ok() && info.value().size() > 1) {
+    for (auto& [key, launch] : *launches)
+      launch.target = std::string(info.value().Text(1, "gpu_arch"));
+  }
+  const auto times = Table::Read(file.parent_path() / "timestamps.csv");
+  if (!times.ok()) return;
+  size_t row = 1;  // both are in the order of launches; their numbers may begin with 0 or 1
+  for (auto& [key, launch] : *launches) {
+    if (row < times.value().size()) launch.nanoseconds = TimeOf(times.value(), row);
+    ++row;
+  }
+}
+
 Result<CounterSet> ReadCsv(const fs::path& file) {
-  ROCHOUND_TRY(const std::string text, base::ReadFile(file, base::kMostText));
-  const auto rows = ParseCsv(text);
-  if (rows.empty()) return Error{fmt::format("{} is empty", file.string())};
-  std::map<std::string, size_t, std::less<>> columns;
-  for (size_t i = 0; i < rows[0].size(); ++i) columns[rows[0][i]] = i;
-  for (const char* needed : {"Dispatch_Id", "Kernel_Name", "Grid_Size", "Workgroup_Size",
-                             "Counter_Name", "Counter_Value"}) {
-    if (columns.count(needed) == 0) {
-      return Error{fmt::format("{} has no column {}: it is no counter_collection.csv of rocprofv3",
-                               file.string(), needed)};
+  ROCHOUND_TRY(const Table table, Table::Read(file));
+  const bool of_compute = table.Has("Dispatch_ID");
+  const bool is_wide = of_compute && !table.Has("Counter_Name");
+  const char* const id = of_compute ? "Dispatch_ID" : "Dispatch_Id";
+  for (const char* needed :
+       {id, "Kernel_Name", "Grid_Size", "Workgroup_Size", "Counter_Name", "Counter_Value"}) {
+    if (is_wide && std::string_view(needed).starts_with("Counter_")) continue;
+    if (!table.Has(needed)) {
+      return Error{fmt::format(
+          "{} has no column {}: it is no counter_collection.csv of rocprofv3 and no pmc_perf.csv "
+          "of rocprofiler-compute",
+          file.string(), needed)};
     }
   }
   std::map<std::pair<uint64_t, uint64_t>, Launch> by_dispatch;
-  for (size_t i = 1; i < rows.size(); ++i) {
-    auto text_of = [&](std::string_view column) -> std::string_view {
-      const auto found = columns.find(column);
-      if (found == columns.end() || found->second >= rows[i].size()) return {};
-      return rows[i][found->second];
-    };
-    const auto dispatch = NumberIn<uint64_t>(text_of("Dispatch_Id"));
+  for (size_t i = 1; i < table.size(); ++i) {
+    const auto text_of = [&](std::string_view column) { return table.Text(i, column); };
+    const auto dispatch = NumberIn<uint64_t>(text_of(id));
     const auto grid = NumberIn<uint64_t>(text_of("Grid_Size"));
     const auto group = NumberIn<uint64_t>(text_of("Workgroup_Size"));
     if (!dispatch || !grid || !group) {
@@ -73,12 +141,15 @@ Result<CounterSet> ReadCsv(const fs::path& file) {
     launch.order = *dispatch;
     launch.grid = {*grid, 1, 1};
     launch.workgroup = {*group, 1, 1};
-    const auto start = NumberIn<uint64_t>(text_of("Start_Timestamp"));
-    const auto end = NumberIn<uint64_t>(text_of("End_Timestamp"));
-    if (start && end && *end > *start) launch.nanoseconds = static_cast<double>(*end - *start);
+    if (const auto time = TimeOf(table, i)) launch.nanoseconds = time;
+    if (is_wide) {
+      AddColumns(table, i, &launch);
+      continue;
+    }
     const auto value = NumberIn<double>(text_of("Counter_Value"));
     if (value) AddValue(std::string(text_of("Counter_Name")), *value, &launch);
   }
+  if (of_compute) AddWhatIsBeside(file, &by_dispatch);
   CounterSet set;
   set.launches = InOrder(by_dispatch);
   return set;
@@ -177,9 +248,10 @@ Result<std::vector<fs::path>> FindCounterFiles(const fs::path& path) {
   };
   return FindFiles(
       path,
-      {ends_with("_results.json"), ends_with("_results.db"), ends_with("counter_collection.csv")},
-      "*counter_collection.csv, *_results.json or *_results.db; rocprofv3 --pmc "
-      "writes them");
+      {ends_with("_results.json"), ends_with("_results.db"), ends_with("counter_collection.csv"),
+       ends_with("pmc_perf.csv")},
+      "*counter_collection.csv, *_results.json or *_results.db, which rocprofv3 --pmc writes, and "
+      "no pmc_perf.csv of rocprofiler-compute");
 }
 
 class RocprofSource final : public CounterSource {
@@ -189,12 +261,14 @@ class RocprofSource final : public CounterSource {
   Result<CounterSet> Read() const override {
     std::vector<CounterSet> passes;
     std::map<std::string, size_t> places;
+    bool of_compute = false;
     for (const fs::path& path : paths_) {
       ROCHOUND_TRY(const std::vector<fs::path> files, FindCounterFiles(path));
       for (const fs::path& file : files) {
         ROCHOUND_TRY(CounterSet set, file.extension() == ".json" ? ReadJson(file)
                                      : file.extension() == ".db" ? ReadRocpdCounters(file)
                                                                  : ReadCsv(file));
+        of_compute = of_compute || file.filename() == "pmc_perf.csv";
         const std::string pass = PassOf(file);
         const auto [place, is_new] = places.try_emplace(pass, passes.size());
         if (is_new || pass.empty()) {
@@ -206,8 +280,8 @@ class RocprofSource final : public CounterSource {
       }
     }
     CounterSet merged = MergePasses(passes);
-    merged.source =
-        fmt::format("rocprofv3, {} {}", passes.size(), passes.size() == 1 ? "pass" : "passes");
+    merged.source = fmt::format("{}, {} {}", of_compute ? "rocprofiler-compute" : "rocprofv3",
+                                passes.size(), passes.size() == 1 ? "pass" : "passes");
     return merged;
   }
 

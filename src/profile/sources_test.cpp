@@ -65,6 +65,33 @@ TEST_F(SourcesTest, OneCsv) {
   EXPECT_TRUE(set.launches[1].exact.empty()) << "an empty value is missing, not 0";
 }
 
+// A column for each counter; times and the GPU are in files beside it.
+TEST_F(SourcesTest, PmcPerfOfRocprofilerCompute) {
+  const fs::path file =
+      Write("vcopy/pmc_perf.csv",
+            "Dispatch_ID,Kernel_Name,GPU_ID,Grid_Size,Workgroup_Size,LDS_Per_Workgroup,SGPR,obj,"
+            "wave_size,SQ_WAVES,TCC_HIT[0],TCC_HIT[1],SQ_WAVES_1,SQC_DCACHE_REQ_READ_16,"
+            "Start_Timestamp,End_Timestamp\n"
+            "0,f (.kd),2,4096,64,128,16,0x7f,64,64,3,4,64,5,0,0\n"
+            "1,f (.kd),2,4096,64,128,16,0x7f,64,65,5,,65,6,0,0\n");
+  const Values first = {{"SQ_WAVES", 64}, {"TCC_HIT", 7}, {"SQC_DCACHE_REQ_READ_16", 5}};
+  CounterSet set = Read(*RocprofFiles({file.parent_path()}));
+  EXPECT_EQ(set.source, "rocprofiler-compute, 1 pass");
+  ASSERT_EQ(set.launches.size(), 2u);
+  EXPECT_EQ(set.launches[0].kernel, "f");
+  EXPECT_EQ(set.launches[0].exact, first);
+  EXPECT_EQ(set.launches[1].exact.at("TCC_HIT"), 5);
+  EXPECT_FALSE(set.launches[0].nanoseconds.has_value());
+  EXPECT_EQ(set.launches[0].target, "");
+  Write("vcopy/timestamps.csv",
+        "Dispatch_ID,Start_Timestamp,End_Timestamp\n1,1000,3500\n2,8.1E+14,8.1E+14\n");
+  Write("vcopy/sysinfo.csv", "gpu_model,gpu_arch\nMI200,gfx90a\n");
+  set = Read(*RocprofFiles({file}));
+  EXPECT_EQ(set.launches[0].nanoseconds, 2500);
+  EXPECT_FALSE(set.launches[1].nanoseconds.has_value()) << "the time was rounded away";
+  EXPECT_EQ(set.launches[1].target, "gfx90a");
+}
+
 // Two passes of a program of two processes. The kernel's two shapes are launched in another order
 // in the second pass; its third launch is there only in the first.
 // ROCm 6.2 calls folders of passes otherwise.
