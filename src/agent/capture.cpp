@@ -128,7 +128,6 @@ class Captured {
     DescribeLaunch(packet, &manifest_.launch);
     manifest_.launch.dispatch = order.dispatch;
     manifest_.launch.match = order.match;
-    manifest_.launch.kernarg_bytes = static_cast<uint32_t>(order.kernarg_bytes);
   }
 
   bool Before() {
@@ -139,9 +138,11 @@ class Captured {
       return Refuse("the kernel's code object is not in memory any more");
     manifest_.code_object = {{code.base, code.size}, code.delta, code.uri};
     code_ = code.object;
+    manifest_.launch.kernarg_bytes =
+        static_cast<uint32_t>(KernargBytes(code, order_.symbol, order_.kernarg_bytes));
     const std::string disk = order_.directory.substr(0, order_.directory.rfind('/') + 1);
     memory_ = std::make_unique<CaptureMemory>(held_, code, manifest_.launch.kernarg,
-                                              order_.kernarg_bytes, disk, &reader_);
+                                              manifest_.launch.kernarg_bytes, disk, &reader_);
     writer_ = capture::BundleWriter::Create(order_.directory, &problem_);
     if (writer_ == nullptr) return false;
     if (!memory_->TakeBefore(order_.all_memory, writer_.get())) return Refuse(memory_->problem());

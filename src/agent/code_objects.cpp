@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/sha256.h"
+#include "codeobj/code_object.h"
 
 namespace rochound::agent {
 namespace {
@@ -286,6 +287,15 @@ bool FindLoadedCode(uint64_t address, LoadedCode* found) {
   Search search{&loader, address, found};
   loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable, Visit, &search);
   return search.done;
+}
+
+uint64_t KernargBytes(const LoadedCode& code, std::string_view symbol, uint64_t told) {
+  if (told != 0 || code.object == nullptr) return told;
+  const auto parsed = codeobj::CodeObject::Parse(
+      {reinterpret_cast<const char*>(code.object->data()), code.object->size()});
+  if (!parsed.ok()) return 0;
+  const codeobj::Kernel* const kernel = parsed.value().FindKernel(symbol);
+  return kernel != nullptr ? kernel->kernarg_segment_size : 0;
 }
 
 void AddCodeObject(uint32_t number, hsa_executable_t executable) {

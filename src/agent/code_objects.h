@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rochound::agent {
@@ -37,6 +38,10 @@ void WriteCodeObjects();
 // The executable, and the code object, whose image has this address; false: none.
 bool FindExecutable(uint64_t address, hsa_executable_t* executable);
 bool FindLoadedCode(uint64_t address, LoadedCode* found);
+
+// The size of a kernel's arguments. `told` is the runtime's word, that is the descriptor's, which
+// assembled kernels such as rocBLAS's leave 0; then the code object's metadata are asked.
+uint64_t KernargBytes(const LoadedCode& code, std::string_view symbol, uint64_t told);
 
 // Where the images of all loaded code objects are.
 std::map<uint64_t, uint64_t> LoadedImages();  // sizes

@@ -198,6 +198,9 @@ Symbol FindKernel(uint64_t object, uint16_t agent) {
     Real().core.hsa_executable_iterate_agent_symbols_fn(executable, AgentHandle(agent), VisitSymbol,
                                                         &symbol);
   if (symbol.name.ends_with(".kd")) symbol.name.resize(symbol.name.size() - 3);
+  LoadedCode code;
+  if (symbol.kernarg_bytes == 0 && FindLoadedCode(object, &code))
+    symbol.kernarg_bytes = static_cast<uint32_t>(KernargBytes(code, symbol.name, 0));
   return symbol;
 }
 

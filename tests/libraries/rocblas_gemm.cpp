@@ -230,15 +230,29 @@ void Vectors(rocblas_handle handle) {
   Compare("dgemv", dr.Read(), r);
 }
 
+// The product goes to memory that is not there.
+void Nowhere(rocblas_handle handle) {
+  constexpr int kSide = 32;
+  const std::vector<double> numbers = Random(kSide * kSide, 3, 1);
+  DeviceArray<float> a(numbers), b(numbers), c(numbers);
+  float one = 1, zero = 0;
+  float* const unmapped = c.data() + (1ll << 32);
+  EXPECT_OK(rocblas_sgemm(handle, rocblas_operation_none, rocblas_operation_none, kSide, kSide,
+                          kSide, &one, a.data(), kSide, b.data(), kSide, &zero, unmapped, kSide),
+            rocblas_status_success);
+  EXPECT_OK(hipDeviceSynchronize(), hipSuccess);
+}
+
 }  // namespace
 
-// rocblas_gemm [sgemm|dgemm|hgemm|hgemm32|vectors]: one part, or all.
+// rocblas_gemm [sgemm|dgemm|hgemm|hgemm32|vectors|nowhere]: one part, or all but the last.
 int main(int argc, char** argv) {
   std::string only = argc > 1 ? argv[1] : "";
   rocblas_handle handle;
   EXPECT_OK(rocblas_create_handle(&handle), rocblas_status_success);
   if (only.empty() || only == "vectors") Vectors(handle);
-  if (only != "vectors") {
+  if (only == "nowhere") Nowhere(handle);
+  if (only != "vectors" && only != "nowhere") {
     for (const Shape& shape : {Shape{16, 16, 16}, Shape{64, 64, 32}, Shape{33, 17, 65}}) {
       for (bool ta : {false, true})
         for (bool tb : {false, true}) Gemm(handle, {shape, ta, tb, 1, 0}, only);
