@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include <cstring>
+
 #include "doctor/fault/follower.h"
 
 namespace rochound::doctor {
