@@ -84,22 +84,52 @@ class Readers(Case):
             (1 << 31, 50, 51, 900, 1400, "roctx", "", "UserMarker", "step 1"),
             ((1 << 31) + 1, 50, 52, 1500, 1600, "rochound", "overhead", "OpTable::writeRows", "count=3")])
         self.assertEqual(self.rows(out, "SELECT * FROM op"), [
-            (1, 2, 0, 0, 1010, 1090, "", "CopyHostToDevice"), (2, 2, 1, 0, 1300, 1400, "scale(float*)", "KernelExecution"),
-            (3, 2, 1, 0, 1410, 1500, "scale(float*)", "KernelExecution")])
+            (1, 0, 0, 0, 1010, 1090, "", "CopyHostToDevice"), (2, 0, 1, 0, 1300, 1400, "scale(float*)", "KernelExecution"),
+            (3, 0, 1, 0, 1410, 1500, "scale(float*)", "KernelExecution")])
         self.assertEqual(self.rows(out, "SELECT * FROM kernel"), [
-            (2, 2, 1, 0, 1300, 1400, 100, "0x0", 64, 2, 1, 32, 1, 1, 128, 16, "scale(float*)"),
-            (3, 2, 1, 0, 1410, 1500, 90, "0x7", 128, 1, 1, 64, 1, 1, 0, 0, "scale(float*)")])
+            (2, 0, 1, 0, 1300, 1400, 100, "0x0", 64, 2, 1, 32, 1, 1, 128, 16, "scale(float*)"),
+            (3, 0, 1, 0, 1410, 1500, 90, "0x7", 128, 1, 1, 64, 1, 1, 0, 0, "scale(float*)")])
         self.assertEqual(self.rows(out, "SELECT * FROM copyop"), [
-            (1, 2, 0, 0, 1010, 1090, 80, "0x0", 64, 0, 0, 1, "0x10", "0x20", 0, -1, 0, 0, "hipMemcpy")])
+            (1, 0, 0, 0, 1010, 1090, 80, "0x0", 64, 0, 0, 1, "0x10", "0x20", 0, -1, 0, 0, "hipMemcpy")])
         self.assertEqual(self.rows(out, "SELECT op_id, api_id, submit, timed FROM rochound_dispatch"),
                          [(2, 2, 1250, 1), (3, 3, 1350, 1)])
-        self.assertEqual(self.rows(out, "SELECT op_id, api_id, size, submit FROM rochound_copy"), [(1, 1, 64, 1100)])
+        self.assertEqual(self.rows(out, "SELECT op_id, api_id, size, submit FROM rochound_copy"), [(1, 1, 64, 1010)])
         self.assertEqual(self.rows(out, "SELECT * FROM rocpd_monitor"), [(1, "gpu", 2, "sclk", 1000, 1500, "1500")])
         self.assertEqual(self.rows(out, "SELECT session, pid, calls, dispatches, copies FROM rochound_process"),
                          [(0, 50, 5, 2, 1)])
         self.assertEqual(self.rows(out, "SELECT value FROM rocpd_metadata WHERE tag = 'schema_version'"), [("3",)])
         self.assertEqual(self.rows(out, "SELECT node, pid FROM napi LIMIT 1"), [(0, 50)])
         self.assertEqual(self.lost(out), [])
+
+    def test_rpd_2_ranges_by_other_names(self):
+        """A program may give its ranges names of its own where calls have theirs."""
+        inputs.rpd_v2(self.path / "in.rpd")
+        with self.changing("in.rpd") as db:
+            db.executescript("INSERT INTO rocpd_string VALUES (9001, 'run_to_completion'), (9002, 'batch 7'), (9003, '');"
+                             "INSERT INTO rocpd_api VALUES (4, 50, 51, 800, 2000, 9001, 9003), (5, 50, 51, 810, 820, 9001, 9002)")
+        out = self.convert(self.path / "in.rpd")
+        self.assertEqual(self.rows(out, "SELECT domain, apiName, args FROM api WHERE args LIKE 'run%' ORDER BY start"),
+                         [("roctx", "UserMarker", "run_to_completion"), ("roctx", "UserMarker", "run_to_completion batch 7")])
+
+    def test_kineto_numbers_gpus_as_hip_does(self):
+        """Nodes of the driver, CPUs first; what Python did without a process; compute units."""
+        kernel = {"ph": "X", "cat": "kernel", "name": "k", "ts": 10, "dur": 5}
+        events = [{"ph": "X", "cat": "python_function", "name": "f", "pid": 0, "tid": 0, "ts": 1, "dur": 2},
+                  {"ph": "X", "cat": "cuda_runtime", "name": "hipGraphLaunch", "pid": 77, "tid": 77, "ts": 8, "dur": 4,
+                   "args": {"correlation": 1}},
+                  {**kernel, "pid": 3, "tid": 0, "args": {"device": 3, "stream": 0, "correlation": 1, "kind": "Dispatch Kernel"}},
+                  {**kernel, "pid": 5, "tid": 0, "args": {"device": 5, "stream": 0, "correlation": 2, "kind": "Dispatch Kernel"}}]
+        devices = [{"id": 0, "name": "big", "numSms": 304, "computeMajor": 9},
+                   {"id": 1, "name": "small", "numSms": 36, "computeMajor": 10}]
+        (self.path / "in.json").write_text(json.dumps({"deviceProperties": devices, "traceEvents": events}))
+        out = self.convert(self.path / "in.json")
+        self.assertEqual(self.rows(out, "SELECT gpuId FROM op ORDER BY id"), [(0,), (1,)])
+        self.assertEqual(self.rows(out, "SELECT node, product, gpuId FROM rochound_agent"), [(3, "big", 0), (5, "small", 1)])
+        self.assertEqual(self.rows(out, "SELECT pid FROM rochound_process"), [(77,)])
+        self.assertEqual(self.rows(out, "SELECT pid, args FROM api WHERE args = 'f'"), [(77, "f")])
+        self.assertEqual(self.rows(out, "SELECT value FROM rochound_fact WHERE name = 'compute_units'"), [("0,304",), ("1,72",)])
+        # It starts before its call returns.
+        self.assertEqual(self.rows(out, "SELECT submit FROM rochound_dispatch WHERE submit IS NOT NULL"), [(10000,)])
 
     def test_rpd_2_tells_what_it_lacks(self):
         inputs.rpd_v2(self.path / "in.rpd")
@@ -131,7 +161,7 @@ class Readers(Case):
                                             "JOIN rochound_kernel k ON k.id = d.kernel_id "
                                             "JOIN rocpd_string n ON n.id = k.name_id "
                                             f"WHERE op_id >> 32 = {session}"), [
-                (b + 1, b + 1, "a_kernel", 256, 200), (b + 2, b + 1, "b_kernel", 256, 200),
+                (b + 1, b + 1, "a_kernel", 256, 150), (b + 2, b + 1, "b_kernel", 256, 200),
                 (b + 4, None, "a_kernel", 0, None)])
         self.assertEqual(self.rows(out, "SELECT session, pid FROM rochound_process"), [(0, 70), (1, 71), (2, 72)])
         self.assertEqual(self.rows(out, "SELECT value, op_id FROM rocpd_counter WHERE id < 10"), [(12.5, 1)])

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -28,6 +29,8 @@ namespace {
 constexpr size_t kMaxText = 4096;     // of RPD's strings
 constexpr size_t kMaxMonitor = 255;   // of RPD's monitor values
 constexpr size_t kMaxOpen = 1 << 16;  // begun and not ended, per thread
+
+constexpr std::string_view kPythonFunction = "python_function";
 
 enum class OpKind { kKernel, kCopy, kFill };
 
@@ -69,6 +72,14 @@ class Loader {
   };
   struct Process {
     int64_t session;
+    bool only_python = true;  // nothing else was seen of it
+  };
+  // As the file describes it, by HIP's number.
+  struct Device {
+    int64_t id;
+    std::string name;
+    int64_t units;  // compute units or pairs of them; 0: not known
+    int64_t major;  // 9: gfx9
   };
 
   int64_t String(std::string_view text);
@@ -88,6 +99,8 @@ class Loader {
   std::string OperatorText() const;
 
   base::Result<void> Flush();
+  base::Result<void> NumberGpus();
+  base::Result<void> MergeNoProcess();
   base::Result<void> Link();
   base::Result<void> Describe();
   base::Result<void> TellLosses();
@@ -102,7 +115,10 @@ class Loader {
   std::map<int64_t, std::string> process_names_;
   std::map<std::pair<int64_t, int64_t>, std::vector<Open>> open_;
   std::vector<std::pair<std::string, std::string>> members_;
-  std::vector<std::pair<int64_t, std::string>> devices_;
+  std::vector<Device> devices_;
+  std::set<int64_t> op_devices_;      // as operations number them
+  std::set<int64_t> memory_devices_;  // as PyTorch's allocator does: HIP's numbers
+  bool amd_ = false;
   std::optional<int64_t> base_time_;
   Losses losses_;
   uint64_t events_ = 0;
@@ -160,6 +176,7 @@ int64_t Loader::Session(int64_t pid) {
 int64_t Loader::AddApi(int64_t pid, int64_t tid, int64_t start, int64_t end, std::string_view name,
                        std::string_view domain, std::string_view category, std::string_view args) {
   const int64_t id = (Session(pid) << 32) + ++apis_;
+  if (category != kPythonFunction) processes_[pid].only_python = false;
   ustring_->Int(id).Text(Cut(args, kMaxText));
   ustring_->EndRow();
   const int64_t name_id = String(Cut(name, kMaxText)), category_id = String(category),
@@ -298,6 +315,7 @@ void Loader::Complete(int64_t start, int64_t end) {
 }
 
 void Loader::RuntimeCall(int64_t pid, int64_t start, int64_t end) {
+  if (event_.name.starts_with("hip")) amd_ = true;
   CallKind kind = KindOfCall(event_.name);
   if (kind.domain.empty()) kind.domain = event_.category.starts_with("cuda") ? "cuda" : "hip";
   const int64_t id = AddApi(pid, event_.tid.value_or(0), start, end, event_.name, kind.domain,
@@ -349,7 +367,11 @@ void Loader::Operation(OpKind kind, int64_t start, int64_t end) {
   const int64_t name_id = String(Cut(codeobj::Demangle(event_.name), kMaxText));
   const int64_t type_id = String(type);
   op_->Int(++ops_).Int(static_cast<int64_t>(kind));
-  op_->Int(event_.Number("device").value_or(event_.pid.value_or(0)));
+  const int64_t device = event_.Number("device").value_or(event_.pid.value_or(0));
+  op_devices_.insert(device);
+  // "Dispatch Kernel": only AMD's tracer says so.
+  if (kind == OpKind::kKernel && event_.Find("kind") != nullptr) amd_ = true;
+  op_->Int(device);
   op_->Int(event_.Number("stream").value_or(event_.tid.value_or(0)));
   op_->Int(start).Int(end).Int(name_id).Int(type_id);
   const auto correlation = event_.Number("correlation");
@@ -370,6 +392,7 @@ void Loader::Instant(int64_t time) {
   if (event_.name == "[memory]") {
     const auto device = event_.Number("Device Id");
     const bool on_gpu = device && *device >= 0;
+    if (on_gpu) memory_devices_.insert(*device);
     AddMonitor(on_gpu ? "GPU" : "CPU", on_gpu ? *device : 0, "memory", time, time, ArgumentText());
   } else if (!event_.pid) {
     AddMonitor("trace", 0, "mark", time, time, event_.name);
@@ -407,14 +430,18 @@ void Loader::Member(std::string_view name, std::string_view value) {
     simdjson::dom::array devices;
     if (parser.parse(simdjson::padded_string(value)).get(devices) != simdjson::SUCCESS) return;
     for (const simdjson::dom::element device : devices) {
-      int64_t id = 0;
+      int64_t id = 0, units = 0, major = 0;
       std::string_view text;
-      if (device["id"].get(id) == simdjson::SUCCESS &&
-          device["name"].get(text) == simdjson::SUCCESS)
-        devices_.emplace_back(id, text);
+      if (device["id"].get(id) != simdjson::SUCCESS ||
+          device["name"].get(text) != simdjson::SUCCESS)
+        continue;
+      if (device["numSms"].get(units) != simdjson::SUCCESS) units = 0;
+      if (device["computeMajor"].get(major) != simdjson::SUCCESS) major = 0;
+      devices_.push_back({id, std::string(text), units, major});
     }
     return;
   }
+  if (name == "hip_runtime_version") amd_ = true;
   if (members_.size() < 100000 && base::IsUtf8(name) && base::IsUtf8(value))
     members_.emplace_back(name, Cut(value, kMaxText));
 }
@@ -436,9 +463,53 @@ base::Result<void> Loader::Finish(const JsonSplitter& splitter, const std::strin
     losses_.damage = "the file ends in the middle of its events";
   if (processes_.empty()) Session(0);
   ROCHOUND_CHECK(Flush());
+  ROCHOUND_CHECK(MergeNoProcess());
+  ROCHOUND_CHECK(NumberGpus());
   ROCHOUND_CHECK(Link());
   ROCHOUND_CHECK(Describe());
   return TellLosses();
+}
+
+// Kineto files the functions of Python threads that it knows no process of under process 0. They
+// are those of the process that was traced.
+base::Result<void> Loader::MergeNoProcess() {
+  const auto none = processes_.find(0);
+  if (none == processes_.end() || !none->second.only_python || processes_.size() < 2) return {};
+  int64_t pid = 0, session = INT64_MAX;
+  for (const auto& [other, process] : processes_) {
+    if (other == 0 || process.session >= session) continue;
+    pid = other;
+    session = process.session;
+  }
+  const std::string schema = duck::Identifier(schema_);
+  const int64_t from = none->second.session, distance = (session - from) * (int64_t{1} << 32);
+  ROCHOUND_CHECK(connection_.Run(fmt::format(
+      "UPDATE {0}.rocpd_api SET pid = {1}, id = id + ({2}), args_id = args_id + ({2}) "
+      "WHERE id >> 32 = {3}; UPDATE {0}.rocpd_ustring SET id = id + ({2}) WHERE id >> 32 = {3};",
+      schema, pid, distance, from)));
+  processes_.erase(none);
+  return {};
+}
+
+// AMD's tracer counts the nodes of the kernel driver, CPUs first, where HIP counts GPUs. Which node
+// HIP's first GPU is, the file does not say: the nodes in their order are the devices that PyTorch
+// allocated on, or the first ones. Node 0 is a CPU; where it did work, HIP's numbers were written.
+base::Result<void> Loader::NumberGpus() {
+  const std::string raw = duck::Identifier(raw_);
+  std::string sql = "CREATE TABLE " + raw + ".gpu (node BIGINT, number BIGINT);";
+  const bool nodes = amd_ && !op_devices_.empty() && *op_devices_.begin() > 0;
+  auto allocated = memory_devices_.begin();
+  int64_t number = 0;
+  for (const int64_t node : op_devices_) {
+    const int64_t in_order = memory_devices_.size() == op_devices_.size() ? *allocated++ : number++;
+    sql += fmt::format("INSERT INTO {}.gpu VALUES ({}, {});", raw, node, nodes ? in_order : node);
+  }
+  sql += fmt::format(
+      "UPDATE {0}.op SET device = g.number FROM {0}.gpu g WHERE op.device = g.node;"
+      "UPDATE {1}.rocpd_monitor SET \"deviceId\" = g.number FROM {0}.gpu g WHERE \"deviceId\" = "
+      "g.node AND \"deviceType\" = 'GPU' AND \"monitorType\" IN ('annotation', 'sync');",
+      raw, duck::Identifier(schema_));
+  return connection_.Run(sql);
 }
 
 // Which call each operation comes from: they carry the same correlation. Where several calls do, it
@@ -446,6 +517,9 @@ base::Result<void> Loader::Finish(const JsonSplitter& splitter, const std::strin
 base::Result<void> Loader::Link() {
   const std::string raw = duck::Identifier(raw_);
   const std::string to = "INSERT INTO " + duck::Identifier(schema_) + ".";
+  int64_t first_session = INT64_MAX;
+  for (const auto& [pid, process] : processes_)
+    first_session = std::min(first_session, process.session);
   ROCHOUND_CHECK(connection_.Run(
       "CREATE TABLE " + raw +
       ".link AS SELECT o.seq, "
@@ -453,9 +527,10 @@ base::Result<void> Loader::Link() {
       raw + ".op o JOIN " + raw +
       ".call c USING (correlation) GROUP BY o.seq;"
       "CREATE TABLE " +
-      raw +
-      ".linked AS SELECT (coalesce(l.api_id >> 32, 0) << 32) | o.seq AS op_id, "
-      "l.api_id, c.\"end\" AS submit, c.dst, c.src, c.size AS call_size, c.sync, "
+      raw + ".linked AS SELECT (coalesce(l.api_id >> 32, " + std::to_string(first_session) +
+      ") << 32) | o.seq AS op_id, "
+      // Work may start before its call returns, the kernels of a graph above all.
+      "l.api_id, if(l.api_id IS NULL, NULL, greatest(c.start, least(c.\"end\", o.start))) AS submit, c.dst, c.src, c.size AS call_size, c.sync, "
       "o.* REPLACE (coalesce(o.gridX, c.gridX, 0) AS gridX, coalesce(o.gridY, c.gridY, 0) AS "
       "gridY, "
       "coalesce(o.gridZ, c.gridZ, 0) AS gridZ, coalesce(o.blockX, c.blockX, 0) AS blockX, "
@@ -538,14 +613,24 @@ base::Result<void> Loader::Describe() {
   }
   // Devices that are described, and those that something ran on.
   sql += fmt::format("CREATE TABLE {}.device (id BIGINT, name VARCHAR);", duck::Identifier(raw_));
-  for (const auto& [id, name] : devices_)
-    sql += fmt::format("INSERT INTO {}.device VALUES ({}, {});", duck::Identifier(raw_), id,
-                       duck::Literal(name));
+  for (const Device& device : devices_) {
+    sql += fmt::format("INSERT INTO {}.device VALUES ({}, {});", duck::Identifier(raw_), device.id,
+                       duck::Literal(device.name));
+    // HIP counts pairs of compute units from gfx10 on.
+    constexpr int64_t kFirstWithPairs = 10;
+    if (amd_ && device.units > 0)
+      sql += fmt::format(
+          "INSERT INTO {0}.rochound_fact SELECT session, 'compute_units', '{1},{2}' FROM "
+          "{0}.rochound_process;",
+          schema, device.id, device.units * (device.major >= kFirstWithPairs ? 2 : 1));
+  }
   sql += fmt::format(
-      "INSERT INTO {0}.rochound_agent SELECT p.session, d.id, d.id, 'gpu', "
+      "INSERT INTO {0}.rochound_agent SELECT p.session, d.id, coalesce(any_value(g.node), d.id), "
+      "'gpu', "
       "coalesce(any_value(n.name), "
       "''), coalesce(any_value(n.name), ''), '', d.id FROM {0}.rochound_process p, (SELECT id FROM "
       "{1}.device UNION SELECT device FROM {1}.linked) d LEFT JOIN {1}.device n ON n.id = d.id "
+      "LEFT JOIN {1}.gpu g ON g.number = d.id "
       "GROUP "
       "BY p.session, d.id ORDER BY p.session, d.id;"
       "INSERT INTO {0}.rochound_queue SELECT op_id >> 32, stream, min(device), stream, 0, "

@@ -206,10 +206,13 @@ constexpr const char* kFillCalls = R"(
 // Work carries the stack id of the call that it comes from.
 constexpr const char* kLink = R"(
   CREATE TABLE {1}.caller AS
-    SELECT part, stack_id, min(id) AS api_id, arg_min("end", id) AS submit
+    SELECT part, stack_id, min(id) AS api_id, arg_min(start, id) AS called,
+           arg_min("end", id) AS returned
     FROM {1}.call WHERE stack_id IS NOT NULL AND stack_id <> 0 GROUP BY part, stack_id;
   CREATE TABLE {1}.dispatch AS
-    SELECT d.*, (p.session << 32) + row_number() OVER () AS op_id, p.session, c.api_id, c.submit,
+    SELECT d.*, (p.session << 32) + row_number() OVER () AS op_id, p.session, c.api_id,
+           -- Work may start before its call returns, the kernels of a graph above all.
+           if(c.api_id IS NULL, NULL, greatest(c.called, least(c.returned, d.start))) AS submit,
            k.number AS kernel, k.name AS kernel_name, a.index AS agent, coalesce(a.gpu, 0) AS gpu
     FROM {1}.kernel_dispatch d
     JOIN {1}.process p ON p.part = d.part AND p.id = d.pid
@@ -219,7 +222,8 @@ constexpr const char* kLink = R"(
     LEFT JOIN {1}.agent a ON a.part = d.part AND a.id = d.agent_id;
   CREATE TABLE {1}.copy AS
     SELECT m.*, (p.session << 32) + row_number() OVER () + (SELECT count(*) FROM {1}.dispatch) AS op_id,
-           p.session, c.api_id, c.submit, s.string AS name, x.index AS from_agent,
+           p.session, c.api_id, if(c.api_id IS NULL, NULL, greatest(c.called, least(c.returned, m.start))) AS submit,
+           s.string AS name, x.index AS from_agent,
            y.index AS to_agent, x.gpu AS from_gpu, y.gpu AS to_gpu
     FROM {1}.memory_copy m
     JOIN {1}.process p ON p.part = m.part AND p.id = m.pid

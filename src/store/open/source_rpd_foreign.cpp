@@ -87,6 +87,8 @@ class Attacher {
   base::Result<void> AddMetadata();
   base::Result<void> AddStrings();
   base::Result<void> AddCallKinds();
+  base::Result<void> AddRangeTexts(const std::string& ustrings);
+  base::Result<std::string> GpuNumber(const std::string& op);
   base::Result<void> AddApi();
   base::Result<void> AddOp();
   base::Result<void> AddOperations();
@@ -142,9 +144,9 @@ base::Result<void> Attacher::AddStrings() {
 // Each name that a call has, with the domain and category that its calls belong to. RPD leaves the
 // category empty, and version 2 knows neither.
 base::Result<void> Attacher::AddCallKinds() {
-  ROCHOUND_CHECK(
-      connection_.Run("CREATE TABLE " + raw_ +
-                      ".call_kind (name_id BIGINT, domain_id BIGINT, category_id BIGINT);"));
+  ROCHOUND_CHECK(connection_.Run(
+      "CREATE TABLE " + raw_ +
+      ".call_kind (name_id BIGINT, domain_id BIGINT, category_id BIGINT, is_range BIGINT);"));
   std::vector<std::pair<int64_t, std::string>> names;
   {
     ROCHOUND_TRY(
@@ -160,16 +162,28 @@ base::Result<void> Attacher::AddCallKinds() {
   }
   ROCHOUND_TRY(duck::Appender appender, connection_.Append(name_ + "_raw", "call_kind"));
   for (const auto& [id, name] : names) {
-    const CallKind kind = KindOfCall(name);
-    appender.Int(id);
-    if (kind.domain.empty()) {
-      appender.Null().Null();
-    } else {
-      appender.Int(String(kind.domain)).Int(String(kind.category));
-    }
+    CallKind kind = KindOfCall(name);
+    // A name that no runtime has is one that the program gave a range.
+    const bool is_range = kind.domain.empty();
+    if (is_range) kind.domain = "roctx";
+    appender.Int(id).Int(String(kind.domain)).Int(String(kind.category)).Int(is_range ? 1 : 0);
     appender.EndRow();
   }
   return appender.Finish();
+}
+
+// A range that carries its name where calls have theirs: here its text is its name, and what was
+// given beside it.
+base::Result<void> Attacher::AddRangeTexts(const std::string& ustrings) {
+  ROCHOUND_TRY(const int64_t last,
+               connection_.Number("SELECT coalesce(max(id), 0) FROM " + ustrings));
+  return connection_.Run(fmt::format(
+      "CREATE TABLE {0}.range_text AS SELECT name_id, args_id, string, row_number() OVER () + {1} "
+      "AS id FROM (SELECT DISTINCT k.name_id, a.args_id, "
+      "left(n.string || if(coalesce(u.string, '') = '', '', ' ' || u.string), 4096) AS string "
+      "FROM {2} a JOIN {0}.call_kind k ON k.name_id = a.\"apiName_id\" AND k.is_range = 1 "
+      "JOIN {3}.rocpd_string n ON n.id = k.name_id LEFT JOIN {4} u ON u.id = a.args_id)",
+      raw_, last + 1, api_, schema_, ustrings));
 }
 
 base::Result<void> Attacher::AddApi() {
@@ -180,22 +194,45 @@ base::Result<void> Attacher::AddApi() {
   ROCHOUND_TRY(const std::string ustrings,
                file_.Select(has_ustrings_ ? "rocpd_ustring" : "rocpd_string", kRpdString));
   const int64_t none = String("");
+  const int64_t marker = String("UserMarker");
+  ROCHOUND_CHECK(AddRangeTexts(ustrings));
   // RPD's markers may name their arguments by a row that is not there; a join would lose them.
   ROCHOUND_TRY(const int64_t dangling,
                connection_.Number("SELECT count(*) FROM " + api_ + " a ANTI JOIN " + ustrings +
                                   " u ON u.id = a.args_id"));
   const std::string select = fmt::format(
-      "SELECT a.id, pid, tid, start, \"end\", \"apiName_id\", "
+      "SELECT a.id, pid, tid, start, \"end\", "
+      "if(r.id IS NULL, \"apiName_id\", {6}) AS \"apiName_id\", "
       "coalesce(nullif(k.category_id, {0}), c.id, {0}) AS category_id, "
-      "coalesce(k.domain_id, d.id, {0}) AS domain_id, {1} AS args_id FROM {2} a "
+      "coalesce(k.domain_id, d.id, {0}) AS domain_id, coalesce(r.id, {1}) AS args_id FROM {2} a "
       "LEFT JOIN {5}.call_kind k ON k.name_id = a.\"apiName_id\" "
+      "LEFT JOIN {5}.range_text r ON r.name_id = a.\"apiName_id\" AND r.args_id = a.args_id "
       "LEFT JOIN {3}.rocpd_string c ON c.id = a.category_id "
       "LEFT JOIN {3}.rocpd_string d ON d.id = a.domain_id{4}",
-      none, dangling > 0 ? fmt::format("coalesce(u.id, {})", none) : "args_id", api_, schema_,
-      dangling > 0 ? " LEFT JOIN " + ustrings + " u ON u.id = a.args_id" : "", raw_);
+      none, dangling > 0 ? fmt::format("coalesce(u.id, {})", none) : "a.args_id", api_, schema_,
+      dangling > 0 ? " LEFT JOIN " + ustrings + " u ON u.id = a.args_id" : "", raw_, marker);
   ROCHOUND_CHECK(View("rocpd_api", select));
   return View("rocpd_ustring",
-              "SELECT id, string FROM " + ustrings + fmt::format(" UNION ALL SELECT {}, ''", none));
+              "SELECT id, string FROM " + ustrings +
+                  fmt::format(" UNION ALL SELECT {}, '' UNION ALL SELECT id, string FROM "
+                              "{}.range_text",
+                              none, raw_));
+}
+
+// RPD counts the nodes of the kernel driver, of which 0 is a CPU: the GPUs are numbered in their
+// order, as HIP does.
+base::Result<std::string> Attacher::GpuNumber(const std::string& op) {
+  ROCHOUND_TRY(duck::Rows rows,
+               connection_.Query("SELECT DISTINCT \"gpuId\" FROM " + op + " ORDER BY 1"));
+  std::string cases;
+  int64_t number = 0;
+  while (true) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) break;
+    if (number == 0 && rows.Int(0) <= 0) return std::string();
+    cases += fmt::format(" WHEN {} THEN {}", rows.Int(0), number++);
+  }
+  return cases.empty() ? cases : "CASE \"gpuId\"" + cases + " END AS \"gpuId\"";
 }
 
 // RPD's types of copies depend on what it got them from; they are given our names.
@@ -223,9 +260,13 @@ base::Result<void> Attacher::AddOp() {
                            rows.Int(1), String(std::string(name)));
     }
   }
-  if (cases.empty()) return View("rocpd_op", "SELECT * FROM " + op);
-  return View("rocpd_op", "SELECT * REPLACE (CASE" + cases +
-                              " ELSE \"opType_id\" END AS \"opType_id\") FROM " + op);
+  ROCHOUND_TRY(std::string replaced, GpuNumber(op));
+  if (!cases.empty())
+    replaced +=
+        (replaced.empty() ? "CASE" : ", CASE") + cases + " ELSE \"opType_id\" END AS \"opType_id\"";
+  return View(
+      "rocpd_op",
+      "SELECT *" + (replaced.empty() ? replaced : " REPLACE (" + replaced + ")") + " FROM " + op);
 }
 
 // One row per dispatch and per copy. What the call tells is true of its first operation of that
@@ -236,7 +277,9 @@ base::Result<void> Attacher::AddOperations() {
   return connection_.Run(fmt::format(R"(
     CREATE TABLE {1}.linked AS
       SELECT o.id AS op_id, l.api_id, o."gpuId", o."queueId", o.start, o.description_id,
-             t.string AS type, a."end" AS submit,
+             t.string AS type,
+             -- Work may start before its call returns, the kernels of a graph above all.
+             if(a.id IS NULL, NULL, greatest(a.start, least(a."end", o.start))) AS submit,
              t.string IS NOT NULL AND t.string IN ('KernelExecution', 'Task') AS is_kernel
       FROM {0}.rocpd_op o
       LEFT JOIN (SELECT op_id, min(api_id) AS api_id FROM {0}.rocpd_api_ops GROUP BY op_id) l

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What is read of PyTorch and RPD files: kernels and their sums, operators, GPU numbers, processes, compute
+units, and that nothing is called missing or impossible that is neither. The truth is TraceLens' report of the
+same file (kernel_summary, ops_summary), or a plain count of the file's own records."""
+
+import gzip
+import shutil
+
+from silicon_case import main
+
+# Kernels, their sum in us, copies and fills.
+KINETO = {
+    "ddp-4-ranks": (12381, 341981.881, 3906),
+    "ddp-4-ranks-nccl-only": (84, 164892.54, 0),
+    "mi210-gpu-only": (562, 5343.422, 0),
+    "mi250-minitoy-train": (14, 110.881, 2),
+    "mi300x-bert-small": (60, 388.344, 1),
+    "mi300x-compile-triton": (12, 12549.021, 0),
+    "mi300x-normalization": (168, 991.996, 5),
+    "mi300x-qwen-prefill": (1516, 43062.042, 1),
+    "mi300x-resnet-ddp": (2995, 97255.826, 658),
+    "mi300x-timesformer": (447, 118758.892, 2),
+    "mi300x-vit": (155, 1716.301, 0),
+    "sglang-decode-graph": (555, 9765.437, 3),
+    "sglang-prefill": (527, 492773.592, 7),
+    "vllm-decode-graph": (425, 10674.517, 9),
+    "vllm-prefill-piecewise": (413, 156008.506, 10),
+}
+
+# HIP's numbers of the GPUs that did the work, and their compute units; every file has GPU 0 alone but these.
+RANKS = {"ddp-4-ranks": [0, 1, 2, 3], "ddp-4-ranks-nccl-only": [0, 1, 2, 3]}
+UNITS = {"mi210-gpu-only": 104, "mi250-minitoy-train": 104} | {
+    name: 304 for name in KINETO if name.startswith(("mi300x", "sglang", "vllm"))}
+
+# Operators: us of the kernels that they launched themselves, by TraceLens. Operators of one name are one.
+OPERATORS = {
+    "mi300x-bert-small": {"aten::addmm": 174.131, "aten::_flash_attention_forward": 113.656, "aten::native_layer_norm": 39.519},
+    "mi300x-compile-triton": {"aten::mm": 8029.555, "aten::_flash_attention_forward": 3683.509},
+    "mi300x-timesformer": {"aten::_softmax": 41856.651, "aten::bmm": 41328.78, "aten::addmm": 12814.77},
+    "mi300x-vit": {"aten::addmm": 942.326, "aten::_flash_attention_forward": 374.687, "aten::native_layer_norm": 139.695},
+    "mi300x-qwen-prefill": {"aten::mm": 8663.615, "aten::mul": 4541.289, "aten::_flash_attention_forward": 3908.798},
+}
+
+PROCESSES = {"mi300x-bert-small": [6240], "mi300x-timesformer": [13201], "mi300x-vit": [950], "mi300x-qwen-prefill": [23232],
+             "mi300x-resnet-ddp": [542], "sglang-prefill": [251], "vllm-decode-graph": [851]}
+
+
+def rows(case, trace, sql):
+    return case.json("query", trace, sql)["tables"]["rows"]["rows"]
+
+
+def kineto(case, name):
+    return case.file(f"kineto/{name}.json.gz")
+
+
+def check_health(case, trace):
+    """Nothing starts before it was submitted, and every other check is clean, too."""
+    checks = {row["check"]: row["found"] for row in case.json("explain", "health", trace)["tables"]["checks"]["rows"]}
+    impossible = {check: found for check, found in checks.items()
+                  if found and ("before they" in check or "did not end" in check)}
+    case.equal("impossible", {}, impossible)
+
+
+def check_gpus(case, trace, expected):
+    gpus = case.json("explain", "busy", trace)["tables"]["gpus"]["rows"]
+    case.equal("GPUs that did something", expected, [row["gpu"] for row in gpus if row["operations"]])
+
+
+def reads(name):
+    def check(case):
+        trace = kineto(case, name)
+        kernels, us, copies = KINETO[name]
+        answer = rows(case, trace, "select count(*) as kernels, sum(o.\"end\" - o.start) / 1e3 as us from rochound_dispatch d "
+                                   "join rocpd_op o on o.id = d.op_id")[0]
+        case.equal("kernels", kernels, answer["kernels"])
+        case.near("us in kernels", us, answer["us"], within=1)
+        case.equal("copies", copies, rows(case, trace, "select count(*) as n from rochound_copy")[0]["n"])
+        check_gpus(case, trace, RANKS.get(name, [0]))
+        check_health(case, trace)
+        if name in PROCESSES:
+            found = case.json("explain", "health", trace)["tables"]["processes"]["rows"]
+            case.equal("processes", PROCESSES[name], [row["pid"] for row in found])
+        if name in UNITS:
+            units = rows(case, trace, "select distinct split_part(value, ',', 2) as units from rochound_fact "
+                                      "where name = 'compute_units'")
+            case.equal("compute units", [str(UNITS[name])], [str(row["units"]) for row in units])
+
+    return check
+
+
+def operators(name):
+    def check(case):
+        found = case.json("explain", "autograd", kineto(case, name), "--limit", "0")["tables"]["operators"]["rows"]
+        us = {}
+        for row in found:
+            us[row["operator"]] = us.get(row["operator"], 0) + row["gpu_exclusive_ns"] / 1e3
+        for operator, expected in OPERATORS[name].items():
+            case.near(operator, expected, us.get(operator, 0), within=1)
+
+    return check
+
+
+# --- RPD
+
+RPD = {"mytrace": (10124, 416.625), "matmul_result": (85, 183.918), "matmul_result_large": (85, 2110.632)}
+
+
+def unpacked(case, name):
+    path = case.scratch / f"{name}.rpd"
+    with gzip.open(case.file(f"rpd/{name}.rpd.gz")) as packed, open(path, "wb") as plain:
+        shutil.copyfileobj(packed, plain)
+    return path
+
+
+def rpd(name):
+    def check(case):
+        trace = unpacked(case, name)
+        operations, ms = RPD[name]
+        answer = rows(case, trace, "select count(*) as n, sum(\"end\" - start) / 1e6 as ms from rocpd_op")[0]
+        case.equal("operations", operations, answer["n"])
+        case.near("ms", ms, answer["ms"], within=0.01)
+        check_gpus(case, trace, [0])
+        check_health(case, trace)
+
+    return check
+
+
+def rpd_chrome(case):
+    """The same run as RPD's own export: GPU, calls and markers are told by their names alone."""
+    trace = case.file("rpd/matmul_result.json.gz")
+    case.expect("it is read", rows(case, trace, "select count(*) as n from rocpd_api")[0]["n"] > 0)
+
+
+def rpd_ranges(case):
+    """run_to_completion is a range of the program around everything, no call that the path waits in."""
+    trace = unpacked(case, "mytrace")
+    answer = rows(case, trace, "select d.string as domain, u.string as text from rocpd_api a "
+                               "join rocpd_string d on d.id = a.domain_id join rocpd_ustring u on u.id = a.args_id "
+                               "where u.string like 'run_to_completion%'")
+    case.equal("range", [{"domain": "roctx", "text": "run_to_completion"}], answer)
+    path = case.json("explain", "critical-path", trace)["tables"]["attribution"]["rows"]
+    share = {row["what"]: row["share_percent"] for row in path}
+    on_gpu = sum(percent for what, percent in share.items() if what.startswith(("kernel", "cop")))
+    case.expect(f"the GPU, busy 91%, is on the path: {share}", on_gpu > 50)
+
+
+CASES = {f"reads_{name}": reads(name) for name in KINETO}
+CASES |= {f"operators_{name}": operators(name) for name in OPERATORS}
+CASES |= {f"rpd_{name}": rpd(name) for name in RPD}
+CASES |= {"rpd_ranges": rpd_ranges, "rpd_chrome": rpd_chrome}
+
+if __name__ == "__main__":
+    main(CASES)
