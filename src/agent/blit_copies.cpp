@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "agent/blit_copies.h"
 
+#include <bit>
 #include <cstring>
 
 #include "agent/allocations.h"
@@ -33,13 +34,31 @@ CopyKernel CopyKernelOf(std::string_view name, uint64_t kernarg_bytes) {
   return name.starts_with("__amd_rocclr_") ? CopyKernel::kOtherOfRuntime : CopyKernel::kNone;
 }
 
-bool CopiesTo(const hsa_kernel_dispatch_packet_t& packet, uint64_t* destination, uint64_t* bytes) {
+bool CopiesTo(const hsa_kernel_dispatch_packet_t& packet, BlitCopy* copy) {
   if (packet.kernarg_address == nullptr) return false;
   LinearArguments arguments;
   std::memcpy(&arguments, packet.kernarg_address, sizeof arguments);
-  *destination = arguments.destination;
-  *bytes = arguments.bytes;
+  *copy = {arguments.source, arguments.destination, arguments.bytes};
   return arguments.Consistent();
+}
+
+// Where it fills, the address of the pattern, two sizes of 32 bits, and the end of what it fills.
+// Older runtimes have one place for each size of an element, of which one is used.
+bool FillsBytes(std::span<const uint64_t> arguments, uint64_t* destination, uint64_t* bytes) {
+  const auto is_size = [](uint64_t size) { return std::has_single_bit(size) && size <= 16; };
+  *destination = 0;
+  for (size_t i = 0; i + 2 < arguments.size() && i < 6; ++i) {
+    const uint64_t next = arguments[i + 1];
+    if (*destination != 0 && is_size(next & 0xffffffff) && is_size(next >> 32)) {
+      *bytes = arguments[i + 2] - *destination;
+      return arguments[i + 2] > *destination && *bytes < uint64_t{1} << 48;
+    }
+    if (arguments[i] != 0) {
+      if (*destination != 0) return false;
+      *destination = arguments[i];
+    }
+  }
+  return false;
 }
 
 void RecordBlitCopy(ThreadState* thread, CopyKernel kernel,

@@ -9,20 +9,28 @@
 #include <hsa/hsa.h>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "agent/thread_state.h"
 
 namespace rochound::agent {
 
-// A kernel of the runtime's that copies, as far as its arguments are known. Others fill, and write
-// to nothing but what their arguments point to.
+// A kernel of the runtime's that copies, as far as its arguments are known. Others, such as those
+// that fill, write to nothing but what their arguments point to.
 enum class CopyKernel : uint8_t { kNone, kLinear, kRectangle, kOtherOfRuntime };
 
 CopyKernel CopyKernelOf(std::string_view name, uint64_t kernarg_bytes);
 
-// Where a linear copy goes. False: its arguments are not those that we know.
-bool CopiesTo(const hsa_kernel_dispatch_packet_t& packet, uint64_t* destination, uint64_t* bytes);
+struct BlitCopy {
+  uint64_t source = 0, destination = 0, bytes = 0;
+};
+
+// What a linear copy moves. False: its arguments are not those that we know.
+bool CopiesTo(const hsa_kernel_dispatch_packet_t& packet, BlitCopy* copy);
+
+// What a fill writes, by its arguments as words. False: they are not those that we know.
+bool FillsBytes(std::span<const uint64_t> arguments, uint64_t* destination, uint64_t* bytes);
 
 // Writes what the dispatch copies, before the record of the dispatch itself.
 void RecordBlitCopy(ThreadState* thread, CopyKernel kernel,

@@ -69,11 +69,24 @@ ThreadState* RecordingThread() {
   return thread == nullptr || thread->inside ? nullptr : thread;
 }
 
-// The bytes of a rectangle are not side by side.
+// Of a rectangle the rows are told where it is asked for.
 void TellProbe(const CopyRequest& request) {
-  if (ProbeWatchesWrites() && !IsBusy())
-    ProbeMemoryWritten(reinterpret_cast<uint64_t>(request.destination),
-                       request.kind == trace::CopyKind::kCopyRectangle ? 0 : request.bytes);
+  if (!ProbeWatchesWrites() || IsBusy()) return;
+  const auto to = reinterpret_cast<uint64_t>(request.destination);
+  if (request.kind == trace::CopyKind::kFill)
+    ProbeMemoryWritten(to, request.bytes);
+  else if (request.kind != trace::CopyKind::kCopyRectangle)
+    ProbeMemoryCopied(to, request.source, request.bytes);
+}
+
+void TellProbeRows(const hsa_pitched_ptr_t& to, const hsa_dim3_t& at, const hsa_dim3_t& size) {
+  constexpr uint64_t kMost = 1 << 12;  // more are not told apart
+  if (!ProbeWatchesWrites() || IsBusy()) return;
+  const auto base = reinterpret_cast<uint64_t>(to.base);
+  if (uint64_t{size.y} * size.z > kMost) return ProbeMemoryWritten(base, 0);
+  for (uint64_t z = 0; z < size.z; ++z)
+    for (uint64_t y = 0; y < size.y; ++y)
+      ProbeMemoryWritten(base + (at.z + z) * to.slice + (at.y + y) * to.pitch + at.x, size.x);
 }
 
 // The runtime refused the copy. Its entry may be gone: a signal that counts other work as well may
@@ -156,6 +169,7 @@ hsa_status_t AsyncCopyRectangle(const hsa_pitched_ptr_t* dst, const hsa_dim3_t* 
     request.source = reinterpret_cast<uint64_t>(src->base);
     request.width = range->x;
     request.height = range->y;
+    if (dst_offset != nullptr) TellProbeRows(*dst, *dst_offset, *range);
   }
   const uint16_t gpu = AgentIndex(agent);
   if (direction == hsaHostToDevice || direction == hsaDeviceToDevice) request.to = gpu;

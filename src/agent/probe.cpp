@@ -86,10 +86,15 @@ struct Listening {
   std::set<std::pair<uint64_t, uint64_t>> dispatches;  // whose arguments were kept
   std::pair<uint64_t, uint64_t> last_dispatch;
   std::set<uint64_t> probed;  // kernel objects that tell what they do
-  // What is written without a probe: address, bytes and kind, as in the file.
-  using Written = std::array<uint64_t, 3>;
-  std::vector<Written> early;  // before there was a file
-  Written last_written{};      // not told twice
+  // What is allocated, freed and written without a probe, as in the file.
+  struct Event {
+    uint64_t kind = 0;
+    std::array<uint64_t, 4> numbers{};
+    bool operator==(const Event&) const = default;
+  };
+  std::vector<Event> early;  // before there was a file
+  bool forgot_early = false;
+  Event last_written{};  // not told twice
 };
 
 Listening& It() ROCHOUND_REQUIRES(using_ring) {
@@ -281,11 +286,31 @@ hsa_status_t VisitSymbol(hsa_executable_t executable, hsa_agent_t agent,
   return HSA_STATUS_SUCCESS;
 }
 
-// What was there before anybody listened, and what was loaded since.
+void WriteEvent(Listening& it, const Listening::Event& event) {
+  WriteRecord(it, event.kind, {event.numbers.begin(), event.numbers.end()}, "");
+}
+
+// Before there is a file, as long as there is room.
+void Tell(Listening& it, const Listening::Event& event) {
+  constexpr size_t kMost = 1 << 16;
+  if (it.failed) return;
+  if (it.ring != nullptr && it.modules != 0) return WriteEvent(it, event);
+  if (it.early.size() < kMost) return it.early.push_back(event);
+  it.forgot_early = true;
+}
+
+// What happened before anybody listened, and what was loaded since.
 void WriteMemory(Listening& it) {
   for (const auto& [base, size] : LoadedImages())
     WriteRecord(it, kRochoundProbeMemory, {base, size, kRochoundProbeImage}, "");
   if (it.modules != 1) return;
+  if (ProbeWatchesWrites())
+    WriteRecord(it, kRochoundProbeWritten, {0, 0, kRochoundProbeWritesTold}, "");
+  const auto early = std::exchange(it.early, {});
+  if (!it.forgot_early) {
+    for (const Listening::Event& event : early) WriteEvent(it, event);
+    return;
+  }
   const HeldAllocations held;
   for (const auto& [base, allocation] : held.all())
     WriteRecord(it, kRochoundProbeMemory,
@@ -297,24 +322,16 @@ void WriteMemory(Listening& it) {
                      ? uint64_t{1}
                      : uint64_t{0}},
                 "");
-  if (!ProbeWatchesWrites()) return;
-  WriteRecord(it, kRochoundProbeWritten, {0, 0, kRochoundProbeWritesTold}, "");
-  for (const Listening::Written& written : std::exchange(it.early, {}))
-    WriteRecord(it, kRochoundProbeWritten, {written[0], written[1], written[2]}, "");
+  if (ProbeWatchesWrites())
+    WriteRecord(it, kRochoundProbeWritten, {0, 0, kRochoundProbeWrittenAll}, "");
 }
 
-// Before there is a file, as long as there is room; then it counts as all memory.
-void TellWritten(Listening& it, uint64_t address, uint64_t bytes, uint64_t kind) {
-  const Listening::Written written = {address, bytes, kind};
-  if (it.failed || written == it.last_written) return;
+void TellWritten(Listening& it, uint64_t address, uint64_t bytes, uint64_t kind,
+                 uint64_t source = 0) {
+  const Listening::Event written = {kRochoundProbeWritten, {address, bytes, kind, source}};
+  if (written == it.last_written) return;
   it.last_written = written;
-  constexpr size_t kMost = 1 << 16;
-  if (it.ring != nullptr && it.modules != 0)
-    WriteRecord(it, kRochoundProbeWritten, {address, bytes, kind}, "");
-  else if (it.early.size() < kMost)
-    it.early.push_back(written);
-  else
-    it.early.assign(1, {0, 0, kRochoundProbeWrittenAll});
+  Tell(it, written);
 }
 
 void KeepModule(Listening& it, uint16_t agent, uint64_t variable) {
@@ -576,12 +593,10 @@ void ProbeMemoryAppears(uint64_t base, uint64_t size, bool mapped, bool on_gpu) 
     const base::Lock lock(using_ring);
     Listening& it = It();
     it.last_written = {};
-    if (it.ring == nullptr || it.failed) return;
-    WriteRecord(
-        it, kRochoundProbeMemory,
-        {base, size, mapped ? uint64_t{kRochoundProbeMapped} : uint64_t{kRochoundProbeAllocated},
-         on_gpu ? uint64_t{1} : uint64_t{0}},
-        "");
+    Tell(it,
+         {kRochoundProbeMemory,
+          {base, size, mapped ? uint64_t{kRochoundProbeMapped} : uint64_t{kRochoundProbeAllocated},
+           on_gpu ? uint64_t{1} : uint64_t{0}}});
   });
 }
 
@@ -590,14 +605,15 @@ void ProbeMemoryGoes(uint64_t base) {
   Guarded("no memory for a probe's record", [&] {
     const base::Lock lock(using_ring);
     Listening& it = It();
-    if (it.ring == nullptr || it.failed) return;
+    if (it.ring == nullptr) return Tell(it, {kRochoundProbeMemory, {base, 0, kRochoundProbeFreed}});
+    if (it.failed) return;
     // What kernels did before is before. Their messages are all there, but those of kernels
     // that run now may be in the way for a moment.
     const uint64_t start = base::ClockNs(CLOCK_MONOTONIC);
     for (Drain(it, false); !AllRead(it) && base::ClockNs(CLOCK_MONOTONIC) - start < kFreePatienceNs;
          Drain(it, false))
       usleep(50);
-    WriteRecord(it, kRochoundProbeMemory, {base, 0, kRochoundProbeFreed}, "");
+    Tell(it, {kRochoundProbeMemory, {base, 0, kRochoundProbeFreed}});
   });
 }
 
@@ -609,20 +625,30 @@ void ProbeMemoryWritten(uint64_t base, uint64_t bytes) {
   });
 }
 
+void ProbeMemoryCopied(uint64_t to, uint64_t from, uint64_t bytes) {
+  Guarded("no memory for a probe's record", [&] {
+    const base::Lock lock(using_ring);
+    TellWritten(It(), to, bytes, kRochoundProbeWrittenCopy, from);
+  });
+}
+
 void ProbeSeesDispatch(const hsa_kernel_dispatch_packet_t& packet, CopyKernel copies) {
   Guarded("no memory for a probe's record", [&] {
     const base::Lock lock(using_ring);
     Listening& it = It();
     if (it.probed.contains(packet.kernel_object)) return;
-    uint64_t to = 0, bytes = 0;
-    if (copies == CopyKernel::kLinear && CopiesTo(packet, &to, &bytes))
-      return TellWritten(it, to, bytes, kRochoundProbeWrittenBytes);
+    BlitCopy copy;
+    if (copies == CopyKernel::kLinear && CopiesTo(packet, &copy))
+      return TellWritten(it, copy.destination, copy.bytes, kRochoundProbeWrittenCopy, copy.source);
     // Longer than the arguments of the runtime's kernels; what follows them marks too much.
     std::array<uint64_t, 16> words{};
     if (copies == CopyKernel::kNone ||
         !ReadOwnMemory(reinterpret_cast<uint64_t>(packet.kernarg_address), words.data(),
                        sizeof words))
       return TellWritten(it, 0, 0, kRochoundProbeWrittenAll);
+    uint64_t to = 0, bytes = 0;
+    if (copies == CopyKernel::kOtherOfRuntime && FillsBytes(words, &to, &bytes))
+      return TellWritten(it, to, bytes, kRochoundProbeWrittenBytes);
     constexpr uint64_t kLowest = 1 << 16, kHighest = 1ull << 48;
     for (const uint64_t word : words)
       if (word >= kLowest && word < kHighest)

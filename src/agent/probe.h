@@ -56,6 +56,7 @@ void ProbeMemoryGoes(uint64_t base);
 
 // For who watches writes. A copy or fill was asked for; bytes 0: somewhere in that allocation.
 void ProbeMemoryWritten(uint64_t base, uint64_t bytes);
+void ProbeMemoryCopied(uint64_t to, uint64_t from, uint64_t bytes);
 // A kernel is about to be launched: one without probes may write.
 void ProbeSeesDispatch(const hsa_kernel_dispatch_packet_t& packet, CopyKernel copies);
 

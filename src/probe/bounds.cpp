@@ -31,7 +31,7 @@ const char* KindName(BoundsKind kind) {
 
 std::string WhatItDoes(const BadAccess& bad) {
   const std::string whose =
-      bad.argument.empty() ? "" : fmt::format(" that argument {} points into", bad.argument);
+      bad.argument_is_in ? fmt::format(" that argument {} points into", bad.argument) : "";
   switch (bad.kind) {
     case BoundsKind::kPastEnd:
       return bad.lds ? fmt::format("{}s past the end of the workgroup's {} bytes of LDS",
@@ -101,7 +101,7 @@ void BoundsAnalyzer::OnAccess(const AccessMessage& message) {
   const bool lds = std::strcmp(message.space, "lds") == 0;
   if ((!lds && std::strcmp(message.space, "global") != 0) || message.site->bytes == 0) return;
   if (message.site->runtime || message.function->starts_with("__ockl_")) return;
-  Allocation own;
+  Allocation own, stale;
   const Memory* memory = nullptr;
   if (lds) {
     own = {0, message.dispatch->lds_bytes, false};
@@ -112,9 +112,13 @@ void BoundsAnalyzer::OnAccess(const AccessMessage& message) {
     const int argument = message.site->argument;
     const auto& arguments = message.dispatch->arguments;
     if (argument >= 0 && static_cast<size_t>(argument) < arguments.size() &&
-        arguments[argument].pointer)
+        arguments[argument].pointer) {
       own = LiveAt(*memory, arguments[argument].value);
+      if (own.size == 0) stale = FreedAt(*memory, arguments[argument].value);
+    }
   }
+  lds_ |= lds;
+  if (!lds && own.size == 0 && stale.size == 0) by_other_pointers_ += message.addresses->size();
   uint64_t mask = message.mask;
   for (const uint64_t address : *message.addresses) {
     const uint64_t lane = mask == 0 ? 0 : __builtin_ctzll(mask);
@@ -125,17 +129,20 @@ void BoundsAnalyzer::OnAccess(const AccessMessage& message) {
     if (lds)
       Add(message, BoundsKind::kPastEnd, own, lane, address, false);
     else
-      CheckLane(message, *memory, own, lane, address);
+      CheckLane(message, *memory, own, stale, lane, address);
   }
 }
 
 void BoundsAnalyzer::CheckLane(const AccessMessage& message, const Memory& memory,
-                               const Allocation& own, uint64_t lane, uint64_t address) {
+                               const Allocation& own, const Allocation& stale, uint64_t lane,
+                               uint64_t address) {
   const Allocation there = LiveAt(memory, address);
   const bool inside = there.size != 0 && address + message.site->bytes <= there.base + there.size;
   if (own.size != 0)
     return Add(message, address < own.base ? BoundsKind::kBeforeStart : BoundsKind::kPastEnd, own,
                lane, address, there.size != 0 && there.base != own.base);
+  if (stale.size != 0)
+    return Add(message, BoundsKind::kFreed, stale, lane, address, there.size != 0);
   if (inside) return;
   if (there.size != 0) return Add(message, BoundsKind::kPastEnd, there, lane, address, false);
   if (const Allocation freed = FreedAt(memory, address); freed.size != 0)
@@ -159,8 +166,8 @@ void BoundsAnalyzer::Add(const AccessMessage& message, BoundsKind kind, const Al
   const uint64_t end = left.base + left.size;
   const uint64_t distance = kind == BoundsKind::kPastEnd       ? address - std::min(address, end)
                             : kind == BoundsKind::kBeforeStart ? left.base - address
-                            : kind == BoundsKind::kFreed       ? address - left.base
-                                                               : 0;
+                            : kind == BoundsKind::kFreed ? address - std::min(address, left.base)
+                                                         : 0;
   BadAccess& bad =
       found_[{message.dispatch->kernel, at.file, at.line, at.column, message.site->action, kind}];
   if (bad.lanes++ == 0) {
@@ -176,6 +183,8 @@ void BoundsAnalyzer::Add(const AccessMessage& message, BoundsKind kind, const Al
       const bool named =
           static_cast<size_t>(argument) < arguments.size() && !arguments[argument].name.empty();
       bad.argument = named ? arguments[argument].name : std::to_string(argument);
+      bad.argument_is_in =
+          static_cast<size_t>(argument) < arguments.size() && left.Has(arguments[argument].value);
     }
     bad.base = left.base;
     bad.size = left.size;
@@ -198,6 +207,21 @@ std::vector<BadAccess> BoundsAnalyzer::Found() const {
   std::stable_sort(all.begin(), all.end(),
                    [](const BadAccess& a, const BadAccess& b) { return a.lanes > b.lanes; });
   return all;
+}
+
+// What the check cannot see is said with it.
+std::string BoundsAnalyzer::AllClear() const {
+  std::string text = by_other_pointers_ == 0
+                         ? "Every access is inside its allocation.\n"
+                         : fmt::format(
+                               "No access is outside of every allocation. {} of them, counted "
+                               "by lanes, go through pointers that are no arguments, such "
+                               "as those in memory and structures: they may have met "
+                               "another allocation than theirs.\n",
+                               by_other_pointers_);
+  if (lds_)
+    text += "LDS is checked as one piece: one array that runs into the next is not noticed.\n";
+  return text;
 }
 
 std::string BoundsAnalyzer::Answer(const StreamSummary& summary) {
@@ -228,7 +252,7 @@ std::string BoundsAnalyzer::Answer(const StreamSummary& summary) {
   text = DoubtText(summary);
   if (memory_.empty() && summary.accesses != 0)
     text += "The recording does not say what was allocated: only LDS was checked.\n";
-  if (all.empty()) return text + "Every access is inside its allocation.\n";
+  if (all.empty()) return text + AllClear();
   text += fmt::format("{} {}.\n\n{:>10} {:>10} {:>16}  {}\n", PlaceText(all[0].at),
                       WhatItDoes(all[0]), "LANES", "IN ANOTHER", "BYTES AWAY", "PLACE");
   for (const BadAccess& bad : all)

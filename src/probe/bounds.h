@@ -25,9 +25,10 @@ struct BadAccess {
   uint64_t bytes = 0;  // of each lane
   BoundsKind kind = BoundsKind::kNowhere;
   uint64_t lanes = 0;
-  uint64_t in_another = 0;  // lanes that met another allocation, which notices nothing
-  std::string argument;     // that the pointer was made of; empty: not known
-  uint64_t base = 0;        // of the allocation that is left, or was freed
+  uint64_t in_another = 0;      // lanes that met another allocation, which notices nothing
+  std::string argument;         // that the pointer was made of; empty: not known
+  bool argument_is_in = false;  // and it points into this allocation
+  uint64_t base = 0;            // of the allocation that is left, or was freed
   uint64_t size = 0;
   uint64_t nearest = 0;   // bytes between it and the access
   uint64_t farthest = 0;  // of all lanes
@@ -58,8 +59,10 @@ class BoundsAnalyzer final : public Analyzer {
   // With what is mapped beside it; size 0: none.
   static Allocation LiveAt(const Memory& memory, uint64_t address);
   static Allocation FreedAt(const Memory& memory, uint64_t address);
+  // own: what the argument points into; stale: it did, until that was freed. Size 0: not known.
   void CheckLane(const AccessMessage& message, const Memory& memory, const Allocation& own,
-                 uint64_t lane, uint64_t address);
+                 const Allocation& stale, uint64_t lane, uint64_t address);
+  std::string AllClear() const;
   void Add(const AccessMessage& message, BoundsKind kind, const Allocation& left, uint64_t lane,
            uint64_t address, bool in_another);
 
@@ -67,6 +70,8 @@ class BoundsAnalyzer final : public Analyzer {
   std::map<uint64_t, Memory> memory_;  // of each process
   using Key = std::tuple<std::string, std::string, uint64_t, uint64_t, std::string, BoundsKind>;
   std::map<Key, BadAccess> found_;
+  uint64_t by_other_pointers_ = 0;  // lanes, of which it is not known which allocation is theirs
+  bool lds_ = false;                // some were in LDS
 };
 
 }  // namespace rochound::probe

@@ -62,6 +62,7 @@ enum RochoundProbeWrittenKind {
   kRochoundProbeWrittenAllocation = 1,  // the one that the address is in
   kRochoundProbeWrittenAll = 2,         // any memory
   kRochoundProbeWritesTold = 3,         // from here on, and everything before, too
+  kRochoundProbeWrittenCopy = 4,        // these bytes, with those at a fourth number's address
 };
 
 enum {

@@ -107,8 +107,24 @@ class Module {
     return known->second.get();
   }
 
-  // Everything that has no probe, from the text of all places, which is one constant.
-  std::vector<UnprobedSite> Unprobed(uint64_t sites) const {
+  // Everything that has no probe, from the text of all places, which is one constant. Not that of
+  // other kernels than this one, as far as they would have sent messages.
+  std::vector<UnprobedSite> Unprobed(uint64_t sites, const std::string& kernel) const {
+    std::set<std::string> tell;  // functions with probes
+    std::vector<UnprobedSite> all = AllUnprobed(sites, &tell);
+    std::erase_if(all, [&](const UnprobedSite& site) {
+      return site.function != kernel && HasKernel(site.function) && tell.contains(site.function);
+    });
+    return all;
+  }
+
+ private:
+  bool HasKernel(const std::string& name) const {
+    return std::any_of(kernels_.begin(), kernels_.end(),
+                       [&](const auto& kernel) { return kernel.second.name == name; });
+  }
+
+  std::vector<UnprobedSite> AllUnprobed(uint64_t sites, std::set<std::string>* tell) const {
     std::vector<UnprobedSite> all;
     for (uint64_t at = sites;;) {
       const auto text = TextAt(at);
@@ -119,10 +135,11 @@ class Module {
       if (StringOf(json, "is") == "unprobed")
         all.push_back({StringOf(json, "why"), StringOf(json, "function"),
                        Locations(json.contains("at") ? json["at"] : Json())});
+      else if (StringOf(json, "is") == "function")
+        tell->insert(StringOf(json, "function"));
     }
   }
 
- private:
   std::optional<std::string> TextAt(uint64_t address) const {
     // As long as anybody writes them: names of C++ functions.
     constexpr uint64_t kStep = 256;
@@ -309,8 +326,9 @@ class StreamReader {
     const What what = words[3] == kRochoundProbeWrittenBytes        ? What::kBytes
                       : words[3] == kRochoundProbeWrittenAllocation ? What::kAllocation
                       : words[3] == kRochoundProbeWritesTold        ? What::kAllTold
+                      : words[3] == kRochoundProbeWrittenCopy       ? What::kCopy
                                                                     : What::kAll;
-    receiver_.OnWritten({process_, what, words[1], words[2]});
+    receiver_.OnWritten({process_, what, words[1], words[2], words.size() >= 5 ? words[4] : 0});
   }
 
   Result<void> AddModule(const std::vector<uint64_t>& words) {
@@ -400,8 +418,10 @@ class StreamReader {
         wave.module != nullptr ? wave.module->PlaceAt(words[3] + Low(words[2])) : nullptr;
     static const std::string kUnknown;
     wave.function = place != nullptr ? &place->function : &kUnknown;
-    if (wave.module != nullptr && seen_sites_.insert({words[3], wave.module}).second) {
-      for (UnprobedSite& site : wave.module->Unprobed(words[3]))
+    // What a kernel that was never launched would do, it did not do.
+    if (wave.module != nullptr &&
+        seen_sites_.insert({words[3], wave.module, wave.dispatch->kernel}).second) {
+      for (UnprobedSite& site : wave.module->Unprobed(words[3], wave.dispatch->kernel))
         if (std::find(summary_.unprobed.begin(), summary_.unprobed.end(), site) ==
             summary_.unprobed.end())
           summary_.unprobed.push_back(std::move(site));
@@ -540,7 +560,7 @@ class StreamReader {
   std::map<std::array<uint64_t, 5>, Known> dispatches_;
   std::unordered_map<uint32_t, Wave>
       waves_;  // by the lowest half of their first message's position
-  std::set<std::pair<uint64_t, const Module*>> seen_sites_;
+  std::set<std::tuple<uint64_t, const Module*, std::string>> seen_sites_;
   std::vector<uint64_t> addresses_;
   ForeignReader foreign_;
   uint64_t dropped_ = 0, unwritten_ = 0, unfinished_ = 0;

@@ -131,11 +131,12 @@ struct MemoryMessage {
 // Something else than a probed kernel may have written memory, or is about to. Without one of these
 // with kAllTold, nobody watched that.
 struct WrittenMessage {
-  enum class What { kBytes, kAllocation, kAll, kAllTold };
+  enum class What { kBytes, kCopy, kAllocation, kAll, kAllTold };
   uint64_t process;
   What what;
   uint64_t address;
-  uint64_t bytes;  // of kBytes
+  uint64_t bytes;       // of kBytes and kCopy
+  uint64_t source = 0;  // of kCopy
 };
 
 // What a message points to lives until the receiver returns; dispatches and sites live until

@@ -36,9 +36,43 @@ void UninitAnalyzer::OnAccess(const AccessMessage& message) {
 }
 
 void UninitAnalyzer::OnMemory(const MemoryMessage& message) {
-  const std::pair key(message.process, message.base);
-  memory_.erase(key);
-  if (message.size != 0 && message.on_gpu && !message.mapped) memory_[key].size = message.size;
+  Forget(message.process, message.base);
+  if (message.size == 0 || (!message.on_gpu && !message.mapped)) return;
+  Memory& memory = memory_[{message.process, message.base}];
+  memory.size = message.size;
+  // The program may map it a second time, and write it there.
+  memory.unknown = message.mapped;
+}
+
+// What was copied from there is, from now on, what was written there by now.
+void UninitAnalyzer::Forget(uint64_t process, uint64_t base) {
+  const auto gone = memory_.find({process, base});
+  if (gone == memory_.end()) return;
+  const Memory source = std::move(gone->second);
+  for (auto& [key, memory] : memory_) {
+    if (key.first != process || &memory == &gone->second) continue;
+    std::erase_if(memory.copies, [&](const Copy& copy) {
+      if (copy.source - base >= source.size) return false;
+      const uint64_t offset = copy.source - base;
+      if (source.unknown || !source.copies.empty()) memory.unknown = true;
+      for (const auto& [from, to] : source.written)
+        if (to > offset && from < offset + (copy.to - copy.from))
+          Write(&memory, copy.from + std::max(from, offset) - offset,
+                std::min(copy.to, copy.from + to - offset));
+      return true;
+    });
+  }
+  memory_.erase(gone);
+}
+
+void UninitAnalyzer::AddCopy(Memory* memory, const Copy& copy, uint64_t process) {
+  constexpr size_t kMost = 256;  // that are looked through for one byte
+  if (Find(process, copy.source) == memory_.end()) return Write(memory, copy.from, copy.to);
+  if (std::find(memory->copies.begin(), memory->copies.end(), copy) != memory->copies.end()) return;
+  if (memory->copies.size() < kMost)
+    memory->copies.push_back(copy);
+  else
+    memory->unknown = true;
 }
 
 void UninitAnalyzer::OnWritten(const WrittenMessage& message) {
@@ -47,14 +81,17 @@ void UninitAnalyzer::OnWritten(const WrittenMessage& message) {
     watched_.insert(message.process);
   } else if (message.what == What::kAll) {
     for (auto& [key, memory] : memory_)
-      if (key.first == message.process) memory.all_written = true;
+      if (key.first == message.process) memory.unknown = true;
   } else if (const auto found = Find(message.process, message.address); found != memory_.end()) {
     Memory& memory = found->second;
     const uint64_t from = message.address - found->first.second;
+    const uint64_t to = from + std::min(message.bytes, memory.size - from);
     if (message.what == What::kAllocation)
-      memory.all_written = true;
+      memory.unknown = true;
+    else if (message.what == What::kCopy)
+      AddCopy(&memory, {from, to, message.source}, message.process);
     else
-      Write(&memory, from, from + std::min(message.bytes, memory.size - from));
+      Write(&memory, from, to);
   }
 }
 
@@ -67,9 +104,35 @@ UninitAnalyzer::Memories::iterator UninitAnalyzer::Find(uint64_t process, uint64
              : memory_.end();
 }
 
-bool UninitAnalyzer::IsWritten(const Memory& memory, uint64_t from, uint64_t to) {
+UninitAnalyzer::Found UninitAnalyzer::Look(uint64_t process, const Memory& memory, uint64_t from,
+                                           uint64_t to) {
   const auto after = memory.written.upper_bound(from);
-  return after != memory.written.begin() && std::prev(after)->second >= to;
+  if (after != memory.written.begin() && std::prev(after)->second >= to) return Found::kWritten;
+  Found found = Found::kWritten;
+  for (uint64_t at = from; at < to && found != Found::kUnwritten; ++at) {
+    const Found byte = LookThroughCopies(process, memory, at, 0);
+    if (byte != Found::kWritten) found = byte;
+  }
+  return found;
+}
+
+UninitAnalyzer::Found UninitAnalyzer::LookThroughCopies(uint64_t process, const Memory& memory,
+                                                        uint64_t at, int depth) {
+  constexpr int kDeepest = 8;
+  const auto after = memory.written.upper_bound(at);
+  if (after != memory.written.begin() && std::prev(after)->second > at) return Found::kWritten;
+  if (memory.unknown || depth == kDeepest) return Found::kUnknown;
+  Found found = Found::kUnwritten;
+  for (const Copy& copy : memory.copies) {
+    if (at < copy.from || at >= copy.to) continue;
+    const auto source = Find(process, copy.source + (at - copy.from));
+    if (source == memory_.end()) return Found::kWritten;
+    const uint64_t there = copy.source + (at - copy.from) - source->first.second;
+    const Found one = LookThroughCopies(process, source->second, there, depth + 1);
+    if (one == Found::kWritten) return one;
+    if (one == Found::kUnknown) found = one;
+  }
+  return found;
 }
 
 void UninitAnalyzer::Write(Memory* memory, uint64_t from, uint64_t to) {
@@ -99,16 +162,19 @@ void UninitAnalyzer::OnGlobal(const AccessMessage& message) {
     mask &= mask - 1;
     if (message.site->action == "store") continue;
     const auto found = Find(process, address);
-    if (found == memory_.end() || found->second.all_written) continue;
+    if (found == memory_.end()) continue;
     const uint64_t from = address - found->first.second;
     // What is outside, bounds names.
-    if (!IsWritten(found->second, from, std::min(from + bytes, found->second.size)))
-      Add(message, lane, from, found->first.second);
+    const Found look =
+        Look(process, found->second, from, std::min(from + bytes, found->second.size));
+    ++judged_;
+    if (look == Found::kUnknown) ++unknown_;
+    if (look == Found::kUnwritten) Add(message, lane, from, found->first.second);
   }
   if (message.site->action == "load") return;
   for (const uint64_t address : *message.addresses) {
     const auto found = Find(process, address);
-    if (found == memory_.end() || found->second.all_written) continue;
+    if (found == memory_.end()) continue;
     const uint64_t from = address - found->first.second;
     Write(&found->second, from, std::min(from + bytes, found->second.size));
   }
@@ -218,8 +284,13 @@ std::string UninitAnalyzer::Answer(const StreamSummary& summary) {
   if (!any(true)) text += "Every read of LDS finds what its workgroup has written.\n";
   if (!why_not.empty())
     text += fmt::format("Device memory is not judged: {}.\n", why_not);
-  else if (!any(false))
+  else if (!any(false) && unknown_ == 0)
     text += "Every read of device memory finds what was written there.\n";
+  if (why_not.empty() && unknown_ != 0)
+    text += fmt::format(
+        "Of {} reads of device memory by a lane, {} are not judged: a kernel without probes, or a "
+        "copy whose bytes are not told, may have written there.\n",
+        judged_, unknown_);
   if (reads.empty()) return text;
   for (const bool lds : {true, false}) {
     const auto first = std::find_if(reads.begin(), reads.end(),
