@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-
 #include <cstring>
 
 #include "doctor/fault/follower.h"
