@@ -325,5 +325,66 @@ TEST(GoldenCriticalPath, AWaitForAValueEndsWithItsWrite) {
   }
 }
 
+// Who waits goes on with the write that came last; an earlier one had another value.
+TEST(GoldenCriticalPath, AWaitForAValueEndsWithTheLastWrite) {
+  TestTrace trace;
+  const auto write = [&](int64_t queue, int64_t start, int64_t end, const char* name) {
+    const int64_t call = trace.Call({.start = start - 5,
+                                     .end = start - 3,
+                                     .name = "hipStreamWriteValue64",
+                                     .args = "stream=0x5" + std::to_string(queue) + "|ptr=0xab0"});
+    trace.Kernel({.queue = queue,
+                  .start = start,
+                  .end = end,
+                  .name = name,
+                  .type = "RuntimeKernel",
+                  .call = call,
+                  .submit = start - 4});
+  };
+  const int64_t wait = trace.Call({.start = 0,
+                                   .end = 2,
+                                   .name = "hipStreamWaitValue64",
+                                   .args = "stream=0x52|ptr=0xab0|value=1|flags=0"});
+  trace.Kernel({.queue = 2,
+                .start = 5,
+                .end = 104,
+                .name = "wait",
+                .type = "RuntimeKernel",
+                .call = wait,
+                .submit = 1});
+  write(1, 20, 30, "first write");
+  write(3, 60, 100, "last write");
+  store::TraceDatabase database = trace.Open();
+  const Lines path = Ask(database, "critical-path", "path");
+  ASSERT_GE(path.size(), 2U);
+  EXPECT_EQ(Lines(path.end() - 2, path.end()),
+            (Lines{"60|40|RuntimeKernel|last write", "100|4|wait for a value|wait"}));
+}
+
+TEST(GoldenCriticalPath, MedianOfTwoSlacksIsTheSmaller) {
+  TestTrace trace;
+  const auto launch = [&](int64_t queue, int64_t at, int64_t end, const char* name) {
+    const int64_t call =
+        trace.Call({.start = at, .end = at + 2, .stream = "0x5" + std::to_string(queue)});
+    trace.Kernel({.queue = queue, .start = 20, .end = end, .name = name, .call = call, .submit = at + 1});
+  };
+  launch(0, 0, 50, "side");
+  launch(1, 3, 60, "side");
+  launch(2, 6, 80, "main");
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Ask(database, "critical-path", "slack"), (Lines{"main|1|1|0|0", "side|2|0|20|20"}));
+}
+
+TEST(GoldenCriticalPath, PausesOfTheRecordingAreNotOnThePath) {
+  TestTrace trace;
+  trace.Call({.start = 0, .end = 10, .name = "hipMalloc"});
+  trace.Call({.start = 110, .end = 120, .name = "hipFree"});
+  trace.unrecorded = {{.start = 20, .end = 60}};
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Ask(database, "critical-path", "path"),
+            (Lines{"0|10|host calls|hipMalloc", "10|10|outside HIP|", "60|50|outside HIP|",
+                   "110|10|host calls|hipFree"}));
+}
+
 }  // namespace
 }  // namespace rochound::analysis
