@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/hash.h"
 #include "capture/bundle.h"
 #include "capture/describe.h"
 #include "capture/gws.h"
+#include "capture/proof.h"
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
 
@@ -280,7 +282,13 @@ class Exporter {
         queue);
     add("// The captured launch failed, or did not end: there are no results to compare with.\n");
     add("constexpr bool kUnfinished = {};\n\n", manifest_.launch.unfinished);
+    add("// What is proved if all bytes are as expected.\n");
+    add("constexpr const char* kProved = {};\n\n", Literal(ProofText(Proof())));
     add("struct Range {{\n  uint64_t base, size;\n}};\n\n");
+    add("// The captured kernel.hsaco: another build in its place is treated as such.\n");
+    add("constexpr uint64_t kCodeBytes = {};\n", bundle_.code_object().size());
+    add("constexpr uint64_t kCodeHash = {:#x};  // FNV-1a\n",
+        base::Fnv1a64(AsText(bundle_.code_object())));
     add("// The code object as it was loaded: address = address in the file + delta.\n");
     add("constexpr uint64_t kDescriptorAddress = {:#x};  // of the kernel, in the file\n",
         kernel_.descriptor_address);
@@ -324,14 +332,17 @@ class Exporter {
         R"(# One launch of {}
 
 Runs a kernel launch that was captured from a running program: the same code object, arguments and memory, at the same addresses. Prints
-PASS if it leaves the memory that it left then, or FAIL and the first differences. Needs ROCm 6 or later and a GPU of the same kind
+PASS if it leaves the memory that it left then, in every byte, or FAIL and the first differences. A launch that changed nothing
+proves nothing, and is NOT VERIFIED. Another build of the kernel (hipcc --genco --no-gpu-bundle-output) may
+take the place of kernel.hsaco; its module variables then begin as its own file has them. Needs ROCm 6 or later and a GPU of the same kind
 ({}, {}).
 
 ```
 hipcc -std=c++17 main.cpp -o replay -lhsa-runtime64 && ./replay
 ```
 
-or `cmake -B build && cmake --build build && ./build/replay .`. It ends with 0 (PASS), 1 (FAIL) or 2 (it could not be run).
+or `cmake -B build && cmake --build build && ./build/replay .`. It ends with 0 (PASS), 1 (FAIL), 2 (it
+could not be run) or 9 (NOT VERIFIED).
 
 | | |
 |---|---|

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cli/profile_command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cctype>
+#include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/exit_codes.h"
 #include "base/files.h"
@@ -17,6 +22,8 @@
 #include "codeobj/demangle.h"
 #include "launch/child_process.h"
 #include "launch/recorded_program.h"
+#include "launch/replay_poison.h"
+#include "launch/replay_process.h"
 #include "launch/run_environment.h"
 #include "profile/counter_plan.h"
 #include "profile/gpu_peaks.h"
@@ -26,6 +33,7 @@
 #include "profile/roofline_svg.h"
 #include "profile/run_rocprof.h"
 #include "profile/thread_trace.h"
+#include "report/replay_text.h"
 #include "softgpu/tree/gpu_model.h"
 
 namespace rochound::cli {
@@ -151,6 +159,52 @@ Result<void> WriteRooflines(const profile::CounterSet& set, const profile::Devic
                              profile::RooflineJson(set, device, peaks, kernels)));
   if (outputs.svg.empty()) return {};
   return base::WriteFileAtomically(outputs.svg, profile::RooflineSvg(device, peaks, kernels));
+}
+
+// As long as it lives, what is written to the standard output goes into a file.
+class OutputInFile {
+ public:
+  explicit OutputInFile(const fs::path& file) {
+    fflush(stdout);
+    const int to = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (to < 0) return;
+    before_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    dup2(to, STDOUT_FILENO);
+    close(to);
+  }
+  OutputInFile(const OutputInFile&) = delete;
+  OutputInFile& operator=(const OutputInFile&) = delete;
+  ~OutputInFile() {
+    if (before_ < 0) return;
+    dup2(before_, STDOUT_FILENO);
+    close(before_);
+  }
+
+ private:
+  int before_ = -1;
+};
+
+// What a counted replay said, as text. It does not look for what the launch writes, since launches
+// that do are not to be counted. Where that is needed to verify it, it is done here; *status
+// follows.
+std::string ReplayPage(const std::string& bundle, const std::string& gpu, const std::string& said,
+                       int* status) {
+  constexpr double kTimeoutSeconds = 60;  // for one launch
+  auto answer = nlohmann::ordered_json::parse(said, nullptr, false);
+  if (!answer.is_object()) return said;
+  if (launch::VerdictOf(answer) == capture::replay::Verdict::kNotVerified) {
+    std::vector<std::string> arguments = {"run", bundle};
+    const std::string ranges = launch::FindPoison(bundle, gpu, kTimeoutSeconds);
+    if (!ranges.empty()) arguments.insert(arguments.end(), {"--poison", ranges});
+    const auto proof = launch::RunReplay(arguments, gpu);
+    if (!proof.ok()) return report::ReplayText(answer);
+    for (const char* name : {"verdict", "message", "proof", "poison", "differences"}) {
+      answer.erase(name);
+      if (proof.value().answer.contains(name)) answer[name] = proof.value().answer[name];
+    }
+    *status = capture::replay::ExitCode(launch::VerdictOf(answer)) << 8;
+  }
+  return report::ReplayText(answer);
 }
 
 // The page, after the files are written.
@@ -457,7 +511,7 @@ int ProfileCommand::Replay() {
   std::vector<profile::CodeFile> code;
   code.push_back({replay_, {reinterpret_cast<const char*>(object.data()), object.size()}});
   return RunProgram(gpu,
-                    {rochound.value().string(), "replay", "run", replay_, "--no-poison",
+                    {rochound.value().string(), "replay", "run", replay_, "--no-poison", "--json",
                      "--iterations", std::to_string(iterations_ == 0 ? 3 : iterations_)},
                     false, std::move(code));
 }
@@ -501,10 +555,20 @@ int ProfileCommand::RunProgram(const std::string& gpu_name, const std::vector<st
   command.emplace_back("--");
   command.insert(command.end(), program.begin(), program.end());
   int error_number = 0;
-  auto child = launch::ChildProcess::Start(command, launch::Lines(launch::CurrentEnvironment()),
-                                           &error_number);
-  if (!child.ok()) return launch::CannotStart(child.error(), error_number);
-  const int status = child.value().Wait();
+  const fs::path said = folder.value().path() / "said";
+  int status = 0;
+  {
+    std::optional<OutputInFile> into;
+    if (!record) into.emplace(said);
+    auto child = launch::ChildProcess::Start(command, launch::Lines(launch::CurrentEnvironment()),
+                                             &error_number);
+    if (!child.ok()) return launch::CannotStart(child.error(), error_number);
+    status = child.value().Wait();
+  }
+  if (!record) {
+    const auto text = base::ReadFile(said);
+    if (text.ok()) fmt::print("{}", ReplayPage(replay_, gpu_name, text.value(), &status));
+  }
   ProfileDag dag;
   if (record) {
     auto made = MakeProfileDag(trace, kernel_);

@@ -214,6 +214,7 @@ bool ReplayCommand::Arguments(std::vector<std::string>* arguments) const {
   if (!dump_.empty()) add("--dump", dump_);
   if (count_) arguments->push_back("--count");
   if (no_restore_) arguments->push_back("--no-restore");
+  if (no_poison_) arguments->push_back("--no-poison");
   if (verify_ == "none") arguments->push_back("--no-verify");
   if (verify_ == "none" || verify_ == "exact") return true;
   if (!verify_.starts_with("tol=")) return false;

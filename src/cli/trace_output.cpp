@@ -14,6 +14,7 @@
 #include "base/printable.h"
 #include "base/progress_bar.h"
 #include "base/units.h"
+#include "capture/proof.h"
 #include "launch/child_process.h"
 #include "store/convert/conversion.h"
 #include "store/convert/text_output.h"
@@ -197,11 +198,11 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
   if (const uint64_t compared =
           summary.equal_swaps + summary.different_swaps + summary.unverified_swaps;
       compared > 0)
-    lines.push_back(
-        fmt::format("{} compared with the original's: {} equal, {} different, {} not "
-                    "verified",
-                    Count(compared, "swapped launch", "swapped launches"), summary.equal_swaps,
-                    summary.different_swaps, summary.unverified_swaps));
+    lines.push_back(fmt::format("{} compared with the original's: {} {}, {} different, {} {}",
+                                Count(compared, "swapped launch", "swapped launches"),
+                                summary.equal_swaps, capture::kEqualInEveryByte,
+                                summary.different_swaps, summary.unverified_swaps,
+                                capture::kNotVerified));
   int64_t kernel_ns = 0;
   for (const auto& [name, total] : summary.kernels_by_name) kernel_ns += total.ns;
   for (const auto& [name, total] :

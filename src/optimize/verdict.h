@@ -32,8 +32,8 @@ struct LaunchEvidence {
   std::optional<Rejection> rejection;
 
   // What was compared.
-  std::string comparison;  // "equal", "within tolerance", "within what the original gives"
-  nlohmann::ordered_json differences;       // where it is not equal
+  std::string comparison;              // the proof in words, or "within what the original gives"
+  nlohmann::ordered_json differences;  // where it is not equal
   nlohmann::ordered_json within_tolerance;  // how far off, and where
   size_t other_inputs = 0;                  // how many were tried
   size_t varied_elements = 0;               // and how many elements were other ones

@@ -12,7 +12,7 @@ LaunchEvidence Launch(double original, double candidate, double spread = 0, doub
   LaunchEvidence launch;
   launch.bundle = "a.bundle";
   launch.shape = "grid 64x1x1";
-  launch.comparison = "equal, every byte";
+  launch.comparison = "equal in every byte, from the captured input";
   const double ratio = original / candidate;
   launch.model = Measurement{original, candidate, ratio, ratio - spread, ratio + spread, floor};
   return launch;
@@ -144,7 +144,7 @@ TEST(Verdict, JsonHasTheReasonOfTheLaunchThatWasRejected) {
   verdict.launches[1].rejection = Rejection{Reason::kDifferent, "1 element differs"};
   const auto json = VerdictJson(verdict);
   EXPECT_FALSE(json["launches"][0].contains("reason"));
-  EXPECT_EQ(json["launches"][0]["comparison"], "equal, every byte");
+  EXPECT_EQ(json["launches"][0]["comparison"], "equal in every byte, from the captured input");
   EXPECT_EQ(json["launches"][1]["reason"], NameOf(Reason::kDifferent));
   EXPECT_EQ(json["launches"][1]["message"], "1 element differs");
   EXPECT_NE(VerdictText(verdict).find("rejected here"), std::string::npos);

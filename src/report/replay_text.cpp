@@ -27,6 +27,19 @@ std::string Times(const char* what, const ordered_json& times) {
                      time("min"), time("mean"), time("p95"), time("spread"));
 }
 
+constexpr const char* kInterpreterTimes =
+    "times are those of the software GPU's interpreter: no speed-up follows from them";
+
+bool OnSoftwareGpu(const ordered_json& answer) {
+  return answer.contains("gpu") && answer["gpu"].value("software", false);
+}
+
+// The verdict, with what was proved if it is equal.
+std::string ResultText(const ordered_json& entry) {
+  const std::string proof = TextIn(entry, "proof");
+  return proof.empty() ? TextIn(entry, "verdict") : proof;
+}
+
 std::string DifferencesText(const ordered_json& differences) {
   const ordered_json& first = differences["first"];
   const auto count = differences["count"].get<uint64_t>();
@@ -55,31 +68,34 @@ std::string DifferencesText(const ordered_json& differences) {
   return text;
 }
 
-std::string CandidatesText(const ordered_json& candidates) {
+// software: times are those of an interpreter, of which no speed-up follows.
+std::string CandidatesText(const ordered_json& candidates, bool software) {
   size_t width = 5;
   for (const ordered_json& each : candidates) width = std::max(width, TextIn(each, "name").size());
   std::string text = fmt::format("  {:<{}}  {:>10}  {:>10}  {:<24}  result\n", "build", width,
-                                 "median", "spread", "speed-up");
+                                 "median", "spread", software ? "by modelled cycles" : "speed-up");
   std::string more;
   for (const ordered_json& each : candidates) {
     const std::string name = TextIn(each, "name");
     const bool timed = each.contains("gpu_ns");
     std::string speedup;
     // How fast a wrong result comes is of no use.
-    if (each.contains("speedup") && TextIn(each, "verdict") != "different") {
-      const ordered_json& found = each["speedup"];
+    const char* const kind = software ? "modelled_speedup" : "speedup";
+    if (each.contains(kind) && TextIn(each, "verdict") != "different") {
+      const ordered_json& found = each[kind];
       speedup = fmt::format("{:.3f} ({:.3f} to {:.3f})", found["ratio"].get<double>(),
                             found["low"].get<double>(), found["high"].get<double>());
     }
     text += fmt::format("  {:<{}}  {:>10}  {:>10}  {:<24}  {}\n", name, width,
                         timed ? TimeText(each["gpu_ns"]["median"]) : "",
-                        timed ? TimeText(each["gpu_ns"]["spread"]) : "", speedup,
-                        TextIn(each, "verdict"));
+                        timed ? TimeText(each["gpu_ns"]["spread"]) : "", speedup, ResultText(each));
     if (!TextIn(each, "message").empty())
       more += fmt::format("  {}: {}\n", name, TextIn(each, "message"));
     if (each.contains("differences"))
       more += fmt::format("  {}:\n{}", name, DifferencesText(each["differences"]));
   }
+  if (software)
+    more += fmt::format("  {}; --count compares what the builds do\n", kInterpreterTimes);
   return text + more;
 }
 
@@ -112,11 +128,12 @@ std::string ReplayText(const ordered_json& answer) {
   }
   const std::string candidate = TextIn(answer, "candidate");
   if (!candidate.empty() && candidate != "captured") text += fmt::format("  build {}\n", candidate);
+  if (!TextIn(answer, "proof").empty()) text += "  " + TextIn(answer, "proof") + "\n";
   if (!TextIn(answer, "message").empty()) text += "  " + TextIn(answer, "message") + "\n";
   if (answer.contains("differences")) text += DifferencesText(answer["differences"]);
   if (answer.contains("gpu")) {
-    text +=
-        fmt::format("  on {} ({})", TextIn(answer["gpu"], "product"), TextIn(answer["gpu"], "isa"));
+    text += fmt::format("  on {}{} ({})", OnSoftwareGpu(answer) ? "a software " : "",
+                        TextIn(answer["gpu"], "product"), TextIn(answer["gpu"], "isa"));
     if (answer.contains("launch")) {
       const ordered_json& launch = answer["launch"];
       text += fmt::format(", grid {}, workgroup {}, {} bytes of LDS", Shape(launch["grid"]),
@@ -125,18 +142,19 @@ std::string ReplayText(const ordered_json& answer) {
     text += "\n";
   }
   if (answer.contains("gpu_ns")) {
-    text += fmt::format("  {}, {} verified\n",
+    text += fmt::format("  {}, {} compared\n",
                         Count(answer["iterations"].get<uint64_t>(), "iteration", "iterations"),
-                        answer["verified"].get<uint64_t>());
+                        answer["compared"].get<uint64_t>());
     if (answer.contains("poison"))
       text +=
           fmt::format("  {} filled with a pattern first; the captured code writes {} of them\n",
                       Count(answer["poison"]["bytes"].get<uint64_t>(), "byte was", "bytes were"),
                       answer["poison"]["written"].get<uint64_t>());
-    text += Times("GPU time:", answer["gpu_ns"]);
+    text += Times(OnSoftwareGpu(answer) ? "interpreter's time:" : "GPU time:", answer["gpu_ns"]);
     text += Times("with launch and wait:", answer["wall_ns"]);
   }
-  if (answer.contains("candidates")) text += CandidatesText(answer["candidates"]);
+  if (answer.contains("candidates"))
+    text += CandidatesText(answer["candidates"], OnSoftwareGpu(answer));
   if (answer.contains("notes"))
     for (const ordered_json& note : answer["notes"])
       text += "  note: " + note.get<std::string>() + "\n";

@@ -60,5 +60,22 @@ TEST(ReplayText, ComparedBuilds) {
   EXPECT_EQ(text.find("fault: k()"), std::string::npos) << text;
 }
 
+// What was proved stands where the verdict would, and an interpreter's times are called so.
+TEST(ReplayText, ProofAndSoftwareGpu) {
+  ordered_json answer = ordered_json::parse(R"json({
+    "verdict": "equal", "demangled": "k()", "gpu": {"product": "MI300X", "isa": "gfx942", "software": true},
+    "candidates": [
+      {"name": "captured", "verdict": "equal", "proof": "equal in every byte", "gpu_ns": {"median": 2000, "spread": 10}},
+      {"name": "a", "verdict": "equal", "proof": "equal within the tolerance",
+       "gpu_ns": {"median": 1000, "spread": 10}, "interpreter_speedup": {"ratio": 2, "low": 1.9, "high": 2.1},
+       "modelled_speedup": {"ratio": 1.25, "low": 1.25, "high": 1.25}}]})json");
+  const std::string text = ReplayText(answer);
+  for (const char* said :
+       {"on a software MI300X", "equal in every byte\n", "equal within the tolerance\n",
+        "no speed-up follows", "1.250 (1.250 to 1.250)"})
+    EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
+  EXPECT_EQ(text.find("1.900"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace rochound::report

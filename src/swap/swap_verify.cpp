@@ -140,7 +140,7 @@ SwapComparison JudgeSwap(const ordered_json& answer) {
   // The original always gave the same.
   if (is == Verdict::kNotDeterministic && was != Verdict::kNotDeterministic)
     return {store::kSwapDifferent, "it does not give the same result each time, the original does"};
-  if (is == Verdict::kEqual) return {store::kSwapEqual, ""};
+  if (is == Verdict::kEqual) return {store::kSwapEqual, report::TextIn(candidate, "proof")};
   return NotVerified(message);
 }
 

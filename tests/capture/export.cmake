@@ -38,3 +38,8 @@ export_case(large_kernarg O3 mi300x Pick)
 export_case(graph_small O3 mi300x Accumulate)
 export_case(cooperative_sync O3 mi300x Phases)
 export_case(cooperative_sync O3 rx6800xt Phases)
+
+# What is said about results, in one wording: replay, compare, profile --replay and an exported project.
+add_test(NAME replay-export.proofs.mi300x COMMAND ${Python3_EXECUTABLE} "${CMAKE_CURRENT_SOURCE_DIR}/proofs.py"
+  --rochound $<TARGET_FILE:rochound> --hipcc ${ROCHOUND_HIPCC} --gpu mi300x --target gfx942)
+set_tests_properties(replay-export.proofs.mi300x PROPERTIES LABELS replay-export TIMEOUT 600)

@@ -203,6 +203,7 @@ class CommandTest(unittest.TestCase):
         result = self.run_command("--replay", bundle, "--iterations", "4", "-o", output)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("equal: axpy_f32", result.stdout)
+        self.assertIn("equal in every byte, from the captured input", result.stdout)
         self.assertNotIn("not do the same", result.stdout)
         replayed = json.loads(pathlib.Path(output, "profile.json").read_text(encoding="ascii"))["launches"]
         original = next(launch for launch in self.profile["launches"] if launch["kernel"] == "axpy_f32")

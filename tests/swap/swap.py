@@ -128,26 +128,27 @@ def verified(file, results, comparisons, samples=1, **more):
 
 
 EQUAL = "equal"
+PROVED = "equal in every byte, from the captured input$"
 DIFFERENT = "different"
 NOT_VERIFIED = "not verified"
 # Launches that are compared run the original.
 VERIFY_CASES = {
-    "right.mi300x": verified("same", ["2"] * 4, [(EQUAL, "^launch 1$"), (EQUAL, "^launch 2$"), (EQUAL, "^launch 4$")], samples=3),
-    "right.rx6800xt": verified("same_gfx1030", ["2"] * 4, [(EQUAL, "^launch 1$")], gpu="rx6800xt"),
+    "right.mi300x": verified("same", ["2"] * 4, [(EQUAL, "^launch 1: " + PROVED), (EQUAL, "^launch 2: " + PROVED), (EQUAL, "^launch 4: " + PROVED)], samples=3),
+    "right.rx6800xt": verified("same_gfx1030", ["2"] * 4, [(EQUAL, "^launch 1: " + PROVED)], gpu="rx6800xt"),
     "one-byte.mi300x": verified("wrong_byte", ["2", "broken"],
                                 [(DIFFERENT, r"^launch 1: 1 element differs; .*\[1048560\] \(bytes\): 0x01 instead of 0x00$")], mode="large"),
     "another-factor.mi300x": verified("right", ["2", "3", "3", "3"], [(DIFFERENT, r"^launch 1: \d+ elements differ; the first is .* instead of ")]),
     "nothing-written.mi300x": verified("writes_nothing", ["1"] * 4, [(NOT_VERIFIED, "a kernel that does nothing would not differ either")],
                                        program="app_same"),
     "faults.mi300x": verified("faults", ["2"], [(DIFFERENT, "it fails, where the original does not: .*0x1000")], mode="module"),
-    "variable.mi300x": verified("same_variable", ["72"] * 4, [(EQUAL, "^launch 1$")], program="app_variable"),
+    "variable.mi300x": verified("same_variable", ["72"] * 4, [(EQUAL, "^launch 1: " + PROVED)], program="app_variable"),
     "threads.mi300x": verified("same", ["2"] * 4, [(EQUAL, ""), (EQUAL, "")], samples=2, mode="threads"),
     "alternating.mi300x": verified("same", ["2"] * 4, [(EQUAL, "")], decision="alternating", options=("--swap-ab",)),
-    "graph.mi300x": verified("same", ["2"] * 6, [(EQUAL, "^launch 1$"), (EQUAL, "^launch 2$")], samples=2, mode="graph"),
+    "graph.mi300x": verified("same", ["2"] * 6, [(EQUAL, "^launch 1: " + PROVED), (EQUAL, "^launch 2: " + PROVED)], samples=2, mode="graph"),
     "gpus.mi300x+rx6800xt": Case(["same", "same_gfx1030"], ["2", "2"],
                                  [("same", SWAPPED, ""), ("same", REFUSED, "gfx1030"), ("same_gfx1030", SWAPPED, ""),
                                   ("same_gfx1030", REFUSED, "gfx942")], mode="gpus", gpu="mi300x,rx6800xt",
-                                 options=("--swap-verify",), comparisons=[(EQUAL, "^launch 1$")] * 2),
+                                 options=("--swap-verify",), comparisons=[(EQUAL, "^launch 1: " + PROVED)] * 2),
 }
 
 
@@ -229,7 +230,7 @@ def check(case, text, err, answer, cache):
         found.append(f"comparisons {told} instead of {case.comparisons}")
     if case.comparisons:
         count = lambda result: sum(wanted == result for wanted, _ in case.comparisons)
-        summary = f"original's: {count(EQUAL)} equal, {count(DIFFERENT)} different, {count(NOT_VERIFIED)} not verified"
+        summary = f"original's: {count(EQUAL)} equal in every byte, {count(DIFFERENT)} different, {count(NOT_VERIFIED)} not verified"
         if summary not in err:
             found.append(f"the summary does not say: {summary}")
     bundles = len(list(cache.parent.glob("*.bundle")))

@@ -5,6 +5,10 @@
 
 namespace rochound::capture::replay {
 
+bool Counts::OnSoftwareGpu() {
+  return rochound_softgpu_find_("rochound_softgpu_counters_start") != nullptr;
+}
+
 bool Counts::Start() { return rochound_softgpu_counters_start() == 1; }
 
 void Counts::Stop() { rochound_softgpu_counters_stop(); }

@@ -13,6 +13,8 @@ namespace rochound::capture::replay {
 
 class Counts {
  public:
+  // Once the runtime was started.
+  static bool OnSoftwareGpu();
   // False: this is no software GPU.
   static bool Start();
   static void Stop();

@@ -138,6 +138,7 @@ void Differences::CompareElements(uint32_t region, uint64_t region_base, uint64_
     const std::byte* const one = expected.data() + place.offset;
     const std::byte* const other = got.data() + place.offset;
     if (memcmp(one, other, SizeOf(place.type)) == 0) return;
+    for (size_t i = 0; i < SizeOf(place.type); ++i) bytes_ += one[i] != other[i] ? 1 : 0;
     if (IsFloating(place.type)) {
       const double wanted = ValueOf(place.type, one);
       const double error = std::abs(ValueOf(place.type, other) - wanted);
@@ -167,6 +168,13 @@ void Differences::CompareElements(uint32_t region, uint64_t region_base, uint64_
     }
     Add(std::move(difference));
   });
+}
+
+void Tolerated::Add(const Differences& differences) {
+  if (!differences.equal()) return;
+  bytes = std::max(bytes, differences.bytes());
+  if (differences.worst().error > relative.error) relative = differences.worst();
+  if (differences.worst_absolute().error > absolute.error) absolute = differences.worst_absolute();
 }
 
 void Spread::Add(uint32_t region, uint64_t region_base, uint64_t address,

@@ -87,8 +87,10 @@ class Differences {
   // The same with its place, and by the error's size.
   const Worst& worst() const { return worst_relative_; }
   const Worst& worst_absolute() const { return worst_absolute_; }
-  // Pages whose bytes are not those expected, whatever the tolerance says.
+  // Pages with bytes that are not those expected, whatever the tolerance says, and how many bytes
+  // that are.
   const PageRuns& pages() const { return pages_; }
+  uint64_t bytes() const { return bytes_; }
   // For finding out whether two runs gave the same: changes with every byte that differs.
   uint64_t fingerprint() const { return fingerprint_; }
 
@@ -100,10 +102,19 @@ class Differences {
   Spread* spread_ = nullptr;
   const Poison* poison_ = nullptr;
   uint64_t elements_ = 0;
+  uint64_t bytes_ = 0;
   uint64_t fingerprint_ = 0;
   Worst worst_relative_, worst_absolute_;
   std::vector<Difference> first_;
   PageRuns pages_;
+};
+
+// What comparisons let pass although bytes differ.
+struct Tolerated {
+  uint64_t bytes = 0;  // in the comparison where most differ
+  Worst relative, absolute;
+
+  void Add(const Differences& differences);
 };
 
 // The results of several runs of a build that is not deterministic: of each element, the lowest and

@@ -282,6 +282,19 @@ bool Less(Element type, const std::byte* one, const std::byte* other) {
   return std::isnan(second) || first < second;
 }
 
+std::string TextOf(const Tolerance& tolerance) {
+  if (tolerance.exact) return {};
+  const auto text = [](double relative, double absolute) {
+    return fmt::format("relative {:g}, absolute {:g}", relative, absolute);
+  };
+  if (tolerance.types.empty()) return text(tolerance.relative, tolerance.absolute);
+  std::string all;
+  for (const Tolerance::OfType& of : tolerance.types)
+    all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", NameOf(of.type),
+                       text(of.relative, of.absolute));
+  return all;
+}
+
 bool Same(Element type, const Tolerance& tolerance, const std::byte* expected,
           const std::byte* got) {
   if (memcmp(expected, got, SizeOf(type)) == 0) return true;

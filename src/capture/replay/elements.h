@@ -69,6 +69,9 @@ struct Tolerance {
   std::vector<OfType> types;  // if there are any, other types are compared bit by bit
 };
 
+// "relative 1e-05, absolute 1e-08"; "" if it is exact.
+std::string TextOf(const Tolerance& tolerance);
+
 // Exact: bit by bit. Otherwise |got - expected| <= absolute + relative * |expected| for floating
 // types, where NaN equals NaN; other types bit by bit all the same.
 bool Same(Element type, const Tolerance& tolerance, const std::byte* expected,

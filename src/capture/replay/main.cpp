@@ -33,6 +33,10 @@ bool Parse(const std::vector<std::string>& arguments, Options* options) {
       options->verify = false;
       continue;
     }
+    if (name == "--no-poison") {
+      options->looked_for_writes = false;
+      continue;
+    }
     if (name == "--vary-special") {
       options->special = true;
       continue;

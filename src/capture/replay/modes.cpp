@@ -65,7 +65,7 @@ constexpr char kNoResults[] =
 struct Judgement {
   Verdict verdict = Verdict::kEqual;
   nlohmann::ordered_json differences;
-  nlohmann::ordered_json within;  // how far off, where a tolerance allows it
+  Tolerated tolerated;
   std::string message;
 };
 
@@ -107,35 +107,36 @@ bool Undisputed(Verdict verdict) {
 }
 
 // A build gave the captured result. Did it write it, or was it there already?
-Judgement JudgeWrites(Session& session, Candidate& candidate) {
-  Judgement judgement;
+void JudgeWrites(Session& session, Candidate& candidate, Judgement* judgement) {
   if (session.poison() != nullptr && &candidate != &session.candidates().front()) {
     session.Restore(candidate);
     const Differences differences = session.RunPoisoned(candidate);
     session.Restore(candidate);
+    judgement->tolerated.Add(differences);
     if (!differences.equal()) {
-      judgement.verdict = Verdict::kDifferent;
-      judgement.differences = session.DifferencesJson(differences);
-      judgement.message =
+      judgement->verdict = Verdict::kDifferent;
+      judgement->differences = session.DifferencesJson(differences);
+      judgement->message =
           "it does not write the bytes that the captured code writes, as memory shows that was "
           "filled with a pattern first";
-      return judgement;
+      return;
     }
   }
-  if (!session.shows_writes()) {
-    judgement.verdict = Verdict::kNotVerified;
-    judgement.message =
-        "nothing differs, but a kernel that does nothing would not differ either: the captured "
-        "launch changed no memory, and none was found that it writes without reading it first. "
-        "Capture another launch (rochound capture --nth)";
-  }
-  return judgement;
+  if (session.shows_writes()) return;
+  judgement->verdict = Verdict::kNotVerified;
+  judgement->message = fmt::format(
+      "nothing differs, but a kernel that does nothing would not differ either: the captured "
+      "launch changed no memory, and {}",
+      session.looked_for_writes()
+          ? "none was found that it writes without reading it first. Capture another launch "
+            "(rochound capture --nth)"
+          : "what it writes was not looked for (--no-poison)");
 }
 
 // Builds that gave the captured results: do they from other inputs, too? Each is run several times,
-// by turns with others, since a race shows now and then.
-void JudgeVaried(Session& session, const Options& options, Answer& answer,
-                 std::span<Candidate* const> builds, std::span<Judgement* const> judgements) {
+// by turns with others, since a race shows now and then. Returns how many were tried.
+size_t JudgeVaried(Session& session, const Options& options, Answer& answer,
+                   std::span<Candidate* const> builds, std::span<Judgement* const> judgements) {
   size_t runs = 0, elements = 0, integers = 0;
   const size_t rounds = options.vary + (options.special ? 1 : 0);
   for (size_t seed = 1; seed <= rounds; ++seed) {
@@ -152,6 +153,7 @@ void JudgeVaried(Session& session, const Options& options, Answer& answer,
     for (size_t i = 0; i < builds.size(); ++i) {
       if (!Undisputed(judgements[i]->verdict)) continue;
       const Differences differences = session.RunVaried(*builds[i]);
+      judgements[i]->tolerated.Add(differences);
       if (differences.equal()) continue;
       judgements[i]->verdict = Verdict::kDifferent;
       judgements[i]->differences = session.DifferencesJson(differences);
@@ -167,6 +169,7 @@ void JudgeVaried(Session& session, const Options& options, Answer& answer,
                              {"elements", elements},
                              {"integers", integers},
                              {"special", options.special && runs == rounds}};
+  return runs;
 }
 
 void LearnPoison(Session& session, const Options& options) {
@@ -214,21 +217,15 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
     gpu.push_back(result.gpu_ns);
     wall.push_back(result.wall_ns);
   };
-  Verdict verdict = Verdict::kEqual;
-  std::string message;
-  size_t verified = 0;
+  Judgement judged;
+  size_t compared = 0;
   const auto judge = [&](const Differences& differences) {
-    ++verified;
+    ++compared;
+    judged.tolerated.Add(differences);
     if (differences.equal()) return;
-    if (Undisputed(verdict)) answer.json()["differences"] = session.DifferencesJson(differences);
+    if (Undisputed(judged.verdict)) judged.differences = session.DifferencesJson(differences);
     // The first one was equal: so it is not the same every time.
-    verdict = verified > 1 ? Verdict::kNotDeterministic : Verdict::kDifferent;
-  };
-  const auto settle = [&](Judgement judgement) {
-    verdict = judgement.verdict;
-    message = std::move(judgement.message);
-    if (!judgement.differences.is_null())
-      answer.json()["differences"] = std::move(judgement.differences);
+    judged.verdict = compared > 1 ? Verdict::kNotDeterministic : Verdict::kDifferent;
   };
 
   launch();
@@ -237,20 +234,20 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
     Candidate& captured = session.candidates().front();
     const Differences first = session.Verify(candidate, true);
     judge(first);
-    if (verdict == Verdict::kEqual) {
+    if (judged.verdict == Verdict::kEqual) {
       LearnPoison(session, options);
-      settle(JudgeWrites(session, candidate));
+      JudgeWrites(session, candidate, &judged);
     } else if (&candidate != &captured && !CapturedRepeats(session)) {
       Candidate* const build = &candidate;
-      settle(JudgeBySpread(session, captured, {&build, 1}).front());
+      judged = JudgeBySpread(session, captured, {&build, 1}).front();
     } else if (!Repeats(session, candidate, first, kRepeats)) {
-      verdict = Verdict::kNotDeterministic;
-      message = kVaries;
+      judged.verdict = Verdict::kNotDeterministic;
+      judged.message = kVaries;
     }
   }
   const bool each = session.memory().changed_bytes() <= kVerifyEachBytes;
   const auto start = Clock::now();
-  for (size_t i = 1; i < options.iterations && Undisputed(verdict); ++i) {
+  for (size_t i = 1; i < options.iterations && Undisputed(judged.verdict); ++i) {
     if (options.restore) {
       session.Restore(candidate);
       answer.Progress("replaying",
@@ -267,16 +264,19 @@ void Run(const Options& options, const std::vector<std::string>& arguments, Answ
         static_cast<double>(gpu.size() - 1);
   }
   answer.json()["iterations"] = gpu.size();
-  answer.json()["verified"] = verified;
+  answer.json()["compared"] = compared;
+  answer.json()["verified"] = judged.verdict == Verdict::kNotVerified ? 0 : compared;
   answer.json()["changed_bytes"] = session.memory().changed_bytes();
   answer.json()["gpu_ns"] = TimesJson(gpu);
   answer.json()["wall_ns"] = TimesJson(wall);
   for (const std::string& note : session.memory().notes()) answer.AddNote(note);
   if (!verify) {
-    verdict = Verdict::kNotVerified;
-    message = options.verify ? kNoResults : "nothing was compared (--verify none)";
+    judged.verdict = Verdict::kNotVerified;
+    judged.message = options.verify ? kNoResults : "nothing was compared (--verify none)";
   }
-  answer.End(verdict, message);
+  if (!judged.differences.is_null()) answer.json()["differences"] = judged.differences;
+  if (judged.verdict == Verdict::kEqual) session.SayProof(judged.tolerated, 0, &answer.json());
+  answer.End(judged.verdict, judged.message);
 }
 
 void FindPoison(const Options& options, const std::vector<std::string>& arguments, Answer& answer) {
@@ -362,14 +362,13 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
       entry.judgement.verdict = Verdict::kNotDeterministic;
       entry.judgement.message = kVaries;
     }
-    if (result.equal() && result.fingerprint() != 0)
-      entry.judgement.within = session.WorstJson(result);
+    entry.judgement.tolerated.Add(result);
   };
   Entry& captured = entries.front();
   judge(captured, 1);
   if (captured.judgement.verdict == Verdict::kEqual) {
     LearnPoison(session, options);
-    captured.judgement = JudgeWrites(session, *captured.candidate);
+    JudgeWrites(session, *captured.candidate, &captured.judgement);
   }
   std::vector<Entry*> spread;
   std::vector<Candidate*> builds;
@@ -384,13 +383,11 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
       session.Restore(*entry.candidate);
       // With other inputs to come, there is time to see whether it repeats.
       judge(entry, options.vary > 0 ? kRepeats : 0);
-      if (entry.judgement.verdict == Verdict::kEqual) {
-        auto within = std::move(entry.judgement.within);
-        entry.judgement = JudgeWrites(session, *entry.candidate);
-        entry.judgement.within = std::move(within);
-      }
+      if (entry.judgement.verdict == Verdict::kEqual)
+        JudgeWrites(session, *entry.candidate, &entry.judgement);
     }
   }
+  size_t other_inputs = 0;
   if (options.vary > 0 && captured.judgement.verdict != Verdict::kNotDeterministic) {
     std::vector<Candidate*> right;
     std::vector<Judgement*> judgements;
@@ -399,7 +396,7 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
       right.push_back(entries[i].candidate);
       judgements.push_back(&entries[i].judgement);
     }
-    if (!right.empty()) JudgeVaried(session, options, answer, right, judgements);
+    if (!right.empty()) other_inputs = JudgeVaried(session, options, answer, right, judgements);
   }
   if (!builds.empty()) {
     std::vector<Judgement> judgements = JudgeBySpread(session, *captured.candidate, builds);
@@ -428,6 +425,7 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
       auto counts = counting ? Counts::Take(kernel) : std::nullopt;
       if (each && options.restore && entry.judgement.verdict == Verdict::kEqual) {
         const Differences differences = session.Verify(*entry.candidate, false);
+        entry.judgement.tolerated.Add(differences);
         if (!differences.equal()) {
           entry.judgement.verdict = Verdict::kNotDeterministic;
           entry.judgement.differences = session.DifferencesJson(differences);
@@ -446,10 +444,8 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
   }
   if (counting) Counts::Stop();
   for (size_t i = 1; i < entries.size() && options.vary > 0; ++i) {
-    if (entries[i].judgement.verdict != Verdict::kEqual) continue;
-    auto within = std::move(entries[i].judgement.within);
-    entries[i].judgement = JudgeWrites(session, *entries[i].candidate);
-    entries[i].judgement.within = std::move(within);
+    if (entries[i].judgement.verdict == Verdict::kEqual)
+      JudgeWrites(session, *entries[i].candidate, &entries[i].judgement);
   }
 
   std::vector<Verdict> verdicts;
@@ -460,7 +456,8 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
                                    {"verdict", NameOf(entry.judgement.verdict)}};
     if (!entry.judgement.message.empty()) json["message"] = entry.judgement.message;
     if (!entry.judgement.differences.is_null()) json["differences"] = entry.judgement.differences;
-    if (!entry.judgement.within.is_null()) json["within_tolerance"] = entry.judgement.within;
+    if (entry.judgement.verdict == Verdict::kEqual)
+      session.SayProof(entry.judgement.tolerated, &entry == &captured ? 0 : other_inputs, &json);
     if (!entry.cycles.empty()) {
       json["modelled_cycles"] = TimesJson(entry.cycles);
       json["modelled_cycles"]["unit"] = "cycles of the software GPU's model";
@@ -480,7 +477,9 @@ void Compare(const Options& options, const std::vector<std::string>& arguments, 
       json["wall_ns"] = TimesJson(entry.wall);
       if (&entry != &captured) {
         const Speedup speedup = CompareMedians(captured.gpu, entry.gpu);
-        json["speedup"] = {{"ratio", speedup.ratio}, {"low", speedup.low}, {"high", speedup.high}};
+        // An interpreter's times say nothing about a GPU's.
+        json[Counts::OnSoftwareGpu() ? "interpreter_speedup" : "speedup"] = {
+            {"ratio", speedup.ratio}, {"low", speedup.low}, {"high", speedup.high}};
       }
     }
     list.push_back(std::move(json));

@@ -13,6 +13,8 @@
 #include "base/files.h"
 #include "capture/bundle.h"
 #include "capture/gws.h"
+#include "capture/proof.h"
+#include "capture/replay/counts.h"
 #include "capture/replay/kernarg.h"
 #include "codeobj/demangle.h"
 #include "codeobj/fat_binary.h"
@@ -244,7 +246,10 @@ void Session::ChooseGpu() {
                                 ? std::string()
                                 : fmt::format(", with HSA_OVERRIDE_GFX_VERSION={}", override)));
   }
-  answer_.json()["gpu"] = {{"isa", gpu_->isa}, {"product", gpu_->product}, {"node", gpu_->node}};
+  answer_.json()["gpu"] = {{"isa", gpu_->isa},
+                           {"product", gpu_->product},
+                           {"node", gpu_->node},
+                           {"software", Counts::OnSoftwareGpu()}};
   answer_.json()["runtime"] = runtime_->Version();
 }
 
@@ -596,16 +601,28 @@ nlohmann::ordered_json Session::DifferencesJson(const Differences& differences) 
   return json;
 }
 
-nlohmann::ordered_json Session::WorstJson(const Differences& differences) const {
-  nlohmann::ordered_json json;
-  const auto add = [&](const char* name, const Worst& worst) {
-    if (worst.error == 0) return;
-    json[name] = PlaceJson(worst.place);
-    json[name]["error"] = worst.error;
+void Session::SayProof(const Tolerated& tolerated, size_t other_inputs,
+                       nlohmann::ordered_json* json) const {
+  Proof proof{TextOf(rules_.tolerance), tolerated.bytes, "", other_inputs};
+  const Worst& worst = tolerated.relative.error > 0 ? tolerated.relative : tolerated.absolute;
+  if (worst.error > 0) {
+    const Difference& at = worst.place;
+    proof.worst =
+        fmt::format("{:.3g}{} at {}[{}] ({}): {} instead of {}", worst.error,
+                    tolerated.relative.error > 0 ? " of the value" : "",
+                    at.argument.empty() ? fmt::format("region {}", at.region) : at.argument,
+                    at.index, NameOf(at.type), at.got, at.expected);
+  }
+  (*json)["proof"] = ProofText(proof);
+  if (tolerated.bytes == 0) return;
+  auto& within = (*json)["within_tolerance"] = {{"bytes", tolerated.bytes}};
+  const auto add = [&](const char* name, const Worst& one) {
+    if (one.error == 0) return;
+    within[name] = PlaceJson(one.place);
+    within[name]["error"] = one.error;
   };
-  add("relative", differences.worst());
-  add("absolute", differences.worst_absolute());
-  return json;
+  add("relative", tolerated.relative);
+  add("absolute", tolerated.absolute);
 }
 
 nlohmann::ordered_json Session::OwnMemoryJson(const Candidate& candidate) const {

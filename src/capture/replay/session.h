@@ -43,8 +43,9 @@ struct Options {
   int attempt = 0;
   int answer = 1;
   std::vector<Range> poison;  // run and compare: memory that the captured code writes, not reads
-  std::vector<size_t> read;   // poison: pieces that are known to be read
-  size_t vary = 0;            // compare: how many other inputs are tried
+  bool looked_for_writes = true;  // run and compare: for such memory, whether any was found or not
+  std::vector<size_t> read;       // poison: pieces that are known to be read
+  size_t vary = 0;                // compare: how many other inputs are tried
   std::optional<InputKind> integers;  // compare: how integers are varied; none: they stay
   bool special = false;               // compare: special numbers are tried, too
   std::optional<InputKind> inputs;  // run: the captured code, from such inputs; nothing is compared
@@ -85,6 +86,7 @@ class Session {
 
   // Whether the captured launch left anything that only a kernel can have written.
   bool shows_writes() const { return memory_->captured_changes() || written_bytes_ > 0; }
+  bool looked_for_writes() const { return options_.looked_for_writes; }
 
   // Ends the process if it faults or does not end.
   LaunchResult Launch(Candidate& candidate);
@@ -119,8 +121,9 @@ class Session {
   void Dump(Candidate& candidate, const std::filesystem::path& folder);
 
   nlohmann::ordered_json DifferencesJson(const Differences& differences) const;
-  // Where a floating element is farthest off, relatively and absolutely.
-  nlohmann::ordered_json WorstJson(const Differences& differences) const;
+  // What was proved of results that are equal: in words, and what a tolerance let pass.
+  void SayProof(const Tolerated& tolerated, size_t other_inputs,
+                nlohmann::ordered_json* json) const;
 
   // False: the captured launch did not end, and there is nothing to compare with.
   bool has_results() const { return !manifest().launch.unfinished; }
