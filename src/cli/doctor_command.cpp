@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <system_error>
+#include <thread>
+#include <thread>
 
 #include "base/exit_codes.h"
 #include "base/files.h"
@@ -225,20 +229,30 @@ int DoctorCommand::ExplainHang() const {
   const launch::ControlSocket socket = launch::FindControlSocket(hang_);
   std::string problem = socket.process == 0 ? launch::WhyNoSocket(hang_) : "";
   launch::ControlAnswer answer;
-  if (problem.empty()) {
+  base::Result<doctor::FaultExplanation> explained = base::Error{"nothing was read"};
+  const auto ask = [&] {
     answer = launch::AskAll({socket}, "hang").front();
     problem = answer.error;
+    if (!problem.empty()) return;
+    // Whoever answers may name any folder.
+    const auto read = launch::WithRightsOf(socket.user, [&] {
+      explained =
+          doctor::ExplainFault(std::filesystem::path(answer.Text("directory")) / "now.json");
+    });
+    if (!read.ok()) explained = read.error();
+  };
+  if (problem.empty()) ask();
+  // A value that somebody changes meanwhile is no hang.
+  if (problem.empty() && explained.ok() && explained.value().cause == "hang") {
+    const doctor::FaultExplanation before = explained.value();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    ask();
+    if (problem.empty() && explained.ok()) LookAgain(before, &explained.value());
   }
   if (!problem.empty()) {
     base::LogError(fmt::format("process {}: {}", hang_, problem));
     return base::kExitSetup;
   }
-  // Whoever answers may name any folder.
-  base::Result<doctor::FaultExplanation> explained = base::Error{"nothing was read"};
-  const auto read = launch::WithRightsOf(socket.user, [&] {
-    explained = doctor::ExplainFault(std::filesystem::path(answer.Text("directory")) / "now.json");
-  });
-  if (!read.ok()) explained = read.error();
   if (!explained.ok()) {
     base::LogError(explained.error().message);
     return base::kExitSetup;

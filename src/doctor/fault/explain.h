@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,11 @@ struct FaultWait {
   // endless_loop, memory, signal, stream_value, copy, queue (another one that makes no progress), nothing (it
   // computes), unknown
   std::string waits_for;
-  int argument = -1;      // that points to the memory
-  bool hangs = false;     // what it waits for is not in flight
-  bool deadlock = false;  // it waits for a queue that waits for it
-  std::string text;       // a sentence
+  int argument = -1;               // that points to the memory
+  bool hangs = false;              // what it waits for is not in flight
+  bool deadlock = false;           // it waits for a queue that waits for it
+  std::string text;                // a sentence
+  std::optional<int64_t> value{};  // of the memory, where it could be read
 };
 
 // Who allocated or freed the memory: function names, innermost first.
@@ -60,8 +62,8 @@ struct FaultStack {
 
 struct FaultExplanation {
   // out_of_bounds, use_after_free, null_pointer, bad_pointer, host_memory, no_access, bad_kernarg,
-  // bad_call, wrong_isa, illegal_instruction, aperture, trap, out_of_resources, hang, slow, none
-  // (nothing is in flight for long), unknown
+  // bad_call, misaligned, wrong_isa, illegal_instruction, aperture, trap, out_of_resources, hang,
+  // slow, none (nothing is in flight for long), unknown
   std::string cause;
   bool sure = false;     // of cause and argument; otherwise the likeliest explanation
   std::string headline;  // one sentence
@@ -83,6 +85,10 @@ struct FaultExplanation {
 
 // `path`: the record, a folder with one, or a folder with a run's log.
 base::Result<FaultExplanation> ExplainFault(const std::filesystem::path& path);
+
+// `now` was read a moment after `before`: what waits for memory whose value has changed does not
+// hang.
+void LookAgain(const FaultExplanation& before, FaultExplanation* now);
 
 // The records below a folder; a run has one per process that failed. A kernel that took long and
 // ended is no fault.

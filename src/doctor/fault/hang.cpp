@@ -32,6 +32,7 @@ struct Front {
   std::optional<size_t> instruction;  // of the loop
   std::vector<std::string> evidence;
   std::set<const FaultQueue*> needs;  // queues with what it waits for
+  bool fed = false;                   // a kernel that runs can write it
 };
 
 std::string Seconds(double seconds) {
@@ -49,7 +50,7 @@ class HangJudge {
       front.wait.deadlock = LeadsBack(front);
       // One that waits for a queue which goes on is only late; one that waits for a queue that
       // hangs is not the cause.
-      if (!front.wait.deadlock && !front.needs.empty()) front.wait.hangs = false;
+      if (!front.wait.deadlock && (!front.needs.empty() || front.fed)) front.wait.hangs = false;
     }
     std::stable_sort(fronts_.begin(), fronts_.end(), [](const Front& a, const Front& b) {
       return std::pair(a.wait.hangs, a.wait.seconds) > std::pair(b.wait.hangs, b.wait.seconds);
@@ -158,7 +159,7 @@ class HangJudge {
     return nullptr;
   }
 
-  // Kernels that have not started, are given this pointer and can write there.
+  // Other kernels that are given this pointer and can write there.
   void AddWriters(uint64_t address, uint64_t pointer, Front* front) const {
     const auto writes = [&](const FaultDispatch& dispatch) {
       return std::any_of(dispatch.arguments.begin(), dispatch.arguments.end(),
@@ -172,7 +173,13 @@ class HangJudge {
     };
     for (const FaultQueue& queue : record_.queues) {
       for (const FaultDispatch& dispatch : queue.under_way) {
-        if (dispatch.started || !writes(dispatch)) continue;
+        if (&dispatch == front->dispatch || !writes(dispatch)) continue;
+        if (dispatch.started) {
+          front->fed = true;
+          front->evidence.push_back(fmt::format("{} runs on queue {} and can write that memory",
+                                                dispatch.readable, queue.index));
+          continue;
+        }
         front->needs.insert(&queue);
         front->evidence.push_back(fmt::format(
             "{} would write that memory and has not started: it is after {} on queue {}",
@@ -195,10 +202,11 @@ class HangJudge {
         uint64_t value = 0;
         std::string now;
         if (access.bytes <= sizeof value &&
-            record_.saved.Read(access.first, &value, std::max(access.bytes, 1u)))
-          now = fmt::format(", which {} now",
-                            access.bytes == 4 ? fmt::format("is {}", static_cast<int32_t>(value))
-                                              : fmt::format("is {}", static_cast<int64_t>(value)));
+            record_.saved.Read(access.first, &value, std::max(access.bytes, 1u))) {
+          front->wait.value =
+              access.bytes == 4 ? static_cast<int32_t>(value) : static_cast<int64_t>(value);
+          now = fmt::format(", which is {} now", *front->wait.value);
+        }
         AddWriters(access.first, argument != nullptr ? argument->value : access.first, front);
         return fmt::format("the memory at {:#x}{}{}", access.first,
                            argument != nullptr ? fmt::format(" ({})", argument->name) : "", now);
@@ -266,7 +274,7 @@ class HangJudge {
       wait.waits_for = "memory";
       wait.text = fmt::format("{}: it waits in a loop until somebody changes {}", start,
                               JudgeMemory(*loop, front));
-      if (front->needs.empty())
+      if (front->needs.empty() && !front->fed)
         front->evidence.push_back(
             "no kernel that is queued would write it: the host has to, or a kernel that runs");
     }
@@ -341,6 +349,19 @@ class HangJudge {
                        fmt::join(queues, " and "));
   }
 
+  // What is often wrong with such a loop.
+  static std::string HowToWait(const Front& front) {
+    if (front.dispatch == nullptr || !front.instruction) return {};
+    const FaultDispatch& dispatch = *front.dispatch;
+    if (dispatch.code[*front.instruction].text.find("atomic") != std::string::npos)
+      return " If it is a lock: lanes of one wave that wait for a lock which another lane of the "
+             "wave holds keep that lane from going on. Let the lane that gets it do its work and "
+             "release it in the same round of the loop.";
+    if (dispatch.grid == dispatch.workgroup) return {};
+    return " A workgroup that waits for another one needs both on the GPU at the same time: launch "
+           "such kernels with hipLaunchCooperativeKernel.";
+  }
+
   static void Advise(const Front& first, FaultExplanation* explanation) {
     const std::string& what = first.wait.waits_for;
     if (first.wait.deadlock)
@@ -350,9 +371,7 @@ class HangJudge {
     else if (what == "endless_loop")
       explanation->advice.push_back("Look at the loop's condition in the source.");
     else if (what == "memory")
-      explanation->advice.push_back(
-          "Look who was to write this memory. A workgroup that waits for another one needs both on "
-          "the GPU at the same time: launch such kernels with hipLaunchCooperativeKernel.");
+      explanation->advice.push_back("Look who was to write this memory." + HowToWait(first));
     else if (what == "stream_value")
       explanation->advice.push_back("Look who was to write this memory.");
     else if (what == "signal")
@@ -369,5 +388,29 @@ class HangJudge {
 }  // namespace
 
 FaultExplanation ExplainHang(const FaultRecord& record) { return HangJudge(record).Judge(); }
+
+void LookAgain(const FaultExplanation& before, FaultExplanation* now) {
+  if (now->cause != "hang") return;
+  for (FaultWait& wait : now->waiting) {
+    for (const FaultWait& earlier : before.waiting) {
+      if (!wait.hangs || wait.queue != earlier.queue || wait.kernel != earlier.kernel ||
+          !wait.value || !earlier.value || wait.value == earlier.value)
+        continue;
+      wait.hangs = false;
+      const std::string text =
+          fmt::format("{}. That is no hang: it was {} a moment ago and is {} now", wait.text,
+                      *earlier.value, *wait.value);
+      if (now->headline == wait.text || now->waiting.size() == 1) now->headline = text;
+      wait.text = text;
+      std::erase_if(now->suspects,
+                    [&](const FaultSuspect& suspect) { return suspect.queue == wait.queue; });
+    }
+  }
+  const bool hangs = std::any_of(now->waiting.begin(), now->waiting.end(),
+                                 [](const FaultWait& wait) { return wait.hangs; });
+  if (hangs) return;
+  now->cause = "slow";
+  now->advice = {"Ask again later, or wait for it."};
+}
 
 }  // namespace rochound::doctor

@@ -396,19 +396,36 @@ TEST_F(HangTest, WhatWaitsForACopyIsLate) {
   EXPECT_EQ(explained.waiting.at(0).waits_for, "copy");
 }
 
-// Only a kernel that has not started is what it waits for; one that runs may write whenever it likes.
-TEST_F(HangTest, AKernelThatWouldWriteTheMemoryHasNotStarted) {
+// One that has not started is what it waits for; one that runs may write whenever it likes.
+TEST_F(HangTest, AKernelThatWouldWriteTheMemory) {
   constexpr uint64_t kFlag = 0x7200'0000'0000;
   Argument(Kernel(Stuck(5), "__amd_rocclr_streamOpsWait"), kFlag);
   FaultQueue& other = Queue();
   Kernel(other, "Before");
   FaultDispatch& writer = Kernel(other, "Writer");
   Writes(writer, kFlag, kFlag, kFlag + 3);
-  EXPECT_FALSE(Mentions(ExplainHang(record_).evidence, "Writer would write that memory"));
-  EXPECT_EQ(ExplainHang(record_).cause, "hang");
+  EXPECT_TRUE(Mentions(ExplainHang(record_).evidence, "Writer runs on queue 2 and can write"));
+  EXPECT_EQ(ExplainHang(record_).cause, "slow");
   writer.started = false;
   EXPECT_TRUE(Mentions(ExplainHang(record_).evidence, "Writer would write that memory"));
   EXPECT_EQ(ExplainHang(record_).cause, "slow");
+}
+
+TEST_F(HangTest, AValueThatChangesIsNoHang) {
+  FaultExplanation before;
+  before.cause = "hang";
+  FaultWait& wait = before.waiting.emplace_back();
+  wait.waits_for = "memory";
+  wait.hangs = true;
+  wait.value = 3;
+  FaultExplanation now = before;
+  LookAgain(before, &now);
+  EXPECT_EQ(now.cause, "hang");
+  now.waiting[0].value = 4;
+  LookAgain(before, &now);
+  EXPECT_EQ(now.cause, "slow");
+  EXPECT_FALSE(now.waiting[0].hangs);
+  EXPECT_NE(now.headline.find("was 3 a moment ago and is 4 now"), std::string::npos);
 }
 
 TEST_F(HangTest, WhatHasHungLongestIsFirst) {

@@ -30,6 +30,7 @@ struct Flow {
   bool load = false;      // what it writes comes from memory
   bool clock = false;     // or from a clock
   bool computes = false;  // it makes another value, and not only a mask, a choice or a copy
+  bool unknown = false;   // it has an operand that is not understood
 };
 
 bool IsMemory(std::string_view name) {
@@ -70,6 +71,8 @@ Flow FlowOf(const Parsed& parsed) {
   flow.clock = StartsWithAny(
       name, {"s_memtime", "s_memrealtime", "s_getreg", "s_sendmsg_rtn", "s_get_shader_cycles"});
   const bool first_is_result = !compares && !stores;
+  for (const Operand& operand : parsed.operands)
+    flow.unknown |= operand.kind == Operand::Kind::kOther;
   for (size_t i = 0; i < parsed.operands.size(); ++i)
     Add(parsed.operands[i], i == 0 && first_is_result ? &flow.writes : &flow.reads);
   // The carry of an addition is a second result; as an operand it is harmless.
@@ -114,6 +117,7 @@ class LoopJudge {
         all.load |= flow.load;
         all.clock |= flow.clock;
         all.computes |= flow.computes;
+        all.unknown |= flow.unknown;
       }
       flows_.push_back(std::move(all));
     }
@@ -125,7 +129,10 @@ class LoopJudge {
     if (!FindConditions(&wanted)) return loop;
     Follow(&wanted, true);
     for (const size_t i : wanted) {
-      if (flows_[i].clock) return loop;
+      if (flows_[i].clock || flows_[i].unknown) {
+        loop.loads.clear();
+        return loop;
+      }
       if (flows_[i].load) loop.loads.push_back(first_ + i);
       // A value that becomes another one each time round; or an address that does.
       if ((flows_[i].computes || flows_[i].load) && GoesRound(i)) {

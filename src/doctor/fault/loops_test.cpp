@@ -92,6 +92,31 @@ TEST_F(LoopsTest, StoreOfWhatTheConditionLooksAt) {
   EXPECT_EQ(Only().end, Loop::End::kNever);
 }
 
+TEST_F(LoopsTest, CounterByItsMagnitude) {
+  Line("v_add_f32_e32 v1, -1.0, v1");
+  Line("v_cmp_gt_f32_e64 vcc_lo, |v1|, 0.5");
+  Line("s_cbranch_vccnz 65530", 0);
+  Line("s_endpgm");
+  EXPECT_EQ(Only().end, Loop::End::kWork);
+}
+
+TEST_F(LoopsTest, CounterByItsNegative) {
+  Line("v_add_f64 v[0:1], v[0:1], v[2:3]");
+  Line("v_cmp_lt_f64_e64 vcc_lo, -|v[0:1]|, s[4:5]");
+  Line("s_cbranch_vccnz 65530", 0);
+  Line("s_endpgm");
+  EXPECT_EQ(Only().end, Loop::End::kWork);
+}
+
+// An operand that is not understood may be anything.
+TEST_F(LoopsTest, OperandThatIsNotKnown) {
+  Line("v_add_f32_e32 v1, -1.0, v1");
+  Line("v_cmp_gt_f32_e64 vcc_lo, something(v1), 0.5");
+  Line("s_cbranch_vccnz 65530", 0);
+  Line("s_endpgm");
+  EXPECT_EQ(Only().end, Loop::End::kWork);
+}
+
 TEST_F(LoopsTest, Clock) {
   Line("s_memrealtime s[2:3]");
   Line("s_waitcnt lgkmcnt(0)");

@@ -66,7 +66,11 @@ Operand ReadOperand(std::string_view text) {
     return Register(108 + first, count);
   const std::string copy(text);
   char* end = nullptr;
-  if (copy.find('.') != std::string::npos) return operand;  // a floating-point number
+  if (copy.find('.') != std::string::npos) {
+    strtod(copy.c_str(), &end);
+    if (end != copy.c_str() && *end == '\0') operand.kind = Operand::Kind::kFloat;
+    return operand;
+  }
   const long long number = copy.starts_with("0x")
                                ? static_cast<long long>(strtoull(copy.c_str(), &end, 16))
                                : strtoll(copy.c_str(), &end, 10);
@@ -74,6 +78,22 @@ Operand ReadOperand(std::string_view text) {
   operand.kind = Operand::Kind::kNumber;
   operand.number = static_cast<uint64_t>(number);
   return operand;
+}
+
+// "-v0", "|v0|", "-|v0|", "neg(v0)", "abs(v0)", "sext(v0)": a register whose value is changed on its
+// way. True: it was one; without the change in *text.
+bool TakeSourceModifier(std::string_view* text) {
+  std::string_view inner = *text;
+  if (inner.size() > 1 && inner[0] == '-' && isdigit(static_cast<unsigned char>(inner[1])) == 0)
+    inner = Trim(inner.substr(1));
+  if (inner.size() > 2 && inner.starts_with("|") && inner.ends_with("|"))
+    inner = inner.substr(1, inner.size() - 2);
+  for (const std::string_view name : {"neg(", "abs(", "sext("})
+    if (inner.starts_with(name) && inner.ends_with(")"))
+      inner = inner.substr(name.size(), inner.size() - name.size() - 1);
+  const bool changed = inner.size() != text->size();
+  *text = inner;
+  return changed;
 }
 
 // What follows the last operand: "offset:16 glc dlc".
@@ -121,8 +141,10 @@ Parsed ParseOne(std::string_view text) {
     }
     if (piece.find(':') != std::string_view::npos && piece.find('[') == std::string_view::npos)
       ReadModifiers(piece, &parsed);
-    else if (!piece.empty())
+    else if (!piece.empty()) {
+      while (TakeSourceModifier(&piece)) parsed.modified = true;
       parsed.operands.push_back(ReadOperand(piece));
+    }
   }
   return parsed;
 }

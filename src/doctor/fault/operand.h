@@ -11,7 +11,7 @@
 namespace rochound::doctor {
 
 struct Operand {
-  enum class Kind { kRegister, kNumber, kOff, kOther };
+  enum class Kind { kRegister, kNumber, kFloat, kOff, kOther };
   Kind kind = Kind::kOther;
   int reg = -1;         // number as in machine_state.h
   int count = 1;        // of registers
@@ -24,7 +24,7 @@ struct Parsed {
   std::string mnemonic;  // without _e32, _e64; "v_mov_b32" for "v_dual_mov_b32"
   std::vector<Operand> operands;
   int64_t offset = 0;     // offset:16
-  bool modified = false;  // DPP, SDWA, or another change of the operands
+  bool modified = false;  // DPP, SDWA, |v0|, -v0, or another change of the operands
   bool returns = false;   // an atomic that returns the old value
 };
 

@@ -71,6 +71,31 @@ __global__ void UntilTime(int* data, long long ticks) {
   data[threadIdx.x] = 1;
 }
 
+// Counts a float down, and looks at its magnitude.
+__global__ void CountDown(float* data, float from, long times) {
+  float sum = 0;
+  for (long i = 0; i < times; ++i) {
+    float value = from;
+    while (fabsf(value) > 0.5f) value -= 1;
+    sum += value;
+  }
+  data[threadIdx.x] = sum;
+}
+
+__global__ void UntilCount(volatile unsigned* count, unsigned wanted, int* data) {
+  while (*count < wanted) __builtin_amdgcn_s_sleep(10);
+  data[threadIdx.x] = 1;
+}
+
+// One more every so many ticks.
+__global__ void Produce(volatile unsigned* count, unsigned wanted, long long ticks) {
+  for (unsigned i = 1; i <= wanted; ++i) {
+    const long long start = wall_clock64();
+    while (wall_clock64() - start < ticks) __builtin_amdgcn_s_sleep(10);
+    *count = i;
+  }
+}
+
 __global__ void Quick(int* data) { data[threadIdx.x] = 1; }
 
 namespace {
@@ -268,6 +293,54 @@ void SlowCount() {
   printf("took %.3f s\n", Seconds() - start);
 }
 
+// Its time is measured with fewer rounds first.
+void SlowFloat() {
+  float* const data = Device<float>(64);
+  constexpr float kFrom = 100'000;
+  const double before = Seconds();
+  CountDown<<<1, 64>>>(data, kFrom, 1);
+  HIP(hipDeviceSynchronize());
+  const double took = Seconds() - before;
+  const double start = Seconds();
+  CountDown<<<1, 64>>>(data, kFrom, static_cast<long>(2 * slow_seconds / took) + 1);
+  Submitted();
+  HIP(hipDeviceSynchronize());
+  printf("took %.3f s\n", Seconds() - start);
+}
+
+constexpr unsigned kProduced = 100;
+
+// Another stream brings what it waits for, a little at a time.
+void SlowProducer() {
+  unsigned* const count = Device<unsigned>(1);
+  int* const data = Device<int>(64);
+  int khz = 0;
+  HIP(hipDeviceGetAttribute(&khz, hipDeviceAttributeWallClockRate, 0));
+  const double start = Seconds();
+  UntilCount<<<1, 64, 0, Stream()>>>(count, kProduced, data);
+  Produce<<<1, 1, 0, Stream()>>>(count, kProduced,
+                                 static_cast<long long>(slow_seconds * khz * 1000 / kProduced));
+  Submitted();
+  HIP(hipDeviceSynchronize());
+  printf("took %.3f s\n", Seconds() - start);
+}
+
+// The host does.
+void SlowHost() {
+  unsigned* count = nullptr;
+  HIP(hipHostMalloc(reinterpret_cast<void**>(&count), sizeof(unsigned)));
+  *count = 0;
+  const double start = Seconds();
+  UntilCount<<<1, 64>>>(count, kProduced, Device<int>(64));
+  Submitted();
+  for (unsigned i = 1; i <= kProduced; ++i) {
+    usleep(static_cast<useconds_t>(slow_seconds * 1e6 / kProduced));
+    __atomic_store_n(count, i, __ATOMIC_RELEASE);
+  }
+  HIP(hipDeviceSynchronize());
+  printf("took %.3f s\n", Seconds() - start);
+}
+
 void SlowTime() {
   int* const data = Device<int>(64);
   int khz = 0;
@@ -310,6 +383,9 @@ const std::map<std::string, std::function<void()>> kPrograms = {
     {"deadlock_signals", DeadlockSignals},
     {"slow_count", SlowCount},
     {"slow_time", SlowTime},
+    {"slow_float", SlowFloat},
+    {"slow_producer", SlowProducer},
+    {"slow_host", SlowHost},
     {"busy", Busy},
     {"idle", Idle},
 };

@@ -40,11 +40,14 @@ TRUTH = {
     "deadlock_signals": hang("signal", deadlock=True, queues=2),
     "slow_count": SLOW,
     "slow_time": SLOW,
+    "slow_float": SLOW,
+    "slow_producer": SLOW,
+    "slow_host": SLOW,
     "busy": SLOW,
     "idle": SLOW,
 }
 SLOWEST = 100  # seconds
-WORKING = ("slow_count", "slow_time")  # a kernel is in flight for long
+WORKING = ("slow_count", "slow_time", "slow_float", "slow_producer", "slow_host")  # a kernel is in flight for long
 
 
 class Program:
