@@ -60,6 +60,9 @@ std::optional<std::string> FindMapping(const std::string& maps, uint64_t address
     if (address < begin || address >= end) continue;
     // An address range that is only reserved is no memory.
     if (line.find(" ---p ") != std::string::npos) return std::nullopt;
+    // Nor are those of GPUs ordinary memory of the host.
+    for (const char* const gpu : {"/dev/dri/", "/dev/kfd", "/memfd:rochound-softgpu"})
+      if (line.find(gpu) != std::string::npos) return std::nullopt;
     const size_t name = line.find_first_of("/[");
     return name != std::string::npos ? line.substr(name) : "anonymous memory";
   }
@@ -194,9 +197,18 @@ class MemoryJudge {
     }
     if (ways.empty() || dispatch.code.empty()) ways.push_back(WithoutCode(who));
     // Of equal ways the one that names a pointer.
-    return *std::max_element(ways.begin(), ways.end(), [](const Theory& a, const Theory& b) {
+    Theory best = *std::max_element(ways.begin(), ways.end(), [](const Theory& a, const Theory& b) {
       return std::pair(a.weight, a.explanation.sure) < std::pair(b.weight, b.explanation.sure);
     });
+    if (best.explanation.sure) return best;
+    // The code was not understood so far that it names a pointer, but the arguments may. Which
+    // instruction it was is known only where the code leads to the page.
+    Theory by_arguments = WithoutCode(who);
+    if (!by_arguments.explanation.sure) return best;
+    by_arguments.weight = std::max(by_arguments.weight, best.weight);
+    by_arguments.instruction = best.instruction;
+    by_arguments.has_instruction = best.has_instruction && best.weight >= kReaches;
+    return by_arguments;
   }
 
   bool Fits(const Access& access) const {
@@ -541,8 +553,11 @@ class MemoryJudge {
         memory.freed_by, static_cast<double>(record_.when_ns - memory.freed_ns) * 1e-6,
         memory.thread));
     explanation.advice.push_back(
-        "Wait for the kernels that use memory before freeing it (hipStreamSynchronize), or free "
-        "it in stream order (hipFreeAsync).");
+        "If it was launched before that: wait for the kernels that use memory before freeing it "
+        "(hipStreamSynchronize), or free it in stream order (hipFreeAsync). If it was launched "
+        "after: look where the program keeps this pointer, and who still uses it.");
+    if (memory.stack.empty() && memory.freed_stack.empty())
+      explanation.advice.push_back("rochound run --stacks records who allocated and freed it.");
     return explanation;
   }
 
@@ -675,7 +690,31 @@ class MemoryJudge {
       best.weight = weight;
       best.explanation = std::move(explanation);
     }
+    if (!best.explanation.sure) LookAtNumbers(dispatch, &best);
     return best;
+  }
+
+  // A number of 32 bits that is the address: it was a pointer before.
+  void LookAtNumbers(const FaultDispatch& dispatch, Theory* best) const {
+    for (const FaultArgument& number : dispatch.numbers) {
+      const uint64_t value = number.value & 0xffffffff;
+      if (value < kFirstMapped || !OnPage(value)) continue;
+      FaultExplanation explanation = About(dispatch, "bad_pointer");
+      explanation.argument = number.index;
+      explanation.sure = true;
+      explanation.headline = fmt::format(
+          "{} of {} is used as an address, and has 32 bits only: it points to no memory",
+          number.name, dispatch.readable);
+      explanation.evidence.push_back(fmt::format("{} is {:#x}", number.name, value));
+      for (const FaultMemory& memory : record_.live)
+        if ((memory.base & 0xffffffff) == value)
+          explanation.evidence.push_back("its lower half is that of " + Describe(memory));
+      explanation.advice.push_back(
+          "Look where the host makes this number: a pointer needs 64 bits, on the way too.");
+      best->weight = kNearby;
+      best->explanation = std::move(explanation);
+      return;
+    }
   }
 
   bool CloserTo(const FaultArgument& argument, int than, const FaultDispatch& dispatch) const {

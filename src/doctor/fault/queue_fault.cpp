@@ -96,6 +96,38 @@ void AddMissingKernels(const FaultRecord& record, const std::string& target,
     explanation->evidence.push_back("on this machine, " + LacksTarget(*library, asked));
 }
 
+// An atomic of the kernel at an address that is no multiple of its size: the pointer among the
+// arguments that it is made of. GPUs report that as an aperture violation.
+bool ExplainMisaligned(const FaultDispatch& dispatch, const std::string& who,
+                       FaultExplanation* explanation) {
+  for (const Access& access : dispatch.reach.accesses) {
+    const bool one =
+        access.bounded && access.bytes != 0 && access.last - access.first < access.bytes;
+    if (!one || access.first % access.bytes == 0 ||
+        dispatch.code[access.instruction].text.find("atomic") == std::string::npos)
+      continue;
+    explanation->cause = "misaligned";
+    explanation->headline = fmt::format(
+        "{} has an atomic of {} bytes at {:#x}, which is no multiple of {} (memory "
+        "aperture violation)",
+        who, access.bytes, access.first, access.bytes);
+    for (const FaultArgument& argument : dispatch.arguments)
+      for (size_t i = 0; i < dispatch.reach.origins.size(); ++i)
+        if ((access.origins >> i & 1) != 0 && argument.pointer && argument.index >= 0 &&
+            dispatch.reach.origins[i].kind == Origin::Kind::kArgument &&
+            dispatch.reach.origins[i].offset == argument.offset) {
+          explanation->argument = argument.index;
+          explanation->evidence.push_back(
+              fmt::format("{} is {:#x}", argument.name, argument.value));
+        }
+    explanation->place = PlaceOf(dispatch, access.instruction);
+    explanation->advice.push_back(
+        "Align what atomics work on: look at offsets in bytes and at packed structures.");
+    return true;
+  }
+  return false;
+}
+
 void ExplainAperture(const FaultRecord& record, const InFlight* first, const std::string& who,
                      const std::string& target, FaultExplanation* explanation) {
   explanation->cause = "aperture";
@@ -104,6 +136,7 @@ void ExplainAperture(const FaultRecord& record, const InFlight* first, const std
   const bool local = !known || code.lds || code.flat;
   const bool scratch = !known || code.scratch || code.flat || first->dispatch->dynamic_stack ||
                        first->dispatch->private_bytes != 0;
+  if (known && ExplainMisaligned(*first->dispatch, who, explanation)) return;
   if (known && !local && !scratch) {
     explanation->headline = fmt::format(
         "{} used an address of no aperture (memory aperture violation); it has neither LDS nor "

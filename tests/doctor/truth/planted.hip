@@ -117,6 +117,20 @@ __global__ void GuiltyOffByOne(int* data, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i <= count) data[i] = i;
 }
+__global__ void GuiltyMisaligned(char* data, int offset) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(data + offset), 1ull);
+}
+// The host has cut a pointer to 32 bits.
+__global__ void GuiltyTruncated(unsigned address, int value) {
+  reinterpret_cast<int*>(static_cast<unsigned long long>(address))[threadIdx.x] = value;
+}
+__device__ __attribute__((noinline)) int* Advanced(int* data, long count) { return data + count; }
+__global__ void GuiltyCallee(int* data, long count) { Advanced(data, count)[threadIdx.x] = 1; }
+// As a debug build has it.
+__global__ __attribute__((optnone, noinline)) void GuiltyDebugBuild(int* data, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) data[i] = i;
+}
 __global__ void GuiltyByValue(Large large) { large.data[threadIdx.x] = 1; }
 __global__ void GuiltyBesideStale(int* stale, int* data) {
   if (threadIdx.x > 1000) stale[0] = 1;
@@ -506,6 +520,20 @@ void GlobalNull() {
 
 // --- memory of all kinds
 
+void Misaligned() { GuiltyMisaligned<<<1, 1>>>(Device<char>(4096), 4); }
+
+void Truncated() {
+  const auto address = reinterpret_cast<uint64_t>(Device<int>(kMebi));
+  GuiltyTruncated<<<1, 64>>>(static_cast<unsigned>(address), 7);
+}
+
+void Callee() { GuiltyCallee<<<1, 64>>>(Device<int>(2 * kMebi), 1024 * kMebi); }
+
+void DebugBuild() {
+  constexpr int kCount = 2 * kMebi / sizeof(int);
+  GuiltyDebugBuild<<<kCount / 256 + 1, 256>>>(Device<int>(2 * kMebi), kCount + 256);
+}
+
 void NullArgument() { GuiltyFill<<<4, 64>>>(nullptr, 256); }
 
 void Freed() {
@@ -744,6 +772,10 @@ const std::map<std::string, std::function<void()>> kPlanted = {
     {"reads_read_only", ReadsReadOnly},
     {"one_past_end", OnePastEnd},
     {"off_by_one", OffByOne},
+    {"misaligned", Misaligned},
+    {"truncated", Truncated},
+    {"callee", Callee},
+    {"debug_build", DebugBuild},
     {"second_gpu", SecondGpu},
     {"peer_no_access", PeerNoAccess},
     {"child", Child},

@@ -80,12 +80,16 @@ TRUTH = {
     "read_only": guilty("GuiltyFill", "no_access", 0),
     "one_past_end": guilty("GuiltyFill", "out_of_bounds", 0),
     "off_by_one": guilty("GuiltyOffByOne", "out_of_bounds", 0),
+    "truncated": guilty("GuiltyTruncated", "bad_pointer", 0),
+    "callee": guilty("GuiltyCallee", "out_of_bounds", 0),
+    "debug_build": guilty("GuiltyDebugBuild", "out_of_bounds", 0),
     # Several GPUs and processes.
     "second_gpu": guilty("GuiltyAt", "out_of_bounds", 0, gpus=2, agent=1),
     "peer_no_access": guilty("GuiltyCopy", "no_access", 0, gpus=2, agent=1),
     "child": guilty("GuiltyAt", "out_of_bounds", 0),
     # Other ways to fail.
     "lds": guilty("GuiltyLds", "aperture"),
+    "misaligned": guilty("GuiltyMisaligned", "misaligned", 0),
     "lds_beside": guilty("GuiltyLds", "aperture"),
     "recursion": guilty("GuiltyRecursion", "aperture"),
     "illegal": guilty("GuiltyIllegal", "illegal_instruction"),
