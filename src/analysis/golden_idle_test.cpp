@@ -42,10 +42,11 @@ TEST(GoldenIdle, EveryGapHasItsCauses) {
                                            }));
   // gpu, queue, pid, operations, gaps, busy, outside, other call, sync, latency, too short,
   // dependency, host function, loading, initialisation, unknown, wall, idle
-  EXPECT_EQ(Ask(database, "idle", "queues"), (Lines{
-                                                 "0|0|-|5|4|148|22|20|10|43|7|0|0|0|0|0|250|40.8",
-                                                 "0|1|-|1|2|20|44|51|100|12|0|23|0|0|0|0|250|92.0",
-                                             }));
+  EXPECT_EQ(Ask(database, "idle", "queues"),
+            (Lines{
+                "0|0|-|5|4|148|22|20|10|43|7|0|0|0|0|0|0|250|40.8",
+                "0|1|-|1|2|20|44|51|100|12|0|23|0|0|0|0|0|250|92.0",
+            }));
 }
 
 // A gap of 72 that a sleep of 50 fills, and calls that are short.

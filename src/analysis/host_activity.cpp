@@ -62,4 +62,25 @@ HostActivity::HostActivity(const HostThreads& threads, const RangeTimeline& rang
   }
 }
 
+HostActivity::Wait HostActivity::LastWait(uint32_t thread, int64_t begin, int64_t end,
+                                          int64_t dry) const {
+  Wait wait;
+  threads_.Overlaps(thread, begin, end, [&](size_t call, int64_t /*ns*/) {
+    const Activity kind = KindOf(thread, call);
+    const bool waits = kind == Activity::kSync || kind == Activity::kReadBack ||
+                       (kind == Activity::kWaitsToo && threads_.start(call) < dry);
+    if (!waits) return;
+    wait = {threads_.name(call), threads_.start(call), kind == Activity::kReadBack};
+  });
+  return wait;
+}
+
+uint32_t HostActivity::RangeAt(uint32_t thread, int64_t time) const {
+  uint32_t name = kNoName;
+  if (lives_[thread].ranges != kNoThread)
+    ranges_.ForEach(lives_[thread].ranges, time, time + 1,
+                    [&](uint32_t range, int64_t /*from*/, int64_t /*to*/) { name = range; });
+  return name;
+}
+
 }  // namespace rochound::analysis

@@ -20,6 +20,8 @@ enum class Activity : uint8_t {
   kOutside,       // no runtime call; what: the innermost range, or kNoName
   kCall,          // a call of no other kind; what: its name, as for all that follow
   kSync,          // a call that waits for the GPU
+  kReadBack,      // likewise, for a few bytes that kernels computed (.item() and its like)
+  kWaitsToo,      // a call of no other kind that waits for the GPU by the way (hipFree)
   kHostFunction,  // a call that waits for a function of the program on a stream
   kLoading,       // a call that loaded code
   kSetUp,         // a call that initialised the runtime or made a queue
@@ -88,6 +90,17 @@ class HostActivity {
   void SetKind(uint32_t thread, int64_t start, Activity kind) {
     exceptions_[{thread, start}] = kind;
   }
+
+  struct Wait {
+    uint32_t name = kNoName;  // kNoName: there was none
+    int64_t start = 0;        // of the call
+    bool read_back = false;
+  };
+  // The thread's last call within [begin, end) that waits for the GPU, which ran dry at this time: a
+  // call that waits by the way counts only if it was in flight then.
+  Wait LastWait(uint32_t thread, int64_t begin, int64_t end, int64_t dry) const;
+  // The innermost range that the thread was in; kNoName: none.
+  uint32_t RangeAt(uint32_t thread, int64_t time) const;
 
   // Calls visit(activity, what, from, to) for each part of [begin, end), in order and without a
   // gap. Before a thread did anything, the first thread of its process speaks for it.

@@ -19,6 +19,9 @@
 
 namespace rochound::analysis {
 
+// A copy of no more to the host is a look at a result.
+inline constexpr int64_t kResultBytes = 4096;
+
 struct Idle {
   Names names;
   std::vector<std::string> ranges;

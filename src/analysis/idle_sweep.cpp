@@ -46,6 +46,30 @@ std::string_view IdleCauseName(IdleCause cause) {
       return "one-time initialisation";
     case IdleCause::kUnknownLaunch:
       return "unknown launch";
+    case IdleCause::kNotRecorded:
+      return "not recorded";
+  }
+  return "";
+}
+
+std::string_view GapOriginName(GapOrigin origin) {
+  switch (origin) {
+    case GapOrigin::kFirst:
+      return "before the first operation";
+    case GapOrigin::kLast:
+      return "after the last operation";
+    case GapOrigin::kReadBack:
+      return "the host read a result";
+    case GapOrigin::kDrained:
+      return "the host waited";
+    case GapOrigin::kQueued:
+      return "the next was queued";
+    case GapOrigin::kLaunching:
+      return "the host launched";
+    case GapOrigin::kHost:
+      return "the host did something else";
+    case GapOrigin::kUnknown:
+      return "unknown";
   }
   return "";
 }
@@ -84,6 +108,8 @@ void IdleSweep::Advance(Open& open, const QueuedOp& op, const HostActivity& host
   }
   ++lane.ops;
   open.thread = op.thread;
+  open.launch = op.has_launch ? op.launch : kNever;
+  open.returned = op.has_launch ? op.returned : kNever;
   if (op.end > open.idle_since) {
     lane.busy += window_.Recorded(open.idle_since, op.end);
     open.idle_since = op.end;
@@ -142,7 +168,11 @@ void IdleSweep::Cut(Open& open, int64_t begin, int64_t end, const QueuedOp* next
     if (next->host_function != kNoName) {
       Piece(IdleCause::kHostFunction, next->host_function, ready, end);
     } else {
-      Piece(IdleCause::kLaunchLatency, next->name, ready, end);
+      // Once an operation of a queue has run, all before it are over.
+      const bool is_first =
+          detailed_ ? !open_queues_.contains({ProcessOf(next->id), next->queue}) : lane.ops == 0;
+      const bool waited = !from_start_ && is_first && end - ready > kLongestLatency;
+      Piece(waited ? IdleCause::kNotRecorded : IdleCause::kLaunchLatency, next->name, ready, end);
     }
   }
   ROCHOUND_DCHECK(begin < end);
@@ -158,13 +188,53 @@ void IdleSweep::Cut(Open& open, int64_t begin, int64_t end, const QueuedOp* next
               .end = end,
               .before = open.before,
               .after = next != nullptr ? next->name : kNoName};
+  const Origin origin = OriginOf(open, begin, next, host);
   for (const IdlePiece& piece : pieces_) {
     Total& total = reasons_[{lane.gpu, piece.cause, piece.what}];
     total.ns += piece.ns;
     ++total.gaps;
+    OriginTotal& part =
+        origins_[{lane.gpu, origin.origin, origin.wait.name, piece.cause, piece.what}];
+    part.ns += piece.ns;
+    ++part.pieces;
     if (piece.ns > gap.main.ns) gap.main = piece;
   }
+  ++origins_[{lane.gpu, origin.origin, origin.wait.name, gap.main.cause, gap.main.what}].gaps;
   KeepGap(gap);
+  if (origin.wait.name == kNoName) return;
+  Drain& drain = drains_[{lane.gpu, origin.origin, origin.wait.name,
+                          host.RangeAt(next->thread, origin.wait.start)}];
+  drain.ns += end - begin;
+  ++drain.gaps;
+  if (end - begin <= drain.longest) return;
+  drain.longest = end - begin;
+  drain.longest_at = origin.wait.start;
+  drain.longest_thread = next->thread;
+}
+
+// A wait between the last launch and the next that was in flight when the GPU ran dry, or began
+// after that: nothing could be launched ahead. Clocks of host and GPU may differ a little.
+IdleSweep::Origin IdleSweep::OriginOf(const Open& open, int64_t begin, const QueuedOp* next,
+                                      const HostActivity& host) {
+  if (next == nullptr) return {GapOrigin::kLast};
+  if (open.lane.ops == 0) return {GapOrigin::kFirst};
+  if (next->thread == kNoThread || (!next->has_launch && next->submit == kNever))
+    return {GapOrigin::kUnknown};
+  const int64_t called = next->has_launch ? next->launch : next->submit;
+  const int64_t submit = std::max(next->submit, called);
+  if (submit <= begin) return {GapOrigin::kQueued};
+  // The launching call may be the waiting one itself, as those of copies are.
+  const int64_t to = called <= begin ? called + 1 : called;
+  const int64_t from =
+      open.thread == next->thread ? std::max(open.launch, begin - kClockError) : begin;
+  const HostActivity::Wait wait = host.LastWait(next->thread, std::min(from, called), to, begin);
+  if (wait.name != kNoName)
+    return {wait.read_back ? GapOrigin::kReadBack : GapOrigin::kDrained, wait};
+  if (next->start - submit > kLongestLatency) return {GapOrigin::kUnknown};
+  const int64_t since = open.thread == next->thread && open.returned != kNever
+                            ? std::min(open.returned, begin)
+                            : begin;
+  return {submit - since <= kLongestLaunch ? GapOrigin::kLaunching : GapOrigin::kHost};
 }
 
 void IdleSweep::KeepGap(const IdleGap& gap) {
@@ -188,8 +258,10 @@ void IdleSweep::HostPhase(uint32_t thread, int64_t begin, int64_t end, IdleCause
       case Activity::kOutside:
         return Piece(IdleCause::kOutsideHip, what, from, to);
       case Activity::kCall:
+      case Activity::kWaitsToo:
         return Piece(in_call, what, from, to);
       case Activity::kSync:
+      case Activity::kReadBack:
         return Piece(IdleCause::kSync, what, from, to);
       case Activity::kHostFunction:
         return Piece(IdleCause::kHostFunction, what, from, to);

@@ -10,7 +10,9 @@
 //   |---------------|-------------------------|--------------------|----------------|
 //    what the thread  launch latency; or kernel  dependency           launch latency; or
 //    that launched B  too short if the call                           host function if one was
-//    was doing        began before A's end                            put on the stream before B
+//    was doing        began before A's end                            put on the stream before B;
+//                                                                     not recorded if B is its
+//                                                                     queue's first and it is long
 //
 // In the first two parts the thread's calls decide (host_activity.h): time in a call that waits,
 // loads code or sets up the runtime is that, and never more than the call took. Before the first
@@ -28,6 +30,7 @@
 
 #include "analysis/host_activity.h"
 #include "analysis/host_threads.h"
+#include "analysis/stream_order.h"
 #include "analysis/window.h"
 
 namespace rochound::analysis {
@@ -43,13 +46,31 @@ enum class IdleCause : uint8_t {
   kCodeLoading,     // what: the call
   kInitialisation,  // what: the call
   kUnknownLaunch,   // the call that launched the operation is not in the trace
+  kNotRecorded,     // the first of a queue was submitted, and waited for earlier work
 };
-inline constexpr size_t kIdleCauses = 10;
+inline constexpr size_t kIdleCauses = 11;
 std::string_view IdleCauseName(IdleCause cause);
 // It is paid once, however long the program goes on.
 inline bool IsOneTime(IdleCause cause) {
   return cause == IdleCause::kCodeLoading || cause == IdleCause::kInitialisation;
 }
+
+// What emptied a GPU, so that there was a gap.
+enum class GapOrigin : uint8_t {
+  kFirst,      // nothing had run before
+  kLast,       // nothing ran after it, as far as is known
+  kReadBack,   // the host waited for a few bytes that kernels had computed
+  kDrained,    // it waited for the GPU otherwise
+  kQueued,     // nothing did: what came next was in the queue already
+  kLaunching,  // the host needed a moment for the next launch, as for any
+  kHost,       // it did something else before the next launch
+  kUnknown,    // what came next waited for long after its launch, or that is not in the trace
+};
+std::string_view GapOriginName(GapOrigin origin);
+// From one launch to the next: longer, and it is not launching as usual that takes the time.
+inline constexpr int64_t kLongestLaunch = 1'000'000;
+// From submission to start of a queue's first operation: longer, and it waited for earlier work.
+inline constexpr int64_t kLongestLatency = 5'000'000;
 
 inline constexpr int64_t kNever = INT64_MIN;
 
@@ -94,9 +115,25 @@ class IdleSweep {
     int64_t ns = 0, gaps = 0;
   };
   using Reasons = std::map<std::tuple<int64_t, IdleCause, uint32_t>, Total>;
+  struct OriginTotal {
+    int64_t ns = 0;
+    int64_t pieces = 0;
+    int64_t gaps = 0;  // of which it is the longest piece, so that gaps add up
+  };
+  using Origins =
+      std::map<std::tuple<int64_t, GapOrigin, uint32_t, IdleCause, uint32_t>, OriginTotal>;
+  // Calls that emptied a GPU, and when one of them began that did.
+  struct Drain {
+    int64_t ns = 0, gaps = 0;
+    int64_t longest = -1, longest_at = 0;
+    uint32_t longest_thread = kNoThread;
+  };
+  using Drains = std::map<std::tuple<int64_t, GapOrigin, uint32_t, uint32_t>, Drain>;
 
-  // longest: how many gaps are kept.
-  IdleSweep(Window window, size_t longest) : window_(std::move(window)), longest_(longest) {}
+  // longest: how many gaps are kept. from_start: the trace has all work of its queues, so none had
+  // to wait for earlier work.
+  IdleSweep(Window window, size_t longest, bool from_start = false)
+      : window_(std::move(window)), longest_(longest), from_start_(from_start) {}
 
   // In the order of gpu, start, end, id; with the same activity each time.
   void Add(const QueuedOp& op, const HostActivity& host);
@@ -107,6 +144,10 @@ class IdleSweep {
   const std::vector<Lane>& queues() const { return queues_; }
   // By gpu, cause and what.
   const Reasons& reasons() const { return reasons_; }
+  // By gpu, origin, the call that waited, cause and what.
+  const Origins& origins() const { return origins_; }
+  // By gpu, origin, the call that waited and the range it was made in.
+  const Drains& drains() const { return drains_; }
   // Of GPUs, longest first.
   const std::vector<IdleGap>& longest() const { return gaps_; }
 
@@ -122,6 +163,12 @@ class IdleSweep {
     int64_t idle_since = 0;
     uint32_t before = kNoName;    // what ended then
     uint32_t thread = kNoThread;  // that launched the last operation
+    // When the call began and returned that launched it; kNever: not known.
+    int64_t launch = kNever, returned = kNever;
+  };
+  struct Origin {
+    GapOrigin origin = GapOrigin::kUnknown;
+    HostActivity::Wait wait{};  // kReadBack and kDrained
   };
 
   Open Opened(const QueuedOp& op) const;
@@ -131,6 +178,8 @@ class IdleSweep {
   void Gaps(Open& open, int64_t end, const QueuedOp* next, const HostActivity& host);
   // Cuts the gap into pieces_ and adds them to the lane.
   void Cut(Open& open, int64_t begin, int64_t end, const QueuedOp* next, const HostActivity& host);
+  static Origin OriginOf(const Open& open, int64_t begin, const QueuedOp* next,
+                         const HostActivity& host);
   void HostPhase(uint32_t thread, int64_t begin, int64_t end, IdleCause in_call,
                  const HostActivity& host);
   void Piece(IdleCause cause, uint32_t what, int64_t begin, int64_t end);
@@ -138,8 +187,11 @@ class IdleSweep {
 
   Window window_;
   size_t longest_;
+  bool from_start_;
   std::vector<Lane> gpus_, queues_;
   Reasons reasons_;
+  Origins origins_;
+  Drains drains_;
   std::vector<IdleGap> gaps_;  // a heap, the shortest first, until Finish
 
   bool any_ = false;

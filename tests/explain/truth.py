@@ -61,8 +61,9 @@ CLEAN = [
 
 
 # Each tells of other times: no time is promised twice.
-DISJOINT = {"synchronization", "host-work", "launch-rate", "code-loading", "initialisation", "host-function", "other-call", "allocation",
-            "pageable-copies", "small-copies", "copies-on-path"}
+DISJOINT = {"synchronization", "hidden-synchronization", "edges", "not-recorded", "host-work", "launch-rate", "code-loading", "initialisation",
+            "host-function", "other-call", "allocation", "pageable-copies", "small-copies", "copies-on-path", "device-copies",
+            "exposed-communication"}
 
 
 def check_sum(case, run, findings):

@@ -5,7 +5,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <vector>
+
+#include "analysis/host_threads.h"
+#include "analysis/idle.h"
+#include "analysis/idle_sweep.h"
 
 namespace rochound::analysis {
 namespace {
@@ -14,10 +19,13 @@ struct Piece {
   uint64_t begin, end;
 };
 
-// Host memory that the runtime knows: allocated by it or registered with it.
-std::vector<Piece> LoadPinned(const Picture& picture) {
+// Host memory that the runtime knows: allocated by it or registered with it. nullopt: the trace
+// does not have all of it, since it has no allocations or does not begin with the program.
+std::optional<std::vector<Piece>> LoadPinned(const Picture& picture) {
+  if (!picture.Rows("SELECT 1 FROM rochound_unrecorded LIMIT 1").rows.empty()) return std::nullopt;
   std::vector<Piece> pieces;
   const Table& allocated = picture.Rows("SELECT address, size FROM rochound_allocation");
+  if (allocated.rows.empty()) return std::nullopt;
   for (size_t i = 0; i < allocated.rows.size(); ++i) {
     const auto* address = std::get_if<int64_t>(&allocated.rows[i][0]);
     const auto* size = std::get_if<int64_t>(&allocated.rows[i][1]);
@@ -48,81 +56,126 @@ bool Within(const std::vector<Piece>& pieces, uint64_t address) {
   return false;
 }
 
-struct Weight {
-  double call_ns = 0, op_ns = 0;
-  int64_t copies = 0, bytes = 0;
-  std::map<std::string, double> calls;
+struct Copy {
+  std::string call;
+  int64_t id = 0, size = 0;  // size 0: not known
+  double host_ns = 0;
+  CopyClass kind = CopyClass::kDevice;
+  bool counts = true;  // false: its time is another rule's
 };
+
+// What the GPU was idle for in each copy call. What the host waited for a few bytes of a result is
+// that rule's (hidden_synchronization.cpp).
+std::map<std::string, int64_t> IdleInCalls(const Picture& picture) {
+  std::map<std::string, int64_t> calls;
+  for (const IdleReason& reason : picture.reasons()) {
+    if (IsCopyCall(reason.what) && !IsCopyOp(reason.what) && !reason.one_time() &&
+        picture.OwnerOf(reason) != Picture::Owner::kReadBack)
+      calls[reason.what] += reason.ns;
+  }
+  return calls;
+}
+
+std::vector<Copy> LoadCopies(const Picture& picture) {
+  const Table& calls = picture.Rows(R"(
+      SELECT a.id, n.string AS call, c.size, c.kind, c.src, c.dst, c."srcDevice" AS src_device,
+        c."dstDevice" AS dst_device, c.sync, a."end" - a.start AS host_ns
+      FROM rocpd_copyapi c
+      JOIN rocpd_api a ON a.id = c.api_ptr_id
+      JOIN rocpd_string n ON n.id = a."apiName_id")");
+  const std::optional<std::vector<Piece>> pinned = LoadPinned(picture);
+  int64_t small = 0, results = 0;
+  const auto is_small = [](const RowView& row) {
+    return row.Int("size") > 0 && row.Int("size") < kSmallCopy;
+  };
+  const auto is_result = [](const RowView& row) {
+    return row.Int("kind") == 2 && row.Int("size") > 0 && row.Int("size") <= kResultBytes;
+  };
+  for (size_t i = 0; i < calls.rows.size(); ++i) {
+    small += is_small(RowView(calls, i));
+    results += is_result(RowView(calls, i));
+  }
+  // Where most of them are waits for results, they are no copies to be gathered.
+  const bool results_wait = picture.GapsOf(Picture::Owner::kReadBack).gaps * 2 >= results;
+  std::vector<Copy> copies;
+  for (size_t i = 0; i < calls.rows.size(); ++i) {
+    const RowView row(calls, i);
+    Copy copy{.call = row.Text("call"),
+              .id = row.Int("id"),
+              .size = row.Int("size"),
+              .host_ns = row.Real("host_ns")};
+    const int64_t kind = row.Int("kind");
+    const bool to_gpu = kind == 1 || (kind == 4 && row.Int("src_device") < 0);
+    const bool to_host = kind == 2 || (kind == 4 && row.Int("dst_device") < 0);
+    const bool sync = row.Int("sync") != 0 || AlwaysBlocks(BlockingOf(copy.call));
+    if (to_gpu || to_host) {
+      const uint64_t address = strtoull(row.Text(to_gpu ? "src" : "dst").c_str(), nullptr, 16);
+      copy.kind = is_small(row) && small >= kManyCopies ? CopyClass::kSmall
+                  : pinned.has_value() && address != 0 && !Within(*pinned, address)
+                      ? CopyClass::kPageable
+                  : sync ? CopyClass::kSync
+                         : CopyClass::kAsync;
+      copy.counts = !(results_wait && is_result(row));
+    }
+    copies.push_back(std::move(copy));
+  }
+  return copies;
+}
 
 }  // namespace
 
 std::array<CopyTime, kCopyClasses> ClassifyCopies(const Picture& picture) {
   std::array<CopyTime, kCopyClasses> result;
-  // What everybody waited for: the host in copy calls while the GPU did nothing, and copies on the
-  // critical path.
-  const int64_t in_calls = picture
-                               .Idle([](const IdleReason& reason) {
-                                 return IsCopyCall(reason.what) && !reason.one_time();
-                               })
-                               .ns;
-  int64_t in_ops = picture.Idle([](const IdleReason& reason) { return IsCopyOp(reason.what); }).ns;
-  for (const auto& [name, ns] : picture.path_ops())
-    if (IsCopyOp(name)) in_ops += ns;
-  if (in_calls + in_ops == 0) return result;
-
-  const Table& calls = picture.Rows(R"(
-      SELECT n.string AS call, c.size, c.kind, c.src, c.dst, c."srcDevice" AS src_device,
-        c."dstDevice" AS dst_device, c.sync, a."end" - a.start AS host_ns, coalesce(o.ns, 0) AS op_ns
-      FROM rocpd_copyapi c
-      JOIN rocpd_api a ON a.id = c.api_ptr_id
-      JOIN rocpd_string n ON n.id = a."apiName_id"
-      LEFT JOIN (
-        SELECT l.api_id, sum(o."end" - o.start)::BIGINT AS ns
-        FROM (SELECT op_id, api_id FROM rochound_copy UNION SELECT op_id, api_id FROM rochound_dispatch) l
-        JOIN rocpd_op o ON o.id = l.op_id GROUP BY l.api_id
-      ) o ON o.api_id = a.id)");
-  const std::vector<Piece> pinned = LoadPinned(picture);
-  std::array<Weight, kCopyClasses> weights;
-  Weight all;
-  int64_t small = 0;
-  for (size_t i = 0; i < calls.rows.size(); ++i)
-    if (RowView(calls, i).Int("size") < kSmallCopy) ++small;
-  for (size_t i = 0; i < calls.rows.size(); ++i) {
-    const RowView row(calls, i);
-    const int64_t kind = row.Int("kind");
-    const bool sync = row.Int("sync") != 0;
-    all.call_ns += row.Real("host_ns");
-    all.op_ns += row.Real("op_ns");
-    const bool to_gpu = kind == 1 || (kind == 4 && row.Int("src_device") < 0);
-    const bool to_host = kind == 2 || (kind == 4 && row.Int("dst_device") < 0);
-    if (!to_gpu && !to_host) continue;
-    const uint64_t address = strtoull(row.Text(to_gpu ? "src" : "dst").c_str(), nullptr, 16);
-    const CopyClass kind_of = row.Int("size") < kSmallCopy && small >= kManyCopies
-                                  ? CopyClass::kSmall
-                              : !Within(pinned, address) ? CopyClass::kPageable
-                              : sync                     ? CopyClass::kSync
-                                                         : CopyClass::kAsync;
-    Weight& weight = weights[static_cast<size_t>(kind_of)];
-    weight.call_ns += row.Real("host_ns");
-    weight.op_ns += row.Real("op_ns");
-    ++weight.copies;
-    weight.bytes += row.Int("size");
-    weight.calls[row.Text("call")] += row.Real("host_ns") + row.Real("op_ns");
+  const std::vector<Copy> copies = LoadCopies(picture);
+  // Operations on the path, by call.
+  std::map<int64_t, int64_t> path;
+  const std::map<int64_t, int64_t> by_op =
+      picture.PathByOp([](const std::string& name) { return IsCopyOp(name); });
+  const Table& links = picture.Rows(
+      "SELECT op_id, api_id FROM rochound_copy WHERE api_id IS NOT NULL UNION "
+      "SELECT op_id, api_id FROM rochound_dispatch WHERE api_id IS NOT NULL");
+  for (size_t i = 0; !by_op.empty() && i < links.rows.size(); ++i) {
+    const RowView row(links, i);
+    const auto found = by_op.find(row.Int("op_id"));
+    if (found != by_op.end()) path[row.Int("api_id")] += found->second;
+  }
+  // The start of each takes a moment; what else one waited for is no copying.
+  const int64_t latency = picture
+                              .Idle([&](const IdleReason& reason) {
+                                return reason.cause == IdleCauseName(IdleCause::kLaunchLatency) &&
+                                       IsCopyOp(reason.what) &&
+                                       picture.OwnerOf(reason) != Picture::Owner::kReadBack;
+                              })
+                              .ns;
+  const std::map<std::string, int64_t> in_calls = IdleInCalls(picture);
+  // What an asynchronous call takes is no copying.
+  const auto in_call = [](const Copy& copy) {
+    return copy.kind == CopyClass::kAsync || !copy.counts ? 0 : copy.host_ns;
+  };
+  std::map<std::string, double> call_ns;
+  for (const Copy& copy : copies) call_ns[copy.call] += in_call(copy);
+  std::array<double, kCopyClasses> ns{};
+  std::array<std::map<std::string, double>, kCopyClasses> calls;
+  for (const Copy& copy : copies) {
+    const auto kind = static_cast<size_t>(copy.kind);
+    ++result[kind].copies;
+    result[kind].bytes += copy.size;
+    double cost =
+        copy.counts ? static_cast<double>(latency) / static_cast<double>(copies.size()) : 0;
+    if (const auto found = path.find(copy.id); found != path.end() && copy.counts)
+      cost += static_cast<double>(found->second);
+    if (const auto found = in_calls.find(copy.call); found != in_calls.end() && in_call(copy) > 0)
+      cost += static_cast<double>(found->second) * copy.host_ns / call_ns[copy.call];
+    ns[kind] += cost;
+    calls[kind][copy.call] += cost;
   }
   for (size_t i = 0; i < kCopyClasses; ++i) {
-    const Weight& weight = weights[i];
-    if (weight.copies == 0) continue;
-    double ns = all.op_ns > 0 ? static_cast<double>(in_ops) * weight.op_ns / all.op_ns : 0;
-    // What an asynchronous call takes is no copying.
-    if (static_cast<CopyClass>(i) != CopyClass::kAsync && all.call_ns > 0)
-      ns += static_cast<double>(in_calls) * weight.call_ns / all.call_ns;
-    result[i].ns = std::llround(ns);
-    result[i].copies = weight.copies;
-    result[i].bytes = weight.bytes;
+    result[i].ns = std::llround(ns[i]);
+    if (calls[i].empty()) continue;
     result[i].call =
-        std::max_element(weight.calls.begin(), weight.calls.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; })
-            ->first;
+        std::max_element(calls[i].begin(), calls[i].end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;
+        })->first;
   }
   return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The time that copies between host and GPU cost, by what could be done about them. Each copy is in
-// one class. Used by the rules about copies.
+// The time that copies cost, by what could be done about them. Each copy is in one class. Used by
+// the rules about copies.
 #pragma once
 
 #include <array>
@@ -13,12 +13,13 @@
 namespace rochound::analysis {
 
 enum class CopyClass : uint8_t {
-  kSmall,     // one of many small ones
-  kPageable,  // the host's side is not pinned
-  kAsync,     // asynchronous and pinned: could run beside kernels
-  kSync,      // pinned, and the host waits for it
+  kSmall,     // one of many small ones between host and GPU
+  kPageable,  // the host's side is known not to be pinned
+  kAsync,     // asynchronous, and pinned as far as is known: could run beside kernels
+  kSync,      // likewise, and the host waits for it
+  kDevice,    // from GPU memory to GPU memory
 };
-inline constexpr size_t kCopyClasses = 4;
+inline constexpr size_t kCopyClasses = 5;
 inline constexpr int64_t kSmallCopy = 64 << 10;
 inline constexpr int64_t kManyCopies = 50;
 

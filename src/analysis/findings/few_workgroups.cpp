@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/findings/kernel_shapes.h"
@@ -9,15 +10,20 @@
 namespace rochound::analysis {
 
 // With as many workgroups as compute units the same work would take the share of these that the
-// kernel uses now.
+// kernel uses now. It would be wrong where other streams fill the rest of the GPU, so what runs
+// beside it counts too; and where its work cannot be divided, so it is never sure.
 std::optional<Match> FindFewWorkgroups(const Picture& picture) {
   double gain = 0;
   int64_t most_ns = 0;
   KernelShape most;
   for (const KernelShape& shape : LoadKernelShapes(picture)) {
     if (shape.compute_units == 0 || shape.workgroups >= shape.compute_units) continue;
-    gain += static_cast<double>(shape.path_ns) *
-            (1 - static_cast<double>(shape.workgroups) / static_cast<double>(shape.compute_units));
+    if (shape.path_ns * 100 < picture.wall()) continue;
+    const double at_once =
+        std::max(WorkgroupsAtOnce(picture, shape), static_cast<double>(shape.workgroups));
+    const double unused = 1 - at_once / static_cast<double>(shape.compute_units);
+    if (unused <= 0) continue;
+    gain += static_cast<double>(shape.path_ns) * unused;
     if (shape.path_ns <= most_ns) continue;
     most_ns = shape.path_ns;
     most = shape;

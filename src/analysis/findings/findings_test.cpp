@@ -222,6 +222,226 @@ TEST(FindingsTest, HostWorkIsNamedByItsRange) {
   EXPECT_EQ(findings.findings[0].confidence, Confidence::kSure);
 }
 
+// A step: kernels launched ahead, then four bytes are copied to the host, which waits for them.
+TestTrace ReadsResults(int64_t copied, const char* copy_call = "hipMemcpyWithStream") {
+  TestTrace trace;
+  int64_t now = 0;
+  for (int i = 0; i < 60; ++i) {
+    const int64_t step = now;
+    int64_t gpu = now + 20'000;
+    for (int k = 0; k < 3; ++k, now += 10'000, gpu += 500'000) {
+      const int64_t call = trace.Call({.start = now, .end = now + 5'000, .stream = std::string()});
+      trace.Kernel({.queue = 1, .start = gpu, .end = gpu + 500'000, .call = call});
+    }
+    trace.Call({.start = now,
+                .end = gpu + 40'000,
+                .name = "aten::item",
+                .args = "aten::item",
+                .domain = "torch"});
+    trace.Call({.start = now + 1'000,
+                .end = gpu + 30'000,
+                .name = "aten::_local_scalar_dense",
+                .args = "aten::_local_scalar_dense",
+                .domain = "torch"});
+    const int64_t read = trace.Call(
+        {.start = now + 2'000, .end = gpu + 20'000, .name = copy_call, .stream = std::string()});
+    trace.Copy({.queue = 1,
+                .start = gpu + 5'000,
+                .end = gpu + 10'000,
+                .type = "CopyDeviceToHost",
+                .call = read,
+                .bytes = copied});
+    now = gpu + 400'000;
+    trace.Range(step, now, "train.py(12): step");
+  }
+  return trace;
+}
+
+TEST(FindingsTest, AHiddenSynchronizationIsNamedByItsOperatorAndLine) {
+  store::TraceDatabase database = ReadsResults(4).Open();
+  Execute(database, "UPDATE rocpd_copyapi SET kind = 2, \"dstDevice\" = -1");
+  const Findings findings = Find(database);
+  ASSERT_FALSE(findings.findings.empty());
+  const Finding& first = findings.findings[0];
+  EXPECT_EQ(first.rule, "hidden-synchronization") << first.sentence;
+  EXPECT_EQ(first.confidence, Confidence::kSure);
+  EXPECT_NE(first.evidence.find("aten::item at train.py(12): step"), std::string::npos)
+      << first.evidence;
+  EXPECT_NEAR(static_cast<double>(first.gain_ns), 59 * 0.42e6, 2e6);
+  for (const char* rule : {"launch-rate", "small-copies", "pageable-copies"})
+    EXPECT_EQ(Named(findings, rule), nullptr) << rule;
+  for (const Finding& one : findings.findings)
+    EXPECT_EQ(one.advice.find("graph"), std::string::npos) << one.advice;
+}
+
+// Many bytes are data, not a result that is looked at.
+TEST(FindingsTest, ALargeCopyIsNoHiddenSynchronization) {
+  store::TraceDatabase database = ReadsResults(8 << 20).Open();
+  Execute(database, "UPDATE rocpd_copyapi SET kind = 2, \"dstDevice\" = -1");
+  EXPECT_EQ(Named(Find(database), "hidden-synchronization"), nullptr);
+}
+
+// Short kernels, each launched a moment after the one before has ended.
+TestTrace Launches(int kernels, int64_t first_at, int64_t pause, int names) {
+  TestTrace trace;
+  trace.Call({.start = 0, .end = 1'000, .name = "hipGetDevice"});
+  int64_t now = first_at;
+  for (int i = 0; i < kernels; ++i, now += pause + 10'000) {
+    const int64_t call = trace.Call({.start = now, .end = now + 4'000, .stream = std::string()});
+    trace.Kernel({.queue = 1,
+                  .start = now + 5'000,
+                  .end = now + 10'000,
+                  .name = "K" + std::to_string(i % names),
+                  .call = call});
+  }
+  return trace;
+}
+
+TEST(FindingsTest, TimeBeforeTheFirstOperationIsNoLaunching) {
+  store::TraceDatabase database = Launches(200, 300 * kMs, 10'000, 3).Open();
+  const Findings findings = Find(database);
+  const Finding* const edges = Named(findings, "edges");
+  ASSERT_NE(edges, nullptr);
+  EXPECT_NEAR(static_cast<double>(edges->gain_ns), 300e6, 1e6);
+  EXPECT_EQ(edges->confidence, Confidence::kLikely);
+  const Finding* const launches = Named(findings, "launch-rate");
+  if (launches != nullptr) {
+    EXPECT_LT(launches->gain_ns, 4 * kMs);
+  }
+}
+
+TEST(FindingsTest, AGraphIsAdvisedForSeveralKernels) {
+  for (const int names : {1, 3}) {
+    store::TraceDatabase database = Launches(200, 1'000, 30'000, names).Open();
+    const Findings findings = Find(database);
+    ASSERT_FALSE(findings.findings.empty());
+    const Finding& first = findings.findings[0];
+    EXPECT_EQ(first.rule, "launch-rate");
+    EXPECT_EQ(first.advice.find("HIP graph") != std::string::npos, names > 1) << first.advice;
+    EXPECT_NE(first.evidence.find("199 gaps"), std::string::npos) << first.evidence;
+  }
+}
+
+// Milliseconds in a range between launches are what the range does.
+TEST(FindingsTest, WhatTakesLongBetweenLaunchesIsNoLaunching) {
+  TestTrace trace;
+  for (int i = 0; i < 200; ++i) {
+    const int64_t begin = i * 1'600'000;
+    trace.Range(begin, begin + 1'500'000, "read file");
+    const int64_t call =
+        trace.Call({.start = begin + 1'510'000, .end = begin + 1'515'000, .stream = std::string()});
+    trace.Kernel({.queue = 1, .start = begin + 1'520'000, .end = begin + 1'540'000, .call = call});
+  }
+  store::TraceDatabase database = trace.Open();
+  const Findings findings = Find(database);
+  ASSERT_FALSE(findings.findings.empty());
+  EXPECT_EQ(findings.findings[0].rule, "host-work");
+  EXPECT_NE(findings.findings[0].sentence.find("'read file'"), std::string::npos);
+  EXPECT_EQ(Named(findings, "launch-rate"), nullptr);
+}
+
+// The first operation was submitted long before it started: earlier work was in its way.
+TEST(FindingsTest, WorkFromBeforeTheRecordingIsNoLatency) {
+  TestTrace trace;
+  for (int i = 0; i < 40; ++i) {
+    const int64_t call =
+        trace.Call({.start = i * 10'000, .end = i * 10'000 + 5'000, .stream = std::string()});
+    trace.Kernel({.queue = 1,
+                  .start = 400 * kMs + i * 100'000,
+                  .end = 400 * kMs + i * 100'000 + 90'000,
+                  .call = call});
+  }
+  store::TraceDatabase database = trace.Open();
+  const Findings findings = Find(database);
+  ASSERT_FALSE(findings.findings.empty());
+  EXPECT_EQ(findings.findings[0].rule, "not-recorded");
+  EXPECT_NE(findings.findings[0].confidence, Confidence::kSure);
+  EXPECT_EQ(Named(findings, "launch-rate"), nullptr);
+}
+
+// Collectives that nothing runs beside, and the same with computing on another stream.
+TEST(FindingsTest, CommunicationThatNothingHidesIsFound) {
+  for (const bool hidden : {false, true}) {
+    TestTrace trace;
+    for (int i = 0; i < 20; ++i) {
+      const int64_t begin = i * 30 * kMs;
+      const int64_t call =
+          trace.Call({.start = i * 1'000, .end = i * 1'000 + 500, .stream = std::string()});
+      trace.Kernel({.queue = 1,
+                    .start = begin + 100'000,
+                    .end = begin + 10 * kMs,
+                    .name = "Forward",
+                    .call = call});
+      trace.Kernel({.queue = 2,
+                    .start = begin + 10 * kMs,
+                    .end = begin + 30 * kMs,
+                    .name = "ncclDevKernel_Generic",
+                    .call = call});
+      if (hidden)
+        trace.Kernel({.queue = 1,
+                      .start = begin + 10 * kMs,
+                      .end = begin + 30 * kMs,
+                      .name = "Backward",
+                      .call = call});
+    }
+    store::TraceDatabase database = trace.Open();
+    const Findings findings = Find(database);
+    const Finding* const exposed = Named(findings, "exposed-communication");
+    ASSERT_EQ(exposed != nullptr, !hidden);
+    if (hidden) continue;
+    EXPECT_NEAR(static_cast<double>(exposed->gain_ns), 400e6, 1e6);
+    EXPECT_NE(exposed->sentence.find("198.0 ms of computing"), std::string::npos)
+        << exposed->sentence;
+    EXPECT_NE(exposed->evidence.find("20 ncclDevKernel_Generic"), std::string::npos)
+        << exposed->evidence;
+  }
+}
+
+// Whether memory is pinned is known only where its allocations are in the trace.
+TEST(FindingsTest, MemoryIsCalledPageableOnlyWhereAllocationsAreKnown) {
+  for (const char* known : {"", "allocations", "a pause"}) {
+    TestTrace trace;
+    for (int i = 0; i < 20; ++i) {
+      const int64_t begin = i * 20 * kMs;
+      const int64_t copy = trace.Call(
+          {.start = begin, .end = begin + 10 * kMs, .name = "hipMemcpy", .stream = std::string()});
+      trace.Copy({.queue = 1,
+                  .start = begin + 100'000,
+                  .end = begin + 9 * kMs,
+                  .call = copy,
+                  .bytes = 8 << 20});
+      const int64_t call = trace.Call({.start = begin + 10 * kMs, .end = begin + 10 * kMs + 1'000});
+      trace.Kernel({.queue = 1, .start = begin + 11 * kMs, .end = begin + 20 * kMs, .call = call});
+    }
+    if (*known == 'a' && known[1] == ' ')
+      trace.unrecorded.push_back({.start = -10 * kMs, .end = 0, .why = "delay"});
+    store::TraceDatabase database = trace.Open();
+    Execute(database, "UPDATE rocpd_copyapi SET kind = 1, src = '0x7000'");
+    if (*known != '\0')
+      Execute(
+          database,
+          "INSERT INTO rochound_allocation BY NAME SELECT 1 AS id, 4096 AS address, 4096 AS size");
+    const Findings findings = Find(database);
+    const bool pageable = Named(findings, "pageable-copies") != nullptr;
+    EXPECT_EQ(pageable, std::string(known) == "allocations") << known;
+    EXPECT_EQ(Named(findings, "copies-on-path") != nullptr, !pageable) << known;
+  }
+}
+
+// Copies whose size is not in the trace are not small.
+TEST(FindingsTest, ACopyOfUnknownSizeIsNotSmall) {
+  TestTrace trace;
+  for (int i = 0; i < 60; ++i) {
+    const int64_t begin = i * 5 * kMs;
+    const int64_t copy = trace.Call(
+        {.start = begin, .end = begin + 4 * kMs, .name = "hipMemcpy", .stream = std::string()});
+    trace.Copy({.queue = 1, .start = begin + 100'000, .end = begin + 3 * kMs, .call = copy});
+  }
+  store::TraceDatabase database = trace.Open();
+  Execute(database, "UPDATE rocpd_copyapi SET kind = 1");
+  EXPECT_EQ(Named(Find(database), "small-copies"), nullptr);
+}
+
 TEST(FindingsTest, AClockThatFellCostsItsShare) {
   store::TraceDatabase database = Busy().Open();
   // Half the clock in the second half.

@@ -15,7 +15,7 @@ std::optional<Match> FindHostFunction(const Picture& picture) {
   match.gain_ns = waits.ns;
   match.sentence = fmt::format("Streams wait {} ({}) for host functions of the program.",
                                Duration(waits.ns), Share(waits.ns, picture.wall()));
-  match.evidence = fmt::format("{} after {}", Counted(waits.gaps, "gap", "gaps"), waits.most);
+  match.evidence = fmt::format("{} after {}", Counted(waits.pieces, "gap", "gaps"), waits.most);
   return match;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <system_error>
 
@@ -15,6 +16,50 @@
 #include "store/open/duck.h"
 
 namespace rochound::analysis {
+namespace {
+
+// Time on the path by shape (its text as in LoadKernelShapes), of kernels whose names fit.
+std::map<std::string, int64_t> PathByShape(const Picture& picture,
+                                           const std::function<bool(const std::string&)>& fits) {
+  std::map<std::string, int64_t> times;
+  const std::map<int64_t, int64_t> by_op = picture.PathByOp(fits);
+  if (by_op.empty()) return times;
+  std::string ids;
+  for (const auto& [op, ns] : by_op) ids += (ids.empty() ? "" : ",") + std::to_string(op);
+  const Table& table = picture.Rows(
+      "SELECT op_id, concat_ws('|', op_id >> 32, agent, kernel_id, \"gridX\", \"gridY\", "
+      "\"gridZ\", \"workgroupX\", \"workgroupY\", \"workgroupZ\", \"groupSegmentSize\") AS shape "
+      "FROM rochound_dispatch WHERE op_id IN (" +
+      ids + ")");
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    const RowView row(table, i);
+    times[row.Text("shape")] += by_op.at(row.Int("op_id"));
+  }
+  return times;
+}
+
+}  // namespace
+
+double WorkgroupsAtOnce(const Picture& picture, const KernelShape& shape) {
+  const Table& table = picture.Rows(fmt::format(
+      R"(WITH kernel AS (
+           SELECT o.id, o."gpuId" AS gpu, o.start, o."end", o.description_id,
+             concat_ws('x', "gridX", "gridY", "gridZ") AS grid,
+             concat_ws('x', "workgroupX", "workgroupY", "workgroupZ") AS workgroup,
+             ceil("gridX" / greatest("workgroupX", 1)) * ceil("gridY" / greatest("workgroupY", 1))
+               * ceil("gridZ" / greatest("workgroupZ", 1)) AS workgroups
+           FROM rochound_dispatch d JOIN rocpd_op o ON o.id = d.op_id
+         ), looked_at AS (
+           SELECT k.* FROM kernel k JOIN rocpd_string n ON n.id = k.description_id
+           WHERE n.string = {} AND k.grid = '{}' AND k.workgroup = '{}'
+           ORDER BY k."end" - k.start DESC LIMIT 100
+         )
+         SELECT sum((least(l."end", k."end") - greatest(l.start, k.start)) * k.workgroups)
+           / nullif((SELECT sum("end" - start) FROM looked_at), 0) AS at_once
+         FROM looked_at l JOIN kernel k ON k.gpu = l.gpu AND k.start < l."end" AND k."end" > l.start)",
+      store::duck::Literal(shape.kernel), shape.grid, shape.workgroup));
+  return table.rows.empty() ? 0 : RowView(table, 0).Real("at_once");
+}
 
 std::vector<KernelShape> LoadKernelShapes(const Picture& picture) {
   const Table& table = picture.Rows(R"(
@@ -36,7 +81,9 @@ std::vector<KernelShape> LoadKernelShapes(const Picture& picture) {
         FROM rochound_fact WHERE name = 'compute_units'
       )
       SELECT
-        n.string AS kernel, coalesce(m.string, '') AS mangled, s.session, s.agent, s.calls, s.ns, s.shown_ns, s.lds,
+        n.string AS kernel, concat_ws('|', s.session, s.agent, s.kernel_id, s."gridX", s."gridY", s."gridZ",
+          s."workgroupX", s."workgroupY", s."workgroupZ", s.lds) AS shape,
+        coalesce(m.string, '') AS mangled, s.session, s.agent, s.calls, s.ns, s.shown_ns, s.lds,
         concat_ws('x', "gridX", "gridY", "gridZ") AS grid,
         concat_ws('x', "workgroupX", "workgroupY", "workgroupZ") AS workgroup,
         (ceil("gridX" / greatest("workgroupX", 1)) * ceil("gridY" / greatest("workgroupY", 1))
@@ -49,9 +96,13 @@ std::vector<KernelShape> LoadKernelShapes(const Picture& picture) {
       LEFT JOIN rocpd_string m ON m.id = k."mangledName_id"
       LEFT JOIN units u ON u.session = s.session AND u.agent = s.agent
       LEFT JOIN rochound_agent g ON g.session = s.session AND g.agent = s.agent)");
-  std::map<std::string, int64_t> totals;
-  for (size_t i = 0; i < table.rows.size(); ++i)
+  std::map<std::string, int64_t> totals, shapes_of;
+  for (size_t i = 0; i < table.rows.size(); ++i) {
     totals[RowView(table, i).Text("kernel")] += RowView(table, i).Int("shown_ns");
+    ++shapes_of[RowView(table, i).Text("kernel")];
+  }
+  const std::map<std::string, int64_t> by_shape =
+      PathByShape(picture, [&](const std::string& kernel) { return shapes_of[kernel] > 1; });
   std::vector<KernelShape> shapes;
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const RowView row(table, i);
@@ -59,9 +110,13 @@ std::vector<KernelShape> LoadKernelShapes(const Picture& picture) {
     const int64_t total = totals[row.Text("kernel")];
     // What never finished took no time that another shape would save.
     if (on_path == picture.path_ops().end() || total == 0 || row.Int("calls") == 0) continue;
-    // The path tells kernels by name; shapes of one name share it by their time.
-    const double path_ns =
+    double path_ns =
         static_cast<double>(on_path->second) * row.Real("ns") / static_cast<double>(total);
+    if (shapes_of[row.Text("kernel")] > 1) {
+      const auto found = by_shape.find(row.Text("shape"));
+      path_ns = found == by_shape.end() ? 0 : static_cast<double>(found->second);
+    }
+    if (path_ns == 0) continue;
     shapes.push_back({.kernel = row.Text("kernel"),
                       .mangled = row.Text("mangled"),
                       .grid = row.Text("grid"),

@@ -29,6 +29,10 @@ struct KernelShape {
 // Those of the program itself, most time first.
 std::vector<KernelShape> LoadKernelShapes(const Picture& picture);
 
+// How many workgroups the GPU has to run while kernels of this shape do, those of others beside it
+// too, on average over the longest of its launches.
+double WorkgroupsAtOnce(const Picture& picture, const KernelShape& shape);
+
 // nullopt: the kernel's code object was not found, or its GPU is not known.
 std::optional<codeobj::Occupancy> OccupancyOf(const Picture& picture, const KernelShape& shape);
 

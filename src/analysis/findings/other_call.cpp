@@ -18,11 +18,11 @@ std::optional<Match> FindOtherCall(const Picture& picture) {
   Match match;
   match.gain_ns = calls.ns;
   // What was called a few times is paid once.
-  if (most.gaps < 5) match.confidence = Confidence::kNote;
+  if (most.pieces < 5) match.confidence = Confidence::kNote;
   match.sentence = fmt::format("The GPU waits {} ({}) while the host is in {}.", Duration(calls.ns),
                                Share(calls.ns, picture.wall()), calls.most);
-  match.evidence =
-      fmt::format("{}: {} in {}", most.most, Duration(most.ns), Counted(most.gaps, "gap", "gaps"));
+  match.evidence = fmt::format("{}: {} in {}", most.most, Duration(most.ns),
+                               Counted(most.pieces, "gap", "gaps"));
   return match;
 }
 

@@ -23,11 +23,20 @@ bool IsCause(const IdleReason& reason, IdleCause cause) {
   return reason.cause == IdleCauseName(cause);
 }
 
-// Times outside HIP up to this between one launch and the next are what a launch costs the program.
-constexpr int64_t kShortNs = 2'000'000;
+bool IsOrigin(const IdleReason& reason, GapOrigin origin) {
+  return reason.origin == GapOriginName(origin);
+}
+
+std::string Most(const std::map<std::string, int64_t>& times) {
+  const auto most = std::max_element(
+      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == times.end() ? std::string() : most->first;
+}
+
 // Between a synchronization and the next launch: what a loop around both costs.
 constexpr int64_t kVeryShortNs = 50'000;
-constexpr int64_t kOften = 100;
+// Fewer slow launches are no rate.
+constexpr int64_t kOften = 30;
 
 }  // namespace
 
@@ -64,7 +73,7 @@ base::Result<Picture> Picture::Make(store::TraceDatabase& trace, const AskOption
   picture.ReadGpus();
   picture.ReadReasons();
   picture.ReadPath();
-  picture.MakeSplit();
+  picture.DivideOutside();
   return picture;
 }
 
@@ -112,66 +121,103 @@ void Picture::ReadGpus() {
 double Picture::busy_percent() const { return Percent(busy_ns_, wall()); }
 
 void Picture::ReadReasons() {
-  ForEach("idle", "reasons", [&](const RowView& row) {
+  ForEach("idle", "origins", [&](const RowView& row) {
     if (row.Int("gpu") != gpu_) return;
-    reasons_.push_back({row.Text("cause"), row.Text("what"), row.Int("gaps"), row.Int("total_ns")});
+    reasons_.push_back({row.Text("origin"), row.Text("call"), row.Text("cause"), row.Text("what"),
+                        row.Int("gaps"), row.Int("pieces"), row.Int("total_ns")});
   });
 }
 
 Picture::Sum Picture::Idle(const std::function<bool(const IdleReason&)>& fits) const {
   Sum sum;
-  int64_t longest = -1;
+  std::map<std::string, int64_t> by_what;
   for (const IdleReason& reason : reasons_) {
     if (!fits(reason)) continue;
     sum.ns += reason.ns;
     sum.gaps += reason.gaps;
-    if (reason.ns <= longest) continue;
-    longest = reason.ns;
-    sum.most = reason.what;
+    sum.pieces += reason.pieces;
+    by_what[reason.what] += reason.ns;
   }
+  sum.most = Most(by_what);
   return sum;
 }
 
-// The time of a launch belongs to the synchronization before it where the queue was empty because
-// of that, and to launches otherwise. Gaps are counted by cause, so it is divided by their numbers.
-void Picture::MakeSplit() {
-  const Sum sync = Idle([](const IdleReason& reason) {
-    return IsCause(reason, IdleCause::kSync) && !IsCopyCall(reason.what) &&
-           !IsAllocationCall(reason.what);
-  });
-  int64_t latency_gaps = 0, latency_ns = 0;
+// Without the wait the host would have gone on to the next launch while the GPU worked, so what it
+// did meanwhile would be hidden as far as there is work to hide it. After a plain synchronization
+// only what any loop costs counts so: that the program waits there is plain to see, and what it
+// does then is the better thing to name.
+void Picture::DivideOutside() {
+  int64_t sync_ns = 0, sync_gaps = 0, read_ns = 0, free_ns = 0, launches = 0;
   for (const IdleReason& reason : reasons_) {
-    if (!IsCause(reason, IdleCause::kLaunchLatency) || IsCopy(reason.what)) continue;
-    latency_ns += reason.ns;
-    latency_gaps = std::max(latency_gaps, reason.gaps);
+    if (IsOrigin(reason, GapOrigin::kLaunching)) launches += reason.gaps;
+    const bool outside = IsCause(reason, IdleCause::kOutsideHip);
+    if (IsOrigin(reason, GapOrigin::kReadBack)) {
+      if (outside) read_ns += reason.ns;
+    } else if (IsOrigin(reason, GapOrigin::kDrained) && IsAllocationCall(reason.call)) {
+      if (outside) free_ns += reason.ns;
+    } else if (IsOrigin(reason, GapOrigin::kDrained) && !IsCopyCall(reason.call)) {
+      sync_gaps += reason.gaps;
+      if (outside) sync_ns += reason.ns;
+    }
   }
-  const Sum shorts =
-      Idle([](const IdleReason& r) { return IsCause(r, IdleCause::kKernelTooShort); });
-  const Sum outside = Idle([](const IdleReason& r) { return IsCause(r, IdleCause::kOutsideHip); });
-  const double after_sync =
-      latency_gaps == 0
-          ? 0
-          : std::min(1.0, static_cast<double>(sync.gaps) / static_cast<double>(latency_gaps));
-  const int64_t mean_outside = outside.gaps == 0 ? 0 : outside.ns / outside.gaps;
-  split_.sync_bound = after_sync >= 0.5 && sync.gaps >= kOften && mean_outside <= kVeryShortNs;
-  split_.launch_bound =
-      !split_.sync_bound && after_sync < 0.2 && outside.gaps >= kOften && mean_outside <= kShortNs;
-  const auto latency_after_sync = std::llround(after_sync * static_cast<double>(latency_ns));
-  split_.sync_ns = sync.ns + latency_after_sync + (split_.sync_bound ? outside.ns : 0);
-  split_.sync_gaps = sync.gaps;
-  split_.sync_call = sync.most;
-  split_.launch_outside_ns = split_.launch_bound ? outside.ns : 0;
-  split_.launch_ns = shorts.ns + latency_ns - latency_after_sync + split_.launch_outside_ns;
-  int64_t launching = split_.launch_bound ? PathPart("outside HIP") : 0;
-  for (const auto& [call, ns] : path_calls_)
-    if (Contains(call, "Launch")) launching += ns;
-  split_.gpu_bound = PathPart("start after another operation") > launching;
-  split_.launch_gaps =
-      std::max({shorts.gaps, latency_gaps, split_.launch_bound ? outside.gaps : 0});
+  read_back_owns_outside_ = read_ns <= busy_ns_;
+  free_owns_outside_ = free_ns <= busy_ns_;
+  sync_owns_outside_ = sync_gaps >= kOften && sync_ns / sync_gaps <= kVeryShortNs;
+  launches_often_ = launches >= kOften;
+  std::map<std::string, std::pair<int64_t, int64_t>> hosts;  // time, pieces
+  for (const IdleReason& reason : reasons_) {
+    if (OwnerOf(reason) != Owner::kHost) continue;
+    hosts[reason.what].first += reason.ns;
+    hosts[reason.what].second += reason.pieces;
+  }
+  for (const auto& [what, sum] : hosts) host_means_[what] = sum.first / sum.second;
 }
 
-bool Picture::InSplit(const IdleReason& reason) const {
-  return IsCause(reason, IdleCause::kOutsideHip) && (split_.sync_bound || split_.launch_bound);
+Picture::Owner Picture::OwnerOf(const IdleReason& reason) const {
+  const bool outside = IsCause(reason, IdleCause::kOutsideHip);
+  const bool launch = (IsCause(reason, IdleCause::kLaunchLatency) && !IsCopy(reason.what)) ||
+                      IsCause(reason, IdleCause::kKernelTooShort);
+  const bool wait = IsCause(reason, IdleCause::kSync) && !IsCopyCall(reason.what);
+  // What the host does after the last operation as it did between others is no end of the work.
+  const auto mean = host_means_.find(reason.what);
+  if (IsOrigin(reason, GapOrigin::kLast) && outside && mean != host_means_.end() &&
+      reason.ns <= 2 * mean->second)
+    return Owner::kHost;
+  if (IsOrigin(reason, GapOrigin::kFirst) || IsOrigin(reason, GapOrigin::kLast))
+    return outside || launch || wait ? Owner::kEdges : Owner::kNobody;
+  if (IsOrigin(reason, GapOrigin::kReadBack)) {
+    if (outside) return read_back_owns_outside_ ? Owner::kReadBack : Owner::kHost;
+    const bool copy = IsCopyCall(reason.what) && !reason.one_time();
+    return launch || wait || copy ? Owner::kReadBack : Owner::kNobody;
+  }
+  if (IsOrigin(reason, GapOrigin::kDrained)) {
+    // After a copy that the host waited for: the copy's time is that of the rules about copies.
+    if (IsCopyCall(reason.call)) return outside ? Owner::kHost : Owner::kNobody;
+    const bool free = IsAllocationCall(reason.call);
+    if (outside && !(free ? free_owns_outside_ : sync_owns_outside_)) return Owner::kHost;
+    if (outside || launch || wait) return free ? Owner::kFree : Owner::kSync;
+    return Owner::kNobody;
+  }
+  if (launches_often_ && IsOrigin(reason, GapOrigin::kLaunching))
+    return outside || launch ? Owner::kLaunch : Owner::kNobody;
+  return outside ? Owner::kHost : Owner::kNobody;
+}
+
+Picture::Gaps Picture::GapsOf(Owner owner) const {
+  Gaps gaps;
+  std::map<std::string, int64_t> calls, outside;
+  for (const IdleReason& reason : reasons_) {
+    if (OwnerOf(reason) != owner) continue;
+    gaps.ns += reason.ns;
+    gaps.gaps += reason.gaps;
+    calls[reason.call] += reason.ns;
+    if (!IsCause(reason, IdleCause::kOutsideHip)) continue;
+    gaps.outside_ns += reason.ns;
+    outside[reason.what] += reason.ns;
+  }
+  gaps.call = Most(calls);
+  gaps.outside = Most(outside);
+  return gaps;
 }
 
 void Picture::ReadPath() {
@@ -183,9 +229,75 @@ void Picture::ReadPath() {
           [&](const RowView& row) { path_calls_[row.Text("call")] += row.Int("total_ns"); });
 }
 
+bool Picture::gpu_bound() const {
+  int64_t launching = launches_often_ ? PathPart("outside HIP") : 0;
+  for (const auto& [call, ns] : path_calls_)
+    if (Contains(call, "Launch")) launching += ns;
+  return PathPart("start after another operation") > launching;
+}
+
 int64_t Picture::PathPart(const std::string& part) const {
   const auto found = path_parts_.find(part);
   return found == path_parts_.end() ? 0 : found->second;
+}
+
+// The path tells operations by name and time: of those by the name that were running then the one
+// that ended when the piece did. Where the path is too long to be listed, the pieces that are not
+// there go to the others of their name.
+std::map<int64_t, int64_t> Picture::PathByOp(
+    const std::function<bool(const std::string&)>& fits) const {
+  std::map<int64_t, int64_t> times;
+  std::string names;
+  for (const auto& [name, ns] : path_ops_) {
+    if (!fits(name)) continue;
+    if (!names.empty()) names += ", ";
+    names += store::duck::Literal(name);
+  }
+  if (names.empty()) return times;
+  const Table& ops = Rows(fmt::format(
+      R"(SELECT o.id, o.start, o."end", coalesce(nullif(n.string, ''), t.string) AS name
+         FROM rocpd_op o JOIN rocpd_string n ON n.id = o.description_id
+         JOIN rocpd_string t ON t.id = o."opType_id"
+         WHERE coalesce(nullif(n.string, ''), t.string) IN ({}) ORDER BY o.start, o.id)",
+      names));
+  struct Op {
+    int64_t id, start, end;
+  };
+  std::map<std::string, std::vector<Op>> by_name;
+  std::map<std::string, int64_t> longest, listed;
+  for (size_t i = 0; i < ops.rows.size(); ++i) {
+    const RowView row(ops, i);
+    const Op op{row.Int("id"), row.Int("start"), row.Int("end")};
+    by_name[row.Text("name")].push_back(op);
+    longest[row.Text("name")] = std::max(longest[row.Text("name")], op.end - op.start);
+  }
+  std::vector<std::pair<const std::string*, std::pair<int64_t, int64_t>>> found;  // name, op, ns
+  ForEach("critical-path", "longest", [&](const RowView& row) {
+    const auto named = by_name.find(row.Text("name"));
+    const std::string what = row.Text("what");
+    if (named == by_name.end() || (what != "kernels" && what != "copies" && what != "fills"))
+      return;
+    const int64_t begin = facts_.begin + row.Int("at_ns"), end = begin + row.Int("piece_ns");
+    const std::vector<Op>& candidates = named->second;
+    auto after = std::upper_bound(candidates.begin(), candidates.end(), begin,
+                                  [](int64_t at, const Op& op) { return at < op.start; });
+    const Op* best = nullptr;
+    while (after != candidates.begin()) {
+      const Op& op = *--after;
+      if (op.start < begin - longest[named->first]) break;
+      if (op.end <= begin) continue;
+      if (best == nullptr || std::abs(op.end - end) < std::abs(best->end - end)) best = &op;
+    }
+    if (best == nullptr) return;
+    listed[named->first] += end - begin;
+    found.push_back({&named->first, {best->id, end - begin}});
+  });
+  for (const auto& [name, op] : found) {
+    const double scale = static_cast<double>(path_ops_.at(*name)) /
+                         static_cast<double>(std::max<int64_t>(1, listed[*name]));
+    times[op.first] += std::llround(scale * static_cast<double>(op.second));
+  }
+  return times;
 }
 
 std::string Bytes(double bytes) { return base::SizeText(static_cast<uint64_t>(bytes)); }
@@ -216,7 +328,7 @@ bool IsAllocationCall(std::string_view call) {
 }
 
 bool IsCopyOp(std::string_view name) {
-  return name.starts_with("Copy") || Contains(name, "rocclr_copy");
+  return name.starts_with("Copy") || name.starts_with("Memcpy") || Contains(name, "rocclr_copy");
 }
 
 }  // namespace rochound::analysis

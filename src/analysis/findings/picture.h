@@ -35,10 +35,13 @@ class RowView {
   size_t row_;
 };
 
-// Why a GPU was idle: a row of the question `idle`.
+// Why a GPU was idle: a row of the question `idle`, table `origins`.
 struct IdleReason {
+  std::string origin, call;  // what emptied the GPU, and the call that waited for it then
   std::string cause, what;
-  int64_t gaps = 0, ns = 0;
+  int64_t gaps = 0;    // of which it is most
+  int64_t pieces = 0;  // gaps that it is in
+  int64_t ns = 0;
 
   // Paid once, whatever call it falls into.
   bool one_time() const { return cause.starts_with("one-time"); }
@@ -64,30 +67,38 @@ class Picture {
   int64_t gpu() const { return gpu_; }
   int64_t busy_ns() const { return busy_ns_; }
   double busy_percent() const;
+  // On the path there is more of what the GPU needs between kernels that are in its queue than of
+  // launching them.
+  bool gpu_bound() const;
   // Its idle time.
   const std::vector<IdleReason>& reasons() const { return reasons_; }
   // Sums over the reasons that fit.
   struct Sum {
-    int64_t ns = 0, gaps = 0;
+    int64_t ns = 0, gaps = 0, pieces = 0;
     std::string most;  // what the longest of them is
   };
   Sum Idle(const std::function<bool(const IdleReason&)>& fits) const;
 
-  // What the GPU was idle for around synchronizations and around launches.
-  struct Split {
-    int64_t sync_ns = 0, sync_gaps = 0;  // the queue was empty because the host waited for it
-    std::string sync_call;
-    int64_t launch_ns = 0, launch_gaps = 0;  // launches came too slowly
-    int64_t launch_outside_ns = 0;           // of that: outside HIP
-    bool launch_bound = false;               // the short times outside HIP belong to launches
-    bool sync_bound = false;                 // and here to synchronizations
-    // On the path there is more of what the GPU needs between kernels that are in its queue than of
-    // launching them.
-    bool gpu_bound = false;
+  // Whose time a piece of a gap is, if it is not that of the call that it lies in: each piece is
+  // one rule's, so that no time is promised twice.
+  enum class Owner : uint8_t {
+    kNobody,    // the GPU's own pauses, and what was not recorded
+    kEdges,     // before the first operation and after the last
+    kReadBack,  // the host looked at a result
+    kFree,      // it waited because memory was given back
+    kSync,      // it waited otherwise
+    kLaunch,    // it launched too slowly
+    kHost,      // it did something else
   };
-  const Split& split() const { return split_; }
-  // Whether a reason outside HIP was counted as part of `split`.
-  bool InSplit(const IdleReason& reason) const;
+  Owner OwnerOf(const IdleReason& reason) const;
+  // The gaps of one owner.
+  struct Gaps {
+    int64_t ns = 0, gaps = 0;
+    int64_t outside_ns = 0;  // of that: outside HIP
+    std::string call;        // that waited, most of the time
+    std::string outside;     // the range with most time outside HIP
+  };
+  Gaps GapsOf(Owner owner) const;
 
   // Time on the critical path: of operations by name (copies by their type), and of everything by
   // kind.
@@ -96,6 +107,8 @@ class Picture {
   // And of the host, by call.
   const std::map<std::string, int64_t>& path_calls() const { return path_calls_; }
   int64_t PathPart(const std::string& part) const;
+  // Time on the critical path by operation, of those whose names fit: id and time.
+  std::map<int64_t, int64_t> PathByOp(const std::function<bool(const std::string&)>& fits) const;
 
   store::TraceDatabase& trace() const { return *trace_; }
   const AskOptions& options() const { return options_; }
@@ -104,7 +117,7 @@ class Picture {
   const Answer* Ask(const std::string& question) const;
   void ReadGpus();
   void ReadReasons();
-  void MakeSplit();
+  void DivideOutside();
   void ReadPath();
 
   store::TraceDatabase* trace_ = nullptr;
@@ -115,7 +128,12 @@ class Picture {
   int64_t gpu_ = -1;
   int64_t busy_ns_ = 0;
   std::vector<IdleReason> reasons_;
-  Split split_;
+  // Whether the time outside HIP after such a wait belongs to the wait; else it is the host's.
+  bool sync_owns_outside_ = false, read_back_owns_outside_ = false, free_owns_outside_ = false;
+  // What the host does outside HIP between launches, and the mean time of each.
+  std::map<std::string, int64_t> host_means_;
+  // Launches are often enough to be a rate.
+  bool launches_often_ = false;
   std::map<std::string, int64_t> path_ops_, path_parts_, path_calls_;
 };
 

@@ -6,9 +6,11 @@
 namespace rochound::analysis {
 
 // Kernels this short are mostly what starting one costs. Fused into one that takes as long as each
-// of them, nearly all of their time would be given back.
+// of them, nearly all of their time would be given back. It would be wrong where they wait for
+// something else in between, so longer pauses are left out; whether they can be fused is not known.
 std::optional<Match> FindTinyKernels(const Picture& picture) {
   constexpr int64_t kMany = 500;
+  constexpr int64_t kLongPause = 1'000'000;
   const Table& table = picture.Rows(R"(
       SELECT n.string AS kernel, count(*) AS calls, sum(o."end" - o.start)::BIGINT AS ns
       FROM rocpd_op o
@@ -27,9 +29,13 @@ std::optional<Match> FindTinyKernels(const Picture& picture) {
     most_calls = row.Int("calls");
     most = row.Text("kernel");
   }
-  if (calls < kMany || !picture.split().gpu_bound) return std::nullopt;
-  // The time between one and the next, both submitted.
-  ns += picture.PathPart("start after another operation");
+  if (calls < kMany || !picture.gpu_bound()) return std::nullopt;
+  // The time between one and the next, both submitted. Those that are listed are the longest.
+  constexpr const char* kPause = "start after another operation";
+  ns += picture.PathPart(kPause);
+  picture.ForEach("critical-path", "longest", [&](const RowView& row) {
+    if (row.Text("what") == kPause && row.Int("piece_ns") >= kLongPause) ns -= row.Int("piece_ns");
+  });
   Match match;
   match.gain_ns = ns;
   match.sentence = fmt::format("{} very short kernels and the pauses between them take {} ({}).",

@@ -17,7 +17,7 @@ namespace {
 
 using store::duck::Rows;
 
-constexpr double kSignificant = 0.01;
+constexpr double kSignificantChange = 0.01;
 constexpr double kSmallestPercent = 1;  // a change below this is none, however sure it is
 constexpr double kSamePercent = 5;      // `same`: a change of more than this can be excluded
 
@@ -92,7 +92,7 @@ struct Changes {
   double P() const { return fastest.known ? std::min(1.0, 2 * Surer().p) : means.p; }
   bool Contradict() const {
     return fastest.known && means.by * fastest.by < 0 &&
-           std::max(means.p, fastest.p) <= kSignificant;
+           std::max(means.p, fastest.p) <= kSignificantChange;
   }
 };
 
@@ -101,7 +101,7 @@ std::string Verdict(const Pair& pair, const Changes& changes, double p) {
   if (pair.after.empty()) return "gone";
   if (!changes.means.known) return "not known";
   const double percent = 100 * changes.Surer().by;
-  if (p <= kSignificant && std::fabs(percent) >= kSmallestPercent && !changes.Contradict())
+  if (p <= kSignificantChange && std::fabs(percent) >= kSmallestPercent && !changes.Contradict())
     return percent > 0 ? "slower" : "faster";
   const Change& means = changes.means;
   const bool small = 100 * means.low > -kSamePercent && 100 * means.high < kSamePercent;

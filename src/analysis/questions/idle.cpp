@@ -80,8 +80,45 @@ Activity KindOf(const std::string& name) {
     case Blocking::kStream:
     case Blocking::kEvent:
       return Activity::kSync;
+    case Blocking::kMemory:
+      return Activity::kWaitsToo;
     default:  // waits by the way, if at all: what is left when the GPU is idle is the call's own
       return Activity::kCall;
+  }
+}
+
+// Copies of a few bytes to the host that follow a kernel on their thread: the program looks at a
+// result before it goes on. Of several in a row only the first is one, the others could be one copy
+// with it. Where such a copy does not wait itself, the synchronization after it does.
+Result<void> FindReadBacks(Connection& connection, const Names& names, const HostThreads& threads,
+                           HostActivity& host) {
+  const auto ids = [&](std::string_view part) {
+    return names.IdsWhere([&](const std::string& name) {
+      return (name.starts_with("hip") || name.starts_with("cu")) && HasPart(name, part);
+    });
+  };
+  ROCHOUND_TRY(
+      Rows rows,
+      connection.Query(fmt::format(
+          "WITH call AS ("
+          "  SELECT a.id, a.pid, a.tid, a.start, CASE WHEN a.apiName_id IN ({0}) THEN 'launch'"
+          "    WHEN a.apiName_id IN ({1}) THEN 'wait'"
+          "    WHEN (c.kind = 2 OR (c.kind = 4 AND c.dstDevice < 0)) AND c.size > 0 AND c.size <= {3}"
+          "    THEN 'read' ELSE 'copy' END AS what"
+          "  FROM rocpd_api a LEFT JOIN rocpd_copyapi c ON c.api_ptr_id = a.id"
+          "  WHERE a.apiName_id IN ({0}) OR a.apiName_id IN ({1}) OR a.apiName_id IN ({2})"
+          "), ordered AS ("
+          "  SELECT *, lag(what) OVER turn AS before, lag(what, 2) OVER turn AS earlier FROM call"
+          "  WINDOW turn AS (PARTITION BY pid, tid ORDER BY start, id)"
+          ") SELECT pid, tid, start FROM ordered"
+          " WHERE (what = 'read' AND before = 'launch')"
+          "  OR (what = 'wait' AND before = 'read' AND earlier = 'launch')",
+          ids("Launch"), ids("Synchronize"), ids("Memcpy"), kResultBytes)));
+  for (;;) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) return {};
+    const uint32_t thread = threads.Find(rows.Int(0), rows.Int(1));
+    if (thread != kNoThread) host.SetKind(thread, rows.Int(2), Activity::kReadBack);
   }
 }
 
@@ -113,17 +150,21 @@ Result<void> FindSetUp(Connection& connection, const HostThreads& threads,
   }
 }
 
-// The runtime loads a code object when its first kernel is launched.
+// The runtime loads a code object when its first kernel is launched. Where code objects are not in
+// the trace, a kernel's first launch that takes long is taken for it.
 Result<void> FindFirstLaunches(Connection& connection, const HostThreads& threads,
                                HostActivity& host) {
   ROCHOUND_TRY(
       Rows rows,
       connection.Query(
-          "SELECT a.pid, a.tid, a.start FROM (SELECT arg_min(d.api_id, (d.submit, d.op_id)) AS id"
+          "SELECT a.pid, a.tid, a.start FROM ("
+          "SELECT arg_min(d.api_id, (d.submit, d.op_id)) AS id, k.codeObject > 0 AS known"
           " FROM rochound_dispatch d JOIN rochound_kernel k ON k.id = d.kernel_id"
-          " WHERE k.codeObject > 0 AND d.api_id IS NOT NULL"
-          " GROUP BY d.op_id >> 32, k.codeObject, d.agent) first"
-          " JOIN rocpd_api a ON a.id = first.id"));
+          " WHERE d.api_id IS NOT NULL"
+          " GROUP BY d.op_id >> 32, k.codeObject, if(k.codeObject > 0, 0, k.id), d.agent) first"
+          " JOIN rocpd_api a ON a.id = first.id"
+          " WHERE first.known OR a.\"end\" - a.start > " +
+          std::to_string(kLongestLaunch)));
   for (;;) {
     ROCHOUND_TRY(const bool more, rows.Next());
     if (!more) return {};
@@ -199,6 +240,7 @@ Result<Idle> AnalyzeIdle(Connection& connection, size_t longest) {
   std::vector<Activity> kinds(idle.names.size());
   for (uint32_t i = 0; i < kinds.size(); ++i) kinds[i] = KindOf(idle.names.text(i));
   HostActivity host(idle.threads, ranges, kinds);
+  ROCHOUND_CHECK(FindReadBacks(connection, idle.names, idle.threads, host));
   ROCHOUND_CHECK(FindFirstLaunches(connection, idle.threads, host));
   // A first launch that makes its queue as well is set-up: that takes longer, and no other way of
   // loading code saves it.
@@ -206,7 +248,11 @@ Result<Idle> AnalyzeIdle(Connection& connection, size_t longest) {
   ROCHOUND_TRY(const std::vector<Delay> delays,
                FindDelays(connection, idle.names, idle.threads, host));
 
-  idle.sweep = std::make_unique<IdleSweep>(idle.window, longest);
+  // Threads are noted where a whole program was recorded by us.
+  ROCHOUND_TRY(const int64_t whole,
+               connection.Number("SELECT count(*) FROM rochound_fact WHERE name = 'thread'"));
+  ROCHOUND_TRY(const int64_t pauses, connection.Number("SELECT count(*) FROM rochound_unrecorded"));
+  idle.sweep = std::make_unique<IdleSweep>(idle.window, longest, whole > 0 && pauses == 0);
   ROCHOUND_CHECK(ForEachQueuedOp(connection, idle.names, idle.threads, OpOrder::kGpu,
                                  [&](const QueuedOp& queued, uint32_t /*type*/) {
                                    QueuedOp op = queued;
@@ -271,6 +317,51 @@ Table ReasonsTable(const Idle& idle, uint64_t limit) {
   return table.Take();
 }
 
+Table OriginsTable(const Idle& idle, uint64_t limit) {
+  std::vector<std::pair<IdleSweep::Origins::key_type, IdleSweep::OriginTotal>> origins(
+      idle.sweep->origins().begin(), idle.sweep->origins().end());
+  const auto place = [&](const auto& one) {
+    const auto& [gpu, origin, call, cause, what] = one.first;
+    return std::tuple(-one.second.ns, gpu, origin, std::string_view(idle.Text(call)), cause,
+                      std::string_view(idle.Text(what)));
+  };
+  std::sort(origins.begin(), origins.end(),
+            [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  TableBuilder table("origins", "What emptied GPUs",
+                     {"#gpu", "origin", "call", "cause", "what", "#gaps", "#pieces", "#total_ns"},
+                     limit);
+  for (const auto& [key, total] : origins) {
+    const auto& [gpu, origin, call, cause, what] = key;
+    table.Row({gpu, std::string(GapOriginName(origin)), idle.Text(call),
+               std::string(IdleCauseName(cause)), idle.Text(what), total.gaps, total.pieces,
+               total.ns});
+  }
+  return table.Take();
+}
+
+Table DrainsTable(const Idle& idle, uint64_t limit) {
+  std::vector<std::pair<IdleSweep::Drains::key_type, IdleSweep::Drain>> drains(
+      idle.sweep->drains().begin(), idle.sweep->drains().end());
+  const auto place = [&](const auto& one) {
+    const auto& [gpu, origin, call, range] = one.first;
+    return std::tuple(-one.second.ns, gpu, origin, std::string_view(idle.Text(call)),
+                      std::string_view(idle.Text(range)));
+  };
+  std::sort(drains.begin(), drains.end(),
+            [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  TableBuilder table(
+      "drains", "Calls that waited until a GPU was empty",
+      {"#gpu", "origin", "call", "range", "#gaps", "#total_ns", "#longest_at_ns", "#pid", "#tid"},
+      limit);
+  for (const auto& [key, drain] : drains) {
+    const auto& [gpu, origin, call, range] = key;
+    const HostThread& thread = idle.threads.threads()[drain.longest_thread];
+    table.Row({gpu, std::string(GapOriginName(origin)), idle.Text(call), idle.Text(range),
+               drain.gaps, drain.ns, drain.longest_at - idle.window.begin, thread.pid, thread.tid});
+  }
+  return table.Take();
+}
+
 Table GapsTable(const Idle& idle, uint64_t limit) {
   TableBuilder table(
       "gaps", "Longest gaps of GPUs",
@@ -295,7 +386,7 @@ Table QueuesTable(const Idle& idle, const std::map<int64_t, int64_t>& pids, uint
       {"#gpu", "#queue", "#pid", "#operations", "#gaps", "#busy_ns", "#outside_hip_ns",
        "#other_hip_call_ns", "#synchronization_ns", "#launch_latency_ns", "#kernel_too_short_ns",
        "#dependency_ns", "#host_function_ns", "#code_loading_ns", "#initialisation_ns",
-       "#unknown_launch_ns", "#wall_ns", "#idle_percent"},
+       "#unknown_launch_ns", "#not_recorded_ns", "#wall_ns", "#idle_percent"},
       limit);
   const int64_t wall = idle.window.length();
   for (const IdleSweep::Lane& queue : idle.sweep->queues()) {
@@ -348,6 +439,8 @@ Result<Answer> AskIdle(store::TraceDatabase& trace, const AskOptions& options) {
   }
   answer.tables.push_back(CausesTable(idle));
   answer.tables.push_back(ReasonsTable(idle, options.limit));
+  answer.tables.push_back(OriginsTable(idle, options.limit));
+  answer.tables.push_back(DrainsTable(idle, options.limit));
   answer.tables.push_back(GapsTable(idle, options.limit));
   int64_t left_out = 0;
   answer.tables.push_back(QueuesTable(idle, pids, options.limit, left_out));
