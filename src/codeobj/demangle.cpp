@@ -11,7 +11,9 @@ namespace rochound::codeobj {
 std::string Demangle(std::string_view name) {
   // Names of templates get long, but not as long as what somebody writes to exhaust the demangler.
   constexpr size_t kLongest = 64 << 10;
-  if (name.ends_with(".kd")) name.remove_suffix(3);
+  // The descriptor's symbol, and what demanglers make of its ending.
+  for (const std::string_view ending : {".kd", " (.kd)", " [clone .kd]"})
+    if (name.ends_with(ending)) name.remove_suffix(ending.size());
   std::string text(name);
   if (!name.starts_with("_Z") || name.size() > kLongest) return text;
   int status = 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What is read of PyTorch and RPD files: kernels and their sums, operators, GPU numbers, processes, compute
+"""What is read of PyTorch, RPD and rocprofv3 files: kernels and their sums, operators, GPU numbers, processes, compute
 units, and that nothing is called missing or impossible that is neither. The truth is TraceLens' report of the
 same file (kernel_summary, ops_summary), or a plain count of the file's own records."""
 
@@ -113,9 +113,9 @@ def unpacked(case, name):
     return path
 
 
-def rpd(name):
+def rpd(name, packed):
     def check(case):
-        trace = unpacked(case, name)
+        trace = case.file(f"rpd/{name}.rpd.gz") if packed else unpacked(case, name)
         operations, ms = RPD[name]
         answer = rows(case, trace, "select count(*) as n, sum(\"end\" - start) / 1e6 as ms from rocpd_op")[0]
         case.equal("operations", operations, answer["n"])
@@ -145,10 +145,30 @@ def rpd_ranges(case):
     case.expect(f"the GPU, busy 91%, is on the path: {share}", on_gpu > 50)
 
 
+# --- rocprofv3
+
+def rocprofv3_json(case):
+    trace = case.file("rocprofv3/mi350x-training_results.json.gz")
+    answer = rows(case, trace, "select count(*) as n, sum(o.\"end\" - o.start) as ns from rochound_dispatch d "
+                               "join rocpd_op o on o.id = d.op_id")[0]
+    case.equal("dispatches", 43915, answer["n"])
+    case.equal("ns", 4441741378, answer["ns"])
+    check_gpus(case, trace, [0])
+    check_health(case, trace)
+    gpu = rows(case, trace, "select name, product from rochound_agent where \"gpuId\" = 0")
+    case.equal("GPU 0", [{"name": "gfx950", "product": "AMD Instinct MI350X"}], gpu)
+    units = rows(case, trace, "select value from rochound_fact where name = 'compute_units' order by 1")
+    case.equal("compute units", {"256"}, {row["value"].split(",")[1] for row in units})
+    case.equal("names with .kd", 0, rows(case, trace, "select count(*) as n from kernel where kernelName like '%.kd%'")[0]["n"])
+    registers = rows(case, trace, "select count(*) as n from rochound_fact where name = 'registers'")[0]["n"]
+    case.expect(f"registers of {registers} kernels", registers > 0)
+
+
 CASES = {f"reads_{name}": reads(name) for name in KINETO}
 CASES |= {f"operators_{name}": operators(name) for name in OPERATORS}
-CASES |= {f"rpd_{name}": rpd(name) for name in RPD}
-CASES |= {"rpd_ranges": rpd_ranges, "rpd_chrome": rpd_chrome}
+CASES |= {f"rpd_{name}": rpd(name, packed=False) for name in RPD}
+CASES |= {f"rpd_gz_{name}": rpd(name, packed=True) for name in RPD}
+CASES |= {"rpd_ranges": rpd_ranges, "rpd_chrome": rpd_chrome, "rocprofv3_json": rocprofv3_json}
 
 if __name__ == "__main__":
     main(CASES)

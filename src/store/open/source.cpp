@@ -8,6 +8,8 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "store/open/inflating_file.h"
+#include "store/open/source_rocprof_json.h"
 #include "store/open/trace_tables.h"
 #include "store/rpd/database.h"
 #include "trace/reader.h"
@@ -21,9 +23,18 @@ constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 
 base::Error NotATrace(const fs::path& path, const std::string& why) {
-  return base::Error{"'" + path.string() + "' is not a trace that rochound reads: " + why +
-                     ". It reads flight logs, .rpd, rocprofv3's rocpd databases, PyTorch's Chrome "
-                     "traces and Parquet folders of its own."};
+  return base::Error{
+      "'" + path.string() + "' is not a trace that rochound reads: " + why +
+      ". It reads flight logs, .rpd, rocprofv3's rocpd databases and JSON, PyTorch's "
+      "Chrome traces and Parquet folders of its own."};
+}
+
+// Unpacked, where it is packed; empty if it cannot be read.
+std::string FirstPiece(const fs::path& path) {
+  auto file = InflatingFile::Open(path);
+  if (!file.ok()) return {};
+  const auto piece = file.value().Next();
+  return piece.ok() ? std::string(piece.value()) : std::string();
 }
 
 base::Result<SourceFormat> DetectFolder(const fs::path& path) {
@@ -51,6 +62,16 @@ base::Result<SourceFormat> DetectDatabase(const fs::path& path) {
 
 }  // namespace
 
+bool IsPackedDatabase(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 2> start{};
+  file.read(start.data(), start.size());
+  return std::string_view(start.data(), static_cast<size_t>(file.gcount())) == kGzipMagic &&
+         FirstPiece(path).starts_with(kSqliteMagic);
+}
+
 const char* FormatName(SourceFormat format) {
   switch (format) {
     case SourceFormat::kFlightLog:
@@ -59,6 +80,8 @@ const char* FormatName(SourceFormat format) {
       return "rpd";
     case SourceFormat::kRocpd:
       return "rocpd";
+    case SourceFormat::kRocprofJson:
+      return "rocprofv3 json";
     case SourceFormat::kKineto:
       return "kineto";
     case SourceFormat::kParquet:
@@ -81,10 +104,11 @@ base::Result<SourceFormat> DetectFormat(const fs::path& path) {
   const std::string_view seen(start.data(), static_cast<size_t>(file.gcount()));
   if (seen.empty()) return NotATrace(path, "the file is empty");
   if (seen == kSqliteMagic) return DetectDatabase(path);
-  if (seen.substr(0, 2) == kGzipMagic) return SourceFormat::kKineto;
   const size_t text = seen.find_first_not_of(" \t\r\n");
-  if (text != std::string_view::npos && (seen[text] == '{' || seen[text] == '['))
-    return SourceFormat::kKineto;
+  if (seen.substr(0, 2) == kGzipMagic ||
+      (text != std::string_view::npos && (seen[text] == '{' || seen[text] == '[')))
+    return LooksLikeRocprofJson(FirstPiece(path)) ? SourceFormat::kRocprofJson
+                                                  : SourceFormat::kKineto;
   return NotATrace(path, "its first bytes are of no format we know");
 }
 

@@ -18,12 +18,14 @@
 
 namespace rochound::store {
 
-enum class SourceFormat { kFlightLog, kRpd, kRocpd, kKineto, kParquet };
+enum class SourceFormat { kFlightLog, kRpd, kRocpd, kRocprofJson, kKineto, kParquet };
 
 const char* FormatName(SourceFormat format);
 
 // By content, not by name.
 base::Result<SourceFormat> DetectFormat(const std::filesystem::path& path);
+// A database that is packed by gzip, which has to be unpacked to be read.
+bool IsPackedDatabase(const std::filesystem::path& path);
 
 struct SourceFacts {
   int64_t sessions = 1;  // upper halves of ids are smaller than this

@@ -41,7 +41,8 @@ constexpr Column kAgent[] = {{"id"},
                              {"absolute_index", kInt, "NULL"},
                              {"uuid", kText, "NULL"},
                              {"name", kText, "NULL"},
-                             {"product_name", kText, "NULL"}};
+                             {"product_name", kText, "NULL"},
+                             {"extdata", kText, "NULL"}};  // all that the driver tells of it
 constexpr Column kString[] = {{"id"}, {"string", kText}};
 constexpr Column kPmc[] = {{"id"}, {"name", kText}};
 constexpr Column kSymbol[] = {{"id"},
@@ -49,7 +50,10 @@ constexpr Column kSymbol[] = {{"id"},
                               {"kernel_name", kText, "NULL"},
                               {"display_name", kText, "NULL"},
                               {"kernel_object", kInt, "NULL"},
-                              {"kernarg_segment_size", kInt, "NULL"}};
+                              {"kernarg_segment_size", kInt, "NULL"},
+                              {"sgpr_count", kInt, "NULL"},
+                              {"arch_vgpr_count", kInt, "NULL"},
+                              {"accum_vgpr_count", kInt, "NULL"}};
 constexpr Column kEvent[] = {{"id"},
                              {"category_id"},
                              {"stack_id", kInt, "NULL"},
@@ -148,6 +152,7 @@ constexpr const char* kNumberThings = R"(
     SELECT a.part, a.id, a.pid, coalesce(a.absolute_index, a.id) AS index,
            lower(coalesce(a.type, '')) AS type, coalesce(a.name, '') AS name,
            coalesce(a.product_name, '') AS product, coalesce(a.uuid, '') AS uuid,
+           CASE WHEN json_valid(a.extdata) THEN json_extract_string(a.extdata, '$.cu_count') END AS units,
            g.number + n.number * {3} AS gpu
     FROM {1}.info_agent a JOIN {1}.node_number n USING (nid)
     LEFT JOIN {1}.gpu g ON g.nid = a.nid AND g.index = coalesce(a.absolute_index, a.id)
@@ -156,7 +161,8 @@ constexpr const char* kNumberThings = R"(
     SELECT part, id, row_number() OVER (ORDER BY part, id) AS number,
            coalesce(nullif(display_name, ''), kernel_name, '') AS name,
            coalesce(kernel_name, '') AS mangled, coalesce(kernel_object, 0) AS object,
-           coalesce(code_object_id, 0) AS code_object, coalesce(kernarg_segment_size, 0) AS bytes
+           coalesce(code_object_id, 0) AS code_object, coalesce(kernarg_segment_size, 0) AS bytes,
+           arch_vgpr_count AS vgprs, accum_vgpr_count AS agprs, sgpr_count AS sgprs
     FROM {1}.info_kernel_symbol;
 )";
 
@@ -315,6 +321,16 @@ constexpr const char* kFillRest = R"(
            any_value(a.uuid), any_value(a.gpu)
     FROM {1}.agent a JOIN {1}.process p ON p.part = a.part AND p.id = a.pid
     GROUP BY p.session, a.index, a.type ORDER BY 1, 2;
+  INSERT INTO {0}.rochound_fact
+    SELECT p.session, 'compute_units', printf('%d,%s', a.index, any_value(a.units))
+    FROM {1}.agent a JOIN {1}.process p ON p.part = a.part AND p.id = a.pid
+    WHERE a.type = 'gpu' AND a.units IS NOT NULL GROUP BY p.session, a.index ORDER BY 1, 3;
+  -- Of kernels that ran: vector, accumulation and scalar registers, and the kernel's symbol.
+  INSERT INTO {0}.rochound_fact
+    SELECT DISTINCT d.session, 'registers',
+           printf('%d,%d,%d,%s', k.vgprs, coalesce(k.agprs, 0), coalesce(k.sgprs, 0), k.mangled)
+    FROM {1}.dispatch d JOIN {1}.kernel k ON k.number = d.kernel
+    WHERE k.vgprs IS NOT NULL AND k.vgprs > 0 ORDER BY 1, 3;
   INSERT INTO {0}.rochound_queue
     SELECT session, queue_id, min(agent), queue_id, count(*), min(start)
     FROM {1}.dispatch GROUP BY session, queue_id ORDER BY 1, 2;
@@ -365,7 +381,8 @@ constexpr Loss kLosses[] = {
 
 class Reader {
  public:
-  Reader(duck::Connection& connection, ForeignSqlite& file, const std::string& schema,
+  // file: nothing, where the tables of what was found are filled already.
+  Reader(duck::Connection& connection, ForeignSqlite* file, const std::string& schema,
          const SourceProgress& progress)
       : connection_(connection),
         file_(file),
@@ -394,9 +411,9 @@ class Reader {
   int64_t String(const std::string& text);
 
   duck::Connection& connection_;
-  ForeignSqlite& file_;
+  ForeignSqlite* file_;
   std::string schema_name_, raw_name_, schema_, raw_;
-  const SourceProgress& progress_;
+  const SourceProgress progress_;
   std::map<std::string, int64_t> strings_;
 };
 
@@ -408,7 +425,7 @@ int64_t Reader::String(const std::string& text) {
 base::Result<void> Reader::CopyTables() {
   constexpr std::string_view kSign = "rocpd_info_process";
   std::vector<std::string> suffixes;
-  for (const auto& [table, columns] : file_.tables())
+  for (const auto& [table, columns] : file_->tables())
     if (table.starts_with(kSign)) suffixes.push_back(table.substr(kSign.size()));
   if (suffixes.empty()) return base::Error{"there is no table rocpd_info_process"};
   size_t done = 0;
@@ -416,7 +433,7 @@ base::Result<void> Reader::CopyTables() {
     std::string all;
     for (size_t part = 0; part < suffixes.size(); ++part) {
       ROCHOUND_TRY(const std::string select,
-                   file_.Select("rocpd_" + std::string(raw.name) + suffixes[part], raw.columns));
+                   file_->Select("rocpd_" + std::string(raw.name) + suffixes[part], raw.columns));
       all += fmt::format("{}SELECT CAST({} AS BIGINT) AS part, * FROM {}",
                          all.empty() ? "" : " UNION ALL ", part, select);
     }
@@ -574,14 +591,18 @@ base::Result<void> Reader::TellLosses() {
                  connection_.Number(fmt::format(fmt::runtime(loss.count), schema_, raw_)));
     ROCHOUND_CHECK(lost(loss.what, count, loss.note));
   }
-  ROCHOUND_CHECK(lost("texts", file_.mended_rows(), "bytes that are no UTF-8 were replaced"));
-  return lost("values", file_.wrong_rows(), "rows with something else where a number belongs");
+  if (file_ == nullptr) return {};
+  ROCHOUND_CHECK(lost("texts", file_->mended_rows(), "bytes that are no UTF-8 were replaced"));
+  return lost("values", file_->wrong_rows(), "rows with something else where a number belongs");
 }
 
 base::Result<void> Reader::Run() {
-  ROCHOUND_CHECK(Sql("CREATE SCHEMA IF NOT EXISTS {0}; CREATE SCHEMA {1};"));
+  ROCHOUND_CHECK(Sql("CREATE SCHEMA IF NOT EXISTS {0};"));
   ROCHOUND_CHECK(connection_.Run(CreateTables(schema_name_)));
-  ROCHOUND_CHECK(CopyTables());
+  if (file_ != nullptr) {
+    ROCHOUND_CHECK(Sql("CREATE SCHEMA {1};"));
+    ROCHOUND_CHECK(CopyTables());
+  }
   ROCHOUND_CHECK(Sql(kNumberThings, kPidStride, kGpuStride));
   ROCHOUND_CHECK(Sql(kCalls));
   ROCHOUND_CHECK(AddKinds());
@@ -607,13 +628,36 @@ base::Result<void> Reader::Run() {
 
 }  // namespace
 
+base::Result<void> CreateRocpdTables(duck::Connection& connection, const std::string& schema) {
+  const std::string raw = duck::Identifier(schema + "_raw");
+  std::string sql = "CREATE SCHEMA " + raw + ";";
+  const auto create = [&](const Raw& table) {
+    sql += "CREATE TABLE " + raw + "." + table.name + " (part BIGINT DEFAULT 0";
+    for (const ForeignColumn& column : table.columns)
+      sql += fmt::format(", {} {}", duck::Identifier(column.name),
+                         column.type == ForeignColumn::kText   ? "VARCHAR"
+                         : column.type == ForeignColumn::kReal ? "DOUBLE"
+                                                               : "BIGINT");
+    sql += ");";
+  };
+  for (const Raw& table : kSmall) create(table);
+  for (const Raw& table : kBig) create(table);
+  return connection.Run(sql);
+}
+
+base::Result<SourceFacts> ReadRocpdTables(duck::Connection& connection, const std::string& schema) {
+  ROCHOUND_CHECK(Reader(connection, nullptr, schema, {}).Run());
+  ROCHOUND_CHECK(connection.Run("DROP SCHEMA " + duck::Identifier(schema + "_raw") + " CASCADE"));
+  return FactsOf(connection, schema);
+}
+
 base::Result<SourceFacts> AttachRocpd(duck::Connection& connection,
                                       const std::filesystem::path& path, const std::string& schema,
                                       const SourceProgress& progress) {
   ROCHOUND_TRY(ForeignSqlite file, ForeignSqlite::Attach(connection, path, schema + "_file"));
   // One transaction: for each, DuckDB opens the file and reads its schema anew.
   ROCHOUND_CHECK(connection.Run("BEGIN"));
-  if (auto done = Reader(connection, file, schema, progress).Run(); !done.ok()) {
+  if (auto done = Reader(connection, &file, schema, progress).Run(); !done.ok()) {
     (void)connection.Run("ROLLBACK").ok();
     return done.error().In("'" + path.string() + "'");
   }

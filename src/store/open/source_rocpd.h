@@ -14,4 +14,9 @@ base::Result<SourceFacts> AttachRocpd(duck::Connection& connection,
                                       const std::filesystem::path& path, const std::string& schema,
                                       const SourceProgress& progress = {});
 
+// For a reader of the same things from another kind of file: creates rocpd's tables, without their
+// prefix and with a column `part` before their own, in SCHEMA_raw, and reads what was put there.
+base::Result<void> CreateRocpdTables(duck::Connection& connection, const std::string& schema);
+base::Result<SourceFacts> ReadRocpdTables(duck::Connection& connection, const std::string& schema);
+
 }  // namespace rochound::store

@@ -2,12 +2,16 @@
 #include "store/open/trace_database.h"
 
 #include <cstdlib>
+#include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "store/convert/conversion.h"
 #include "store/open/duck_writer.h"
+#include "store/open/inflating_file.h"
 #include "store/open/source_kineto.h"
 #include "store/open/source_rocpd.h"
+#include "store/open/source_rocprof_json.h"
 #include "store/open/trace_tables.h"
 #include "store/rpd/lost_kinds.h"
 #include "store/rpd/rpd_schema.h"
@@ -86,9 +90,32 @@ base::Result<TraceDatabase> TraceDatabase::Empty(const duck::Limits& limits) {
   return trace;
 }
 
-base::Result<SourceFacts> TraceDatabase::Attach(const std::filesystem::path& path,
+base::Result<std::filesystem::path> TraceDatabase::Unpack(const std::filesystem::path& packed) {
+  ROCHOUND_TRY(base::TempDir made,
+               base::TempDir::Create(std::filesystem::temp_directory_path(), "rochound-unpacked-"));
+  const std::filesystem::path folder = made.path();
+  unpacked_.push_back(std::move(made));
+  const std::filesystem::path path = folder / packed.stem();
+  ROCHOUND_TRY(InflatingFile file, InflatingFile::Open(packed));
+  std::ofstream out(path, std::ios::binary);
+  while (true) {
+    ROCHOUND_TRY(const std::string_view piece, file.Next());
+    if (piece.empty()) break;
+    out.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+  }
+  out.close();
+  if (!out)
+    return base::Error{"cannot unpack '" + packed.string() + "' into '" + folder.string() + "'"};
+  return path;
+}
+
+base::Result<SourceFacts> TraceDatabase::Attach(const std::filesystem::path& source,
                                                 const std::string& schema,
                                                 const OpenOptions& options) {
+  std::filesystem::path path = source;
+  if (IsPackedDatabase(source)) {
+    ROCHOUND_TRY(path, Unpack(source));
+  }
   ROCHOUND_TRY(const SourceFormat format, DetectFormat(path));
   formats_.push_back(format);
   const std::string what = "reading " + path.string();
@@ -116,6 +143,8 @@ base::Result<SourceFacts> TraceDatabase::Attach(const std::filesystem::path& pat
     }
     case SourceFormat::kRocpd:
       return AttachRocpd(connection_, path, schema, progress);
+    case SourceFormat::kRocprofJson:
+      return AttachRocprofJson(connection_, path, schema, progress);
     case SourceFormat::kKineto:
       return AttachKineto(connection_, path, schema, progress);
   }

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/result.h"
 #include "store/open/duck.h"
 #include "store/open/source.h"
@@ -59,10 +60,13 @@ class TraceDatabase {
   explicit TraceDatabase(duck::Connection connection) : connection_(std::move(connection)) {}
   base::Result<SourceFacts> Attach(const std::filesystem::path& path, const std::string& schema,
                                    const OpenOptions& options);
+  // A database can only be read unpacked; what it is unpacked into goes with this.
+  base::Result<std::filesystem::path> Unpack(const std::filesystem::path& packed);
   base::Result<void> Join(const std::vector<SourceFacts>& facts);
   base::Result<void> Load();
   base::Result<void> Create(const std::string& sql);
 
+  std::vector<base::TempDir> unpacked_;  // outlive the connection
   duck::Connection connection_;
   std::vector<std::filesystem::path> sources_;
   std::vector<SourceFormat> formats_;
