@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/rccl_collectives.h"
 
+#include <algorithm>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace rochound::analysis {
 namespace {
@@ -87,11 +90,78 @@ std::string ShortName(std::string_view name) {
   return std::string(name.starts_with("nccl") ? name.substr(4) : name);
 }
 
+// What is told beside a kernel: of the same GPU and time. GPUs are numbered per node there.
+constexpr const char* kNamed = R"sql(
+SELECT regexp_extract(m.value, 'group=(.*)', 1), o."gpuId", coalesce(p.pid, 0),
+  regexp_extract(m.value, 'name=([^|]*)', 1),
+  coalesce(try_cast(regexp_extract(m.value, 'bytes=([0-9]+)', 1) AS BIGINT), 0),
+  coalesce(try_cast(regexp_extract(m.value, 'ranks=([0-9]+)', 1) AS BIGINT), 0), o.start, o."end", o.id
+FROM rocpd_monitor m
+JOIN rocpd_op o ON o.start = m.start AND o."end" = m."end" AND o."gpuId" % 1000 = m."deviceId"
+JOIN rocpd_string s ON s.id = o.description_id AND regexp_matches(s.string, '(?i)(nccl|rccl)')
+LEFT JOIN rochound_process p ON p.session = o.id >> 32
+WHERE m."monitorType" = 'collective'
+ORDER BY 1, 2, 3, o.start, o.id)sql";
+
+struct NamedPart {
+  std::string name;
+  int64_t bytes, ranks, op;
+  RcclCollective::Part part;
+};
+
+// All ranks of a group did the same, one after the other.
+bool AreTheSame(const std::vector<std::vector<NamedPart>>& ranks) {
+  return std::all_of(ranks.begin(), ranks.end(), [&](const std::vector<NamedPart>& rank) {
+    return std::equal(rank.begin(), rank.end(), ranks[0].begin(), ranks[0].end(),
+                      [](const NamedPart& a, const NamedPart& b) {
+                        return std::tie(a.name, a.bytes) == std::tie(b.name, b.bytes);
+                      });
+  });
+}
+
+Result<void> ReadNamed(Connection& connection, RcclCollectives* found) {
+  using Place = std::pair<int64_t, int64_t>;  // GPU and process
+  std::map<std::string, std::map<Place, std::vector<NamedPart>>> groups;
+  {
+    ROCHOUND_TRY(Rows rows, connection.Query(kNamed));
+    for (;;) {
+      ROCHOUND_TRY(const bool more, rows.Next());
+      if (!more) break;
+      const int64_t gpu = rows.Int(1), pid = rows.Int(2);
+      groups[std::string(rows.Text(0))][{gpu, pid}].push_back(
+          {std::string(rows.Text(3)),
+           rows.Int(4),
+           rows.Int(5),
+           rows.Int(8),
+           {pid, gpu, rows.Int(6), rows.Int(7)}});
+    }
+  }
+  std::string ops;
+  for (auto& [group, places] : groups) {
+    std::vector<std::vector<NamedPart>> ranks;
+    for (auto& [place, parts] : places) ranks.push_back(std::move(parts));
+    if (ranks.size() < 2 || !AreTheSame(ranks)) continue;
+    for (size_t turn = 0; turn < ranks[0].size(); ++turn) {
+      RcclCollective collective{
+          ranks[0][turn].name, ranks[0][turn].bytes, ranks[0][turn].ranks, {}};
+      for (const std::vector<NamedPart>& rank : ranks) {
+        collective.parts.push_back(rank[turn].part);
+        ops += (ops.empty() ? "(" : ", (") + std::to_string(rank[turn].op) + ")";
+      }
+      std::stable_sort(collective.parts.begin(), collective.parts.end(),
+                       [](const auto& a, const auto& b) { return a.start < b.start; });
+      found->all.push_back(std::move(collective));
+    }
+  }
+  return ops.empty() ? Result<void>() : connection.Run("INSERT INTO found.rccl_op VALUES " + ops);
+}
+
 }  // namespace
 
 Result<RcclCollectives> ReadRcclCollectives(Connection& connection) {
   RcclCollectives found;
   ROCHOUND_CHECK(connection.Run(kPrepare));
+  ROCHOUND_CHECK(ReadNamed(connection, &found));
   ROCHOUND_TRY(const int64_t calls, connection.Number("SELECT count(*) FROM rccl_call"));
   if (calls == 0) return found;
   ROCHOUND_CHECK(connection.Run(kCommunicators));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Collectives as RCCL's recorded calls tell them: the n-th collective of a communicator is one and
-// the same on all its ranks. A communicator is known by the unique id with which its ranks were
-// made. Used by `stragglers`; one thread.
+// Collectives as RCCL's recorded calls tell them, or PyTorch beside their kernels: the n-th
+// collective of a communicator is one and the same on all its ranks. A communicator is known by the
+// unique id with which its ranks were made; PyTorch names its process group. Used by `stragglers`;
+// one thread.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ struct RcclCollectives {
 };
 
 // Leaves the operations that belong to these collectives in the table found.rccl_op (op_id). Empty
-// where no calls of RCCL were recorded, or their communicators were made before the recording.
+// where no calls of RCCL were recorded, or their communicators were made before the recording, and
+// nothing is told beside the kernels, or not the same by all ranks.
 base::Result<RcclCollectives> ReadRcclCollectives(store::duck::Connection& connection);
 
 }  // namespace rochound::analysis

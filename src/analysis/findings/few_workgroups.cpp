@@ -18,6 +18,7 @@ std::optional<Match> FindFewWorkgroups(const Picture& picture) {
   KernelShape most;
   for (const KernelShape& shape : LoadKernelShapes(picture)) {
     if (shape.compute_units == 0 || shape.workgroups >= shape.compute_units) continue;
+    if (IsCollectiveKernel(shape.kernel)) continue;  // it waits for other GPUs, whatever its size
     if (shape.path_ns * 100 < picture.wall()) continue;
     const double at_once =
         std::max(WorkgroupsAtOnce(picture, shape), static_cast<double>(shape.workgroups));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "analysis/findings/rule.h"
@@ -33,12 +34,13 @@ double LaterIsLonger(const std::vector<int64_t>& steps) {
 
 std::optional<Match> FindGrowingSteps(const Picture& picture) {
   constexpr size_t kLeastSteps = 9;
-  std::map<int64_t, std::vector<int64_t>> processes;
+  // Threads with steps of their own are no row of steps: each is compared with itself.
+  std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> threads;
   picture.ForEach("variability", "steps", [&](const RowView& row) {
-    processes[row.Int("pid")].push_back(row.Int("wall_ns"));
+    threads[{row.Int("pid"), row.Int("thread")}].push_back(row.Int("wall_ns"));
   });
   Match match;
-  for (const auto& [pid, steps] : processes) {
+  for (const auto& [thread, steps] : threads) {
     if (steps.size() < kLeastSteps) continue;
     const auto third = static_cast<ptrdiff_t>(steps.size() / 3);
     const int64_t early = Median({steps.begin(), steps.begin() + third});

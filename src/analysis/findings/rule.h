@@ -37,6 +37,11 @@ struct Rule {
 
 std::span<const Rule> Rules();
 
+// A kernel of RCCL.
+inline bool IsCollectiveKernel(std::string_view name) {
+  return name.find("nccl") != std::string_view::npos || name.find("rccl") != std::string_view::npos;
+}
+
 // One per file.
 std::optional<Match> FindLostRecords(const Picture& picture);
 std::optional<Match> FindUnfinishedKernel(const Picture& picture);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <set>
+
 #include "analysis/findings/rule.h"
 
 namespace rochound::analysis {
@@ -28,9 +30,14 @@ std::optional<Match> LateInCollectives(const Picture& picture) {
   return match;
 }
 
-// The rank whose steps take longer than the others'.
+// The rank whose steps take longer than the others'. Threads of one process may well have steps of
+// different work: only processes are ranks for sure.
 std::optional<Match> SlowInSteps(const Picture& picture) {
   Match match;
+  std::set<int64_t> processes;
+  picture.ForEach("stragglers", "step_ranks",
+                  [&](const RowView& row) { processes.insert(row.Int("pid")); });
+  if (processes.size() < 2) return std::nullopt;
   picture.ForEach("stragglers", "step_ranks", [&](const RowView& row) {
     const auto more = static_cast<int64_t>(row.Real("over_others_mean_ns") * row.Real("steps"));
     if (row.Text("verdict") != "slower" || more <= match.gain_ns) return;

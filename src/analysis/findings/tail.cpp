@@ -18,6 +18,7 @@ std::optional<Match> FindTail(const Picture& picture) {
   for (size_t i = 0; i < std::min(kLookedAt, shapes.size()); ++i) {
     const KernelShape& shape = shapes[i];
     if (shape.compute_units == 0 || shape.workgroups < shape.compute_units) continue;
+    if (IsCollectiveKernel(shape.kernel)) continue;
     const auto occupancy = OccupancyOf(picture, shape);
     if (!occupancy.has_value() || occupancy->workgroups == 0) continue;
     const int64_t places = occupancy->wgp ? shape.compute_units / 2 : shape.compute_units;

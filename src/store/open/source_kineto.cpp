@@ -90,6 +90,7 @@ class Loader {
                   int64_t end, std::string_view value);
   void Complete(int64_t start, int64_t end);
   void Operation(OpKind kind, int64_t start, int64_t end);
+  void AddCollective(int64_t device, int64_t start, int64_t end);
   void RuntimeCall(int64_t pid, int64_t start, int64_t end);
   void AddSizes(duck::Appender* to) const;
   void Instant(int64_t time);
@@ -380,12 +381,38 @@ void Loader::Operation(OpKind kind, int64_t start, int64_t end) {
   } else {
     op_->Null();
   }
+  if (kind == OpKind::kKernel) AddCollective(device, start, end);
   AddSizes(op_.get());
   op_->Int(event_.Number("bytes").value_or(-1));
   op_->Int(static_cast<int64_t>(direction));
   op_->Int(event_.name.find("Pinned") == std::string::npos ? 0 : 1);
   op_->EndRow();
   first_ = std::min(first_, start);
+}
+
+// What PyTorch tells of a collective beside its kernel, in the form of a call's arguments.
+void Loader::AddCollective(int64_t device, int64_t start, int64_t end) {
+  const std::string* const name = event_.Find("Collective name");
+  if (name == nullptr || name->empty()) return;
+  const auto text = [&](const char* argument) {
+    const std::string* const found = event_.Find(argument);
+    return found == nullptr ? std::string() : *found;
+  };
+  const std::string type = text("dtype");
+  struct Size {
+    const char* type;
+    int64_t bytes;
+  };
+  static constexpr Size kSizes[] = {{"Double", 8}, {"Long", 8},     {"Float", 4}, {"Int", 4},
+                                    {"Half", 2},   {"BFloat16", 2}, {"Short", 2}};
+  int64_t bytes = 1;
+  for (const Size& size : kSizes)
+    if (type == size.type) bytes = size.bytes;
+  AddMonitor("GPU", device, "collective", start, end,
+             fmt::format("name={}|bytes={}|ranks={}|group={} {}", *name,
+                         bytes * event_.Number("In msg nelems").value_or(0),
+                         event_.Number("Group size").value_or(0), text("Process Group Name"),
+                         text("Process Group Ranks")));
 }
 
 void Loader::Instant(int64_t time) {
@@ -507,7 +534,7 @@ base::Result<void> Loader::NumberGpus() {
   sql += fmt::format(
       "UPDATE {0}.op SET device = g.number FROM {0}.gpu g WHERE op.device = g.node;"
       "UPDATE {1}.rocpd_monitor SET \"deviceId\" = g.number FROM {0}.gpu g WHERE \"deviceId\" = "
-      "g.node AND \"deviceType\" = 'GPU' AND \"monitorType\" IN ('annotation', 'sync');",
+      "g.node AND \"deviceType\" = 'GPU' AND \"monitorType\" IN ('annotation', 'collective', 'sync');",
       raw, duck::Identifier(schema_));
   return connection_.Run(sql);
 }
