@@ -329,8 +329,22 @@ class Judge {
   void Operators() {
     std::vector<std::string> fallen, by_design;
     int64_t host = 0, count = 0;
+    // An operator that copies to the host and back is what a framework's fallback does. Where there
+    // are such, one that copies nothing may as well be of a model on the CPU.
+    const bool round_trips = std::any_of(run_.operators.begin(), run_.operators.end(),
+                                         [](const Operator& one) { return one.round_trips > 0; });
     for (const Operator& one : run_.operators) {
       const bool same_name = one.with + one.others_with > 0;
+      if (one.round_trips > 0 && !IsHostWork(one.name)) {
+        fallen.push_back(fmt::format(
+            "'{}'{}: no kernel in {} of {}, and {} of them copied to the host and back; first at "
+            "{}",
+            one.name, one.parent.empty() ? "" : " in '" + one.parent + "'", one.without,
+            one.without + one.with, one.round_trips, Time(one.first_without_ns)));
+        count += one.without;
+        host += one.host_ns;
+        continue;
+      }
       // Short ones do nothing that a GPU could do; long ones inside of HIP copy or wait.
       if ((!same_name && one.siblings_with == 0) || one.host_ns < kMillisecond ||
           one.host_ns < one.without_ns / 2 || one.host_ns < run_.length_ns / 1000)
@@ -341,7 +355,7 @@ class Judge {
           Time(one.host_ns), Time(one.first_without_ns),
           same_name ? fmt::format("{} others of this name have kernels", one.with + one.others_with)
                     : fmt::format("{} ranges beside it have kernels", one.siblings_with));
-      if (!same_name && IsHostWork(one.name)) {
+      if (round_trips || (!same_name && IsHostWork(one.name))) {
         by_design.push_back(std::move(line));
         continue;
       }
@@ -369,8 +383,10 @@ class Judge {
     }
     if (!by_design.empty())
       Find(Severity::kNote, "host-operators",
-           "Ranges without a kernel that are host work by their names", "",
-           cut(std::move(by_design)));
+           round_trips ? "Ranges without a kernel that copied nothing to the host: host work, or "
+                         "operators whose data are there"
+                       : "Ranges without a kernel that are host work by their names",
+           "", cut(std::move(by_design)));
   }
 
   void CudaLayers() {

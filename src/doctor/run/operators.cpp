@@ -61,6 +61,22 @@ void OperatorFinder::AddLaunch(int64_t pid, int64_t tid, int64_t start) {
   if (found != threads_.end()) Mark(found->second, start);
 }
 
+// The way back counts for the innermost operator that has both.
+void OperatorFinder::AddCopy(int64_t pid, int64_t tid, int64_t start, bool to_host) {
+  const auto found = threads_.find({pid, tid});
+  if (found == threads_.end()) return;
+  Thread& thread = found->second;
+  for (int32_t at = Innermost(thread, start); at >= 0;
+       at = thread[static_cast<size_t>(at)].parent) {
+    Range& range = thread[static_cast<size_t>(at)];
+    if (!to_host && range.to_host) {
+      range.round_trip = true;
+      return;
+    }
+    range.to_host |= to_host;
+  }
+}
+
 void OperatorFinder::AddStrayLaunch(int64_t pid, int64_t start) {
   for (auto& [key, thread] : threads_)
     if (key.first == pid) Mark(thread, start);
@@ -84,6 +100,7 @@ std::vector<Operator> OperatorFinder::Find() const {
       if (group.without++ == 0 || range.start < group.first_without_ns)
         group.first_without_ns = range.start;
       group.without_ns += range.end - range.start;
+      group.round_trips += range.round_trip ? 1 : 0;
       group.host_ns += std::max<int64_t>(0, range.end - range.start - range.in_calls);
     }
   }

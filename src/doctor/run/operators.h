@@ -22,6 +22,7 @@ struct Operator {
   int64_t without_ns = 0;        // how long those took
   int64_t host_ns = 0;           // of that, outside of HIP
   int64_t first_without_ns = 0;  // when, in the trace's clock
+  int64_t round_trips = 0;       // of those without, which copied to the host and back
   int64_t others_with = 0;       // ranges of the same name elsewhere with a kernel
   int64_t siblings_with = 0;     // ranges of other names below the same parent with a kernel
 };
@@ -33,6 +34,8 @@ class OperatorFinder {
   void Arrange();
   void AddCall(int64_t pid, int64_t tid, int64_t start, int64_t end);
   void AddLaunch(int64_t pid, int64_t tid, int64_t start);
+  // In the order of time.
+  void AddCopy(int64_t pid, int64_t tid, int64_t start, bool to_host);
   // Nobody knows whose: it counts for every thread of the process.
   void AddStrayLaunch(int64_t pid, int64_t start);
 
@@ -46,6 +49,8 @@ class OperatorFinder {
     int32_t parent;  // in the same thread; -1: none
     uint32_t name;
     bool launched = false;
+    bool to_host = false;     // a copy went there
+    bool round_trip = false;  // and one came back
     int64_t in_calls = 0;
   };
   using Thread = std::vector<Range>;

@@ -224,17 +224,28 @@ class Reader {
     return {};
   }
 
-  // The launches of the program's kernels and of the runtime's: a fill is work of the GPU, too.
+  // The launches of the program's kernels and of the runtime's: a fill is work of the GPU, too, but
+  // a copy by a kernel is a copy.
   Result<void> Launches() {
     if (finder_.empty()) return {};
-    ROCHOUND_CHECK(Each(
-        "SELECT a.pid, a.tid, a.start FROM rochound_dispatch d JOIN rocpd_api a ON a.id = d.api_id",
-        [&](const Statement& row) { finder_.AddLaunch(row.Int(0), row.Int(1), row.Int(2)); }));
-    return Each("SELECT op_id, submit FROM rochound_dispatch WHERE api_id IS NULL",
-                [&](const Statement& row) {
-                  if (const RunProcess* const process = ProcessOf(row.Int(0)))
-                    finder_.AddStrayLaunch(process->pid, row.Int(1));
-                });
+    const std::string kernels =
+        "FROM rochound_dispatch d JOIN rocpd_op o ON o.id = d.op_id "
+        "JOIN rocpd_string t ON t.id = o.opType_id AND t.string NOT LIKE 'Copy%' ";
+    ROCHOUND_CHECK(
+        Each("SELECT a.pid, a.tid, a.start " + kernels + "JOIN rocpd_api a ON a.id = d.api_id",
+             [&](const Statement& row) { finder_.AddLaunch(row.Int(0), row.Int(1), row.Int(2)); }));
+    ROCHOUND_CHECK(Each("SELECT d.op_id, d.submit " + kernels + "WHERE d.api_id IS NULL",
+                        [&](const Statement& row) {
+                          if (const RunProcess* const process = ProcessOf(row.Int(0)))
+                            finder_.AddStrayLaunch(process->pid, row.Int(1));
+                        }));
+    constexpr int kToHost = 2;  // hipMemcpyDeviceToHost; 1 is the way back
+    return Each(
+        "SELECT a.pid, a.tid, a.start, c.kind FROM rocpd_copyapi c "
+        "JOIN rocpd_api a ON a.id = c.api_ptr_id WHERE c.kind IN (1, 2) ORDER BY a.start",
+        [&](const Statement& row) {
+          finder_.AddCopy(row.Int(0), row.Int(1), row.Int(2), row.Int(3) == kToHost);
+        });
   }
 
   // HIP's; HSA's where there are none of HIP, since otherwise these are inside of those.

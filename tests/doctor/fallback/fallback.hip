@@ -7,6 +7,8 @@
 //   malloc   asks for absurdly much memory, does not get it, and goes on with the CPU
 //   late     a few kernels, then the same
 //   ranges   operators in roctx ranges: matmul on the GPU, gelu on the CPU, softmax half and half
+//   copies   as a framework falls back: one operator copies to the host and back, and computes there;
+//            beside a model that is on the CPU on purpose, with an operator of the same name
 //   healthy  the same operators, all on the GPU
 //   quit     uses the GPU and leaves at once, without a chance for anybody to tidy up
 //   retry    asks for too much, then for less, and uses the GPU
@@ -89,6 +91,18 @@ uint32_t Operator(const char* name, const std::vector<uint32_t>& in, bool on_gpu
   return sum;
 }
 
+// The data are on the GPU before and afterwards.
+uint32_t FallenBack(const char* name, uint32_t* data) {
+  constexpr size_t kBytes = kCount * sizeof(uint32_t);
+  std::vector<uint32_t> host(kCount);
+  push(name);
+  if (hipMemcpy(host.data(), data, kBytes, hipMemcpyDeviceToHost) != hipSuccess) Fail("copy");
+  const uint32_t sum = OnCpu(host, 0);
+  if (hipMemcpy(data, host.data(), kBytes, hipMemcpyHostToDevice) != hipSuccess) Fail("copy");
+  pop();
+  return sum;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -120,12 +134,25 @@ int main(int argc, char** argv) {
       check(Operator("softmax", in, healthy || step % 2 == 0));
       pop();
     }
+  } else if (mode == "copies") {
+    FindRoctx();
+    void* data = nullptr;
+    if (hipMalloc(&data, kCount * sizeof(uint32_t)) != hipSuccess) Fail("memory");
+    if (hipMemcpy(data, in.data(), kCount * sizeof(uint32_t), hipMemcpyHostToDevice) != hipSuccess)
+      Fail("copy");
+    for (int step = 0; step < 12; ++step) {
+      check(Operator("matmul", in, true));
+      check(FallenBack("nll_loss", static_cast<uint32_t*>(data)));
+      push("reference");
+      check(Operator("matmul", in, false));
+      pop();
+    }
   } else if (mode == "quit") {
     check(OnGpu(in));
     check(OnCpu(in, 0.8));
     if (sum == wanted) _exit(0);
   } else {
-    Fail("malloc, late, ranges, healthy, quit or retry?");
+    Fail("malloc, late, ranges, copies, healthy, quit or retry?");
   }
   if (sum != wanted) Fail("wrong sum");
   printf("PASS fallback %s: %u\n", mode.c_str(), sum);

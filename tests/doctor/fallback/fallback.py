@@ -77,6 +77,12 @@ def ranges(case):
     case.expect(case.run["dispatches"] == 13, f"{case.run['dispatches']} dispatches")
 
 
+def copies(case):
+    case.expect(case.code == WARNING, f"exit code {case.code}")
+    case.only("operator-fell-back")
+    case.found("operator-fell-back", "Fell back to CPU: 12 operators of 1 kind", "'nll_loss': no kernel in 12 of 12, and 12 of them copied to the host and back")
+
+
 def healthy(case):
     case.expect(case.code == FINE, f"exit code {case.code}")
     case.only()
@@ -114,7 +120,7 @@ def cuda(case, what):
     case.expect(case.run["dispatches"] == 1, f"{case.run['dispatches']} dispatches")
 
 
-CASES = {"malloc": malloc, "late": late, "ranges": ranges, "healthy": healthy, "retry": retry, "no_gpu": no_gpu,
+CASES = {"malloc": malloc, "late": late, "ranges": ranges, "copies": copies, "healthy": healthy, "retry": retry, "no_gpu": no_gpu,
          "quit": quit_at_once,
          "cuda_unnamed": lambda case: cuda(case, "unknown CUDA layer"), "cuda_named": lambda case: cuda(case, "ZLUDA")}
 
