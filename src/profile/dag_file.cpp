@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
@@ -59,6 +60,42 @@ ordered_json ToJson(const DagNode& node) {
   return one;
 }
 
+// Where the host goes on by itself while a kernel runs, it may wait for that kernel in a way that the
+// trace does not have: a condition, a pipe, a callback, polling. Of a node's time with the host on
+// the path, that which launches of a kernel take meanwhile.
+int64_t BesideHost(const std::vector<const DagNode*>& host, const DagNode& kernel) {
+  int64_t beside = 0;
+  auto at =
+      std::lower_bound(host.begin(), host.end(), kernel.start_ns,
+                       [](const DagNode* node, int64_t start) { return node->end_ns <= start; });
+  for (; at != host.end() && (*at)->start_ns < kernel.end_ns; ++at)
+    beside += std::min((*at)->end_ns, kernel.end_ns) - std::max((*at)->start_ns, kernel.start_ns);
+  return beside;
+}
+
+std::vector<std::string> DoubtsOf(const Dag& dag) {
+  constexpr double kMuch = 0.05;  // of all time
+  std::vector<std::string> doubts = dag.doubts;
+  std::vector<const DagNode*> host;  // on the path, where one follows the other
+  for (const DagNode& node : dag.nodes)
+    if (node.kind == DagNodeKind::kHost && node.on_path) host.push_back(&node);
+  std::sort(host.begin(), host.end(),
+            [](const DagNode* a, const DagNode* b) { return a->start_ns < b->start_ns; });
+  std::map<std::string, int64_t> beside;
+  for (const DagNode& node : dag.nodes)
+    if (node.kind == DagNodeKind::kKernel) beside[node.name] += BesideHost(host, node);
+  for (const DagKernel& kernel : dag.kernels) {
+    const int64_t more = beside[kernel.name] / 2 - kernel.half_saves_ns;
+    if (static_cast<double>(more) < kMuch * static_cast<double>(dag.end_to_end_ns)) continue;
+    doubts.push_back(fmt::format(
+        "{} runs for {} while the host goes on by itself. If the host waits for it there, by a "
+        "condition, a pipe, a callback or polling, the trace does not tell, and {} more could be "
+        "saved than is predicted",
+        kernel.name, base::TimeText(beside[kernel.name]), base::TimeText(more)));
+  }
+  return doubts;
+}
+
 }  // namespace
 
 double CriticalPathScore(const Dag& dag, const DagKernel& kernel) {
@@ -70,7 +107,7 @@ std::string DagJson(const Dag& dag) {
   ordered_json file = {
       {"format", "rochound dag"},
       {"version", 1},
-      {"warnings", dag.doubts},
+      {"warnings", DoubtsOf(dag)},
       {"end_to_end_ns", dag.end_to_end_ns},
       {"critical_path",
        {{"critical_path_ns", dag.path_gpu_ns},
@@ -105,7 +142,7 @@ std::string DagJson(const Dag& dag) {
 std::string DagPage(const Dag& dag) {
   if (dag.kernels.empty()) return "";
   std::string page;
-  for (const std::string& doubt : dag.doubts) page += "Note: " + doubt + "\n";
+  for (const std::string& doubt : DoubtsOf(dag)) page += "Note: " + base::Printable(doubt) + "\n";
   page += fmt::format(
       "What kernels are worth from the first event to the last, {} (measured; on a software GPU, "
       "its interpreter's time)\n\n{:>12} {:>12} {:>12} {:>9}  kernel\n",

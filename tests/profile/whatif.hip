@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <map>
 #include <string>
 #include <thread>
@@ -119,6 +120,16 @@ const std::map<std::string, std::function<void()>>& Programs() {
            HostWork(35);
          }
          Wait();
+       }},
+      {"condition",  // a callback wakes the host, which is nowhere in a trace
+       [] {
+         for (int i = 0; i < 4; ++i) {
+           Launch(A, 30);
+           std::promise<void> ended;
+           CHECK(hipLaunchHostFunc(
+               s, [](void* data) { static_cast<std::promise<void>*>(data)->set_value(); }, &ended));
+           ended.get_future().wait();
+         }
        }},
       {"host_between",
        [] {
