@@ -235,7 +235,8 @@ Result<std::string> Report(const fs::path& counters, const softgpu::GpuModel& gp
   ROCHOUND_CHECK(WriteOutput(outputs.folder, "analysis.json",
                              profile::AnalysisJson(set, device, bottlenecks, kernels, worths)));
   return profile::AnalysisPage(
-             bottlenecks, "rules over exact counts and the software GPU's model; no measurement") +
+             bottlenecks, kernels,
+             "rules over exact counts and the software GPU's model; no measurement") +
          profile::RooflinePage(set, device, peaks, kernels);
 }
 
@@ -273,7 +274,7 @@ Result<std::string> ReportLimits(profile::CounterSet set, const profile::Archite
   ROCHOUND_CHECK(WriteOutput(outputs.folder, "analysis.json",
                              profile::AnalysisJson(set, device, kernels, rooflines, worths)));
   return profile::AnalysisPage(
-             kernels,
+             kernels, rooflines,
              fmt::format("rules over hardware counters, with the peaks of {}", gpu.name).c_str()) +
          profile::RooflinePage(set, device, peaks, rooflines) + "\n";
 }

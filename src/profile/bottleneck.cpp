@@ -170,7 +170,9 @@ Bottleneck Judge(const BottleneckRules& rules, const Values& values) {
     verdict.changes.push_back(fmt::format(
         "{} {} {:g}, where it is {:.3g} now: then {}", tightest->value,
         tightest->at_least ? "below" : "above", tightest->limit, all.at(tightest->value),
-        next == nullptr ? "no rule holds" : "it would be " + next->name));
+        next == nullptr            ? "no rule holds"
+        : next->name == rule->name ? "it would still be " + next->name
+                                   : "it would be " + next->name));
   }
   return verdict;
 }

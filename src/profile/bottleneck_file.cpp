@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
@@ -29,7 +28,39 @@ ordered_json ToJson(const Bottleneck& bottleneck) {
           {"would_change", bottleneck.changes}};
 }
 
+const KernelRoofline* RooflineOf(const KernelAnalysis& kernel,
+                                 const std::vector<KernelRoofline>& rooflines) {
+  for (const KernelRoofline& one : rooflines) {
+    if (one.kernel == kernel.kernel && one.grid == kernel.grid && one.workgroup == kernel.workgroup)
+      return &one;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+std::string Disagreement(const std::string& limit, const KernelRoofline& roofline) {
+  const bool on_memory_side = roofline.verdict == Verdict::kMemory;
+  if (limit == "unknown" || (!on_memory_side && roofline.verdict != Verdict::kCompute)) return {};
+  const bool of_memory = limit == "memory bandwidth" || limit == "memory latency";
+  const bool of_compute = limit == "compute throughput" || limit == "divergence";
+  if ((of_memory && on_memory_side) || (of_compute && !on_memory_side)) return {};
+  const char* const side = on_memory_side ? "the memory's side" : "the side of computing";
+  if (of_compute)
+    return fmt::format(
+        "the roofline puts it on {}: it takes every operation at the peak of its type, and slow "
+        "instructions (transcendental, 64-bit, idle lanes) take more",
+        side);
+  if (of_memory)
+    return fmt::format(
+        "the roofline puts it on {}: it takes the fewest bytes that must be moved, and this kernel "
+        "asks for more, or waits for them",
+        side);
+  return fmt::format(
+      "the roofline puts it on {}: it knows arithmetic and bytes alone, not LDS, launches, waiting "
+      "or how work is spread",
+      side);
+}
 
 std::string AnalysisJson(const CounterSet& set, const Device& device,
                          const std::vector<KernelAnalysis>& kernels,
@@ -42,14 +73,12 @@ std::string AnalysisJson(const CounterSet& set, const Device& device,
                        {"kernels", ordered_json::array()}};
   for (const KernelAnalysis& kernel : kernels) {
     const std::string name = codeobj::Demangle(kernel.kernel);
-    const auto roofline =
-        std::find_if(rooflines.begin(), rooflines.end(), [&](const KernelRoofline& one) {
-          return one.kernel == kernel.kernel && one.grid == kernel.grid &&
-                 one.workgroup == kernel.workgroup;
-        });
-    ordered_json intensity, position;
-    if (roofline != rooflines.end()) {
+    const KernelRoofline* const roofline = RooflineOf(kernel, rooflines);
+    ordered_json intensity, position, disagreement;
+    if (roofline != nullptr) {
       position = NameOf(roofline->verdict);
+      const std::string why = Disagreement(kernel.bottleneck.primary, *roofline);
+      if (!why.empty()) disagreement = why;
       if (const auto most = roofline->MostIntensity()) intensity = *most;
     }
     const auto worth = worths.find(name);
@@ -66,12 +95,14 @@ std::string AnalysisJson(const CounterSet& set, const Device& device,
                                      : ordered_json()},
          {"operational_intensity", intensity},
          {"roofline_position", position},
+         {"disagreement", disagreement},
          {"bottleneck", ToJson(kernel.bottleneck)}});
   }
   return file.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels, const char* by) {
+std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels,
+                         const std::vector<KernelRoofline>& rooflines, const char* by) {
   std::string page;
   for (const KernelAnalysis& kernel : kernels) {
     const Bottleneck& bottleneck = kernel.bottleneck;
@@ -81,6 +112,9 @@ std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels, const char*
                         kernel.workgroup[1], kernel.workgroup[2], bottleneck.primary,
                         100 * bottleneck.confidence);
     for (const std::string& reason : bottleneck.reasoning) page += "  - " + reason + "\n";
+    const KernelRoofline* const roofline = RooflineOf(kernel, rooflines);
+    const std::string why = roofline == nullptr ? "" : Disagreement(bottleneck.primary, *roofline);
+    if (!why.empty()) page += "  - not the same: " + why + "\n";
     for (const std::string& change : bottleneck.changes)
       page += "  - would change it: " + change + "\n";
   }

@@ -26,6 +26,10 @@ std::string AnalysisJson(const CounterSet& set, const Device& device,
                          const std::vector<KernelAnalysis>& kernels,
                          const std::vector<KernelRoofline>& rooflines, const Worths& worths);
 // by: what the verdicts are made of, for the heading.
-std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels, const char* by);
+std::string AnalysisPage(const std::vector<KernelAnalysis>& kernels,
+                         const std::vector<KernelRoofline>& rooflines, const char* by);
+
+// Why the roofline alone would say something else than this limit; "" if it does not.
+std::string Disagreement(const std::string& limit, const KernelRoofline& roofline);
 
 }  // namespace rochound::profile

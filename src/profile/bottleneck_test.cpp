@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "profile/bottleneck_file.h"
 #include "profile/counter_plan.h"
 
 namespace rochound::profile {
@@ -52,6 +53,37 @@ std::string With(const Values& others) {
   Values values = Even();
   for (const auto& [name, value] : others) values[name] = value;
   return Judge(Rules(), values).primary;
+}
+
+// Two rules of one limit: what changes the first does not change the verdict.
+TEST(BottleneckTest, WhatWouldChangeItIsAnotherVerdict) {
+  Values values = Even();
+  values["model.compute_units_used"] = 4;
+  values["workgroups"] = 4;
+  values["lanes.active"] = 32;
+  const Bottleneck verdict = Judge(Rules(), values);
+  EXPECT_EQ(verdict.primary, "under-occupied");
+  ASSERT_FALSE(verdict.changes.empty());
+  EXPECT_NE(verdict.changes.back().find("it would still be under-occupied"), std::string::npos)
+      << verdict.changes.back();
+}
+
+TEST(BottleneckTest, TheRooflineDisagreesWithItsReason) {
+  KernelRoofline memory, compute, depends;
+  memory.verdict = Verdict::kMemory;
+  compute.verdict = Verdict::kCompute;
+  depends.verdict = Verdict::kDependsOnCaches;
+  for (const char* limit : {"memory bandwidth", "memory latency"}) {
+    EXPECT_EQ(Disagreement(limit, memory), "");
+    EXPECT_NE(Disagreement(limit, compute).find("asks for more, or waits"), std::string::npos);
+  }
+  for (const char* limit : {"compute throughput", "divergence"}) {
+    EXPECT_EQ(Disagreement(limit, compute), "");
+    EXPECT_NE(Disagreement(limit, memory).find("slow instructions"), std::string::npos);
+  }
+  EXPECT_NE(Disagreement("LDS", memory).find("not LDS"), std::string::npos);
+  EXPECT_EQ(Disagreement("LDS", depends), "");
+  EXPECT_EQ(Disagreement("unknown", memory), "");
 }
 
 TEST(BottleneckTest, EachRuleDecides) {

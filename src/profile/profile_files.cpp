@@ -202,7 +202,7 @@ std::string RooflinePage(const CounterSet& set, const Device& device, const Peak
                       peaks.memory_bytes ? PeakText(*peaks.memory_bytes, "B/s") : "not known");
   for (const KernelRoofline& kernel : kernels) {
     page +=
-        fmt::format("\n{}\n  {} x grid {} workgroup {}: {}\n",
+        fmt::format("\n{}\n  {} x grid {} workgroup {}, by arithmetic and bytes alone: {}\n",
                     base::Printable(codeobj::Demangle(kernel.kernel)), kernel.launches,
                     ShapeText(kernel.grid), ShapeText(kernel.workgroup), NameOf(kernel.verdict));
     if (kernel.bytes) {

@@ -118,7 +118,9 @@ void JudgeOperations(const Peaks& peaks, KernelRoofline* kernel) {
                                           type, 1e6 * count / peak->second.per_second));
   }
   if (kernel->operations.empty())
-    kernel->reasons.emplace_back("there is no arithmetic to speak of");
+    kernel->reasons.emplace_back(kernel->other_integers > 0
+                                     ? "there is no floating-point or matrix arithmetic"
+                                     : "there is no arithmetic");
   if (whole) kernel->compute_seconds = seconds;
 }
 
@@ -187,6 +189,14 @@ void JudgeMeasured(const Peaks& peaks, const MissingCounters& missing, KernelRoo
                                                                               : Verdict::kCompute;
 }
 
+// What integer operations take at least, at the rate of f32 additions: no GPU is faster with them.
+double IntegerSeconds(const Peaks& peaks, const KernelRoofline& kernel) {
+  constexpr double kOperationsOfMultiplyAdd = 2;
+  const auto peak = peaks.operations.find("vector.f32");
+  if (peak == peaks.operations.end() || peak->second.per_second <= 0) return 0;
+  return kOperationsOfMultiplyAdd * kernel.other_integers / peak->second.per_second;
+}
+
 void Judge(const Peaks& peaks, KernelRoofline* kernel) {
   JudgeOperations(peaks, kernel);
   if (!kernel->bytes) {
@@ -211,9 +221,14 @@ void Judge(const Peaks& peaks, KernelRoofline* kernel) {
   }
   if (!kernel->compute_seconds || !kernel->memory_seconds_least || !kernel->memory_seconds_most)
     return;
-  if (*kernel->compute_seconds <= *kernel->memory_seconds_least) {
+  const double computing = std::max(*kernel->compute_seconds, IntegerSeconds(peaks, *kernel));
+  if (computing > *kernel->compute_seconds && computing > *kernel->memory_seconds_least)
+    kernel->reasons.push_back(fmt::format(
+        "{:.4g} integer operations take at least {:.3g} us, at the rate of f32 additions",
+        kernel->other_integers, 1e6 * computing));
+  if (computing <= *kernel->memory_seconds_least) {
     kernel->verdict = Verdict::kMemory;
-  } else if (*kernel->compute_seconds >= *kernel->memory_seconds_most) {
+  } else if (computing >= *kernel->memory_seconds_most) {
     kernel->verdict = Verdict::kCompute;
   } else {
     kernel->verdict = Verdict::kDependsOnCaches;

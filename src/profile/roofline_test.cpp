@@ -51,6 +51,23 @@ KernelRoofline Only(const Launch& launch, const Peaks& peaks) {
   return kernels[0];
 }
 
+// A hash is no memory-bound kernel because it has no floating point.
+TEST(RooflineTest, IntegersDecideWhereTheyTakeLonger) {
+  Launch launch = Counted(0, 10, 20);  // 3.2 s to 25.6 s of memory
+  launch.exact["operations.vector.i32.arithmetic"] = 1500;
+  EXPECT_EQ(Only(launch, SmallPeaks()).verdict, Verdict::kMemory) << "3 s, mostly addresses";
+  launch.exact["operations.vector.i32.arithmetic"] = 1700;
+  EXPECT_EQ(Only(launch, SmallPeaks()).verdict, Verdict::kDependsOnCaches);
+  launch.exact["operations.vector.i32.arithmetic"] = 20000;
+  const KernelRoofline hash = Only(launch, SmallPeaks());
+  EXPECT_EQ(hash.verdict, Verdict::kCompute);
+  for (const std::string& reason : hash.reasons)
+    EXPECT_EQ(reason.find("no arithmetic"), std::string::npos) << reason;
+  EXPECT_NE(hash.reasons.back().find("integer operations take at least 4e+07 us"),
+            std::string::npos)
+      << hash.reasons.back();
+}
+
 TEST(RooflineTest, VerdictsFollowFromTheBounds) {
   // 10 distinct lines of 32 bytes take 3.2 s; 20 lines of 128 bytes 25.6 s.
   EXPECT_EQ(Only(Counted(3000, 10, 20), SmallPeaks()).verdict, Verdict::kMemory);

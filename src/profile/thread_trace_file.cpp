@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -149,11 +150,14 @@ std::string ThreadTracePage(const ThreadTraces& traces) {
         continue;
       uses.push_back(fmt::format("{} {:.1f}%", name, 100 * use.utilisation.value_or(0)));
     }
-    if (!uses.empty()) {
-      page += "  units:";
-      for (const std::string& use : uses) page += " " + use;
-      page += "\n";
+    // Not how busy a unit is: LDS works on after an instruction with bank conflicts was issued.
+    if (!uses.empty()) page += fmt::format("  issuing to: {}\n", fmt::join(uses, ", "));
+    std::vector<std::string> stalls;
+    for (const auto& [name, use] : UseOfUnits(trace)) {
+      if (use.stall_cycles > 0)
+        stalls.push_back(fmt::format("{} {}", name, Share(use.stall_cycles, all)));
     }
+    if (!stalls.empty()) page += fmt::format("  stalled at: {}\n", fmt::join(stalls, ", "));
     const std::vector<LineCost> lines = CostOfLines(trace);
     for (size_t i = 0; i < std::min(lines.size(), kLinesOfPage); ++i) {
       const LineCost& line = lines[i];
