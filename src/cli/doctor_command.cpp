@@ -128,8 +128,8 @@ Examples:
 Each fact is shown as every source tells it: KFD and DRM (the kernel driver's
 files), HSA and HIP (asked in a process of their own, so that a broken runtime
 harms nobody), amd-smi where it is installed, and AMD's specification (known).
-Verdicts: agree; explained, where the sources differ and that is right; wrong;
-unknown. A program after -- is examined, not run: its libraries, and the GPUs
+Verdicts: agree; one source, if nobody else has answered; explained, where the sources
+differ and that is right; wrong; unknown. A program after -- is examined, not run: its libraries, and the GPUs
 that its kernels were compiled for. docs/guides/doctor.md says more.
 
 Exit codes: 0 nothing wrong (notes at most), 1 warnings, 2 wrong usage, 3 errors, or

@@ -82,12 +82,13 @@ const char* Colour(Verdict verdict) {
   switch (verdict) {
     case Verdict::kAgree:
       return "32";
+    case Verdict::kOneSource:
+    case Verdict::kUnknown:
+      return "2";
     case Verdict::kExplained:
       return "36";
     case Verdict::kWrong:
       return "31;1";
-    case Verdict::kUnknown:
-      return "2";
   }
   return "0";
 }
@@ -144,6 +145,8 @@ const char* Name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kAgree:
       return "agree";
+    case Verdict::kOneSource:
+      return "one source";
     case Verdict::kExplained:
       return "explained";
     case Verdict::kWrong:

@@ -15,7 +15,7 @@ enum class Severity { kOk, kNote, kWarning, kError };
 const char* Name(Severity severity);
 
 // kExplained: the sources differ, and that is right; why says so in words.
-enum class Verdict { kAgree, kExplained, kWrong, kUnknown };
+enum class Verdict { kAgree, kOneSource, kExplained, kWrong, kUnknown };
 const char* Name(Verdict verdict);
 
 struct Said {

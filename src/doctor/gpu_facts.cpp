@@ -94,6 +94,11 @@ class Judge {
     Xnack();
     Svm();
     LargeBar();
+    // It takes two to agree.
+    for (Fact& fact : gpu_.facts) {
+      if (fact.verdict == Verdict::kAgree && fact.said.size() < 2)
+        fact.verdict = fact.said.empty() ? Verdict::kUnknown : Verdict::kOneSource;
+    }
     return std::move(gpu_);
   }
 
@@ -502,6 +507,10 @@ class Judge {
         return said.value == l3.said[0].value;
       });
       l3.verdict = same ? Verdict::kAgree : Verdict::kUnknown;
+      if (!same && IsPartition())
+        Explain(l3,
+                "A partition sees its share of the cache; the specification has that of the "
+                "whole GPU.");
     }
   }
 

@@ -9,9 +9,11 @@ constexpr KnownGpu kGpus[] = {
     // product, target, device, revision, CUs, XCCs, dies, GiB, L2 KiB, L3 MiB, boost MHz
     {"Instinct MI355X", "gfx950", 0x75a3, kAnyRevision, 256, 8, 1, 288, 32768, 256, 2400},
     {"Instinct MI350X", "gfx950", 0x75a0, kAnyRevision, 256, 8, 1, 288, 32768, 256, 2200},
+    {"Instinct MI350X VF", "gfx950", 0x75b0, kAnyRevision, 256, 8, 1, 288, 32768, 256, 2200},
     {"Instinct MI325X", "gfx942", 0x74a5, kAnyRevision, 304, 8, 1, 256, 32768, 256, 2100},
     {"Instinct MI300X", "gfx942", 0x74a1, kAnyRevision, 304, 8, 1, 192, 32768, 256, 2100},
     {"Instinct MI300X VF", "gfx942", 0x74b5, kAnyRevision, 304, 8, 1, 192, 32768, 256, 2100},
+    {"Instinct MI308X", "gfx942", 0x74a2, kAnyRevision, 80, 4, 1, 192, 16384, 256, 1420},
     {"Instinct MI300A", "gfx942", 0x74a0, kAnyRevision, 228, 6, 1, 128, 24576, 256, 2100},
     {"Instinct MI250X", "gfx90a", 0x7408, kAnyRevision, 110, 1, 2, 64, 8192, 0, 1700},
     {"Instinct MI250X / MI250", "gfx90a", 0x740c, kAnyRevision, 0, 1, 2, 64, 8192, 0, 1700},
