@@ -80,11 +80,17 @@ Result<Occupancy> TheoreticalOccupancy(const Target& target, const Kernel& kerne
   uint64_t vgprs = kernel.vgpr_count;
   if (facts.separate_agprs)
     vgprs = std::max(vgprs - std::min(vgprs, kernel.agpr_count), kernel.agpr_count);
-  if (!kernel.has_metadata)
-    vgprs = (kernel.descriptor.vgpr_granules() + 1) * uint64_t{facts.vgpr_code} * lanes;
   result.vgprs_per_simd = static_cast<uint32_t>(facts.vgprs * lanes);
-  result.vgprs = static_cast<uint32_t>(std::min<uint64_t>(
-      RoundUp(std::max<uint64_t>(vgprs, 1), facts.vgpr_unit * lanes), result.vgprs_per_simd));
+  const auto allocated = [&](uint64_t registers) {
+    return static_cast<uint32_t>(std::min<uint64_t>(
+        RoundUp(std::max<uint64_t>(registers, 1), facts.vgpr_unit * lanes), result.vgprs_per_simd));
+  };
+  // The GPU allocates what the descriptor says. Metadata that was written by hand may have less.
+  const uint32_t by_descriptor =
+      allocated((kernel.descriptor.vgpr_granules() + 1) * uint64_t{facts.vgpr_code} * lanes);
+  const uint32_t by_metadata = kernel.has_metadata ? allocated(vgprs) : 0;
+  result.vgprs = std::max(by_descriptor, by_metadata);
+  result.more_than_metadata = kernel.has_metadata && by_descriptor > by_metadata;
   result.lds_per_cu = facts.lds * (result.wgp ? 2 : 1);
   result.lds = RoundUp(std::min(lds, result.lds_per_cu), facts.lds_unit);
 

@@ -32,9 +32,10 @@ struct Occupancy {
   uint32_t workgroups_by_slots = 0;  // if registers and LDS were no limit
   uint32_t vgprs = 0;                // per lane as allocated, with AGPRs where they share the file
   uint32_t vgprs_per_simd = 0;
-  uint64_t lds = 0;           // per workgroup, as allocated
-  uint64_t lds_per_cu = 0;    // or per WGP
-  std::vector<Limit> limits;  // of every resource, the tightest first
+  bool more_than_metadata = false;  // the descriptor, which counts, has more than the metadata
+  uint64_t lds = 0;                 // per workgroup, as allocated
+  uint64_t lds_per_cu = 0;          // or per WGP
+  std::vector<Limit> limits;        // of every resource, the tightest first
   // The resources that allow no more than waves_per_simd; empty when all slots are filled.
   std::vector<std::string> limited_by;
 

@@ -110,6 +110,22 @@ TEST(Occupancy, SaysWhatLimits) {
   EXPECT_EQ(odd.limited_by, std::vector<std::string>{"workgroup size"});
 }
 
+// Kernels in assembly: what the descriptor has is allocated, whatever the metadata says.
+TEST(Occupancy, TheDescriptorCounts) {
+  Kernel kernel = SmallKernel();
+  kernel.vgpr_count = 252;
+  kernel.agpr_count = 204;
+  kernel.descriptor.rsrc1 = 56;  // (56 + 1) * 8 registers
+  const Occupancy more = Of("amdgcn-amd-amdhsa--gfx942", kernel, 256, 0);
+  EXPECT_EQ(more.vgprs, 456u);
+  EXPECT_EQ(more.waves_per_simd, 1u);
+  EXPECT_TRUE(more.more_than_metadata);
+  kernel.descriptor.rsrc1 = 31;
+  const Occupancy same = Of("amdgcn-amd-amdhsa--gfx942", kernel, 256, 0);
+  EXPECT_EQ(same.vgprs, 256u);
+  EXPECT_FALSE(same.more_than_metadata);
+}
+
 TEST(Occupancy, CountsWavesOf32) {
   Kernel kernel = SmallKernel();
   kernel.descriptor.properties = 1 << 10;

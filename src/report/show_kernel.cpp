@@ -69,14 +69,18 @@ std::string Trimmed(const std::string& text) {
 std::string KernelTable(const codeobj::CodeObject& object) {
   Columns columns({">VGPRs", ">AGPRs", ">SGPRs", ">spills", ">LDS", ">scratch", ">kernarg", ">wave",
                    ">workgroup", ">waves/SIMD", "limited by", "kernel"});
+  bool any_more = false;  // registers than the metadata has
   for (const Kernel& kernel : object.kernels()) {
     const auto occupancy =
         codeobj::TheoreticalOccupancy(object.target(), kernel, 0, kernel.group_segment_fixed_size);
     const auto metadata = [&](uint64_t number) {
       return kernel.has_metadata ? std::to_string(number) : "?";
     };
+    const bool more = occupancy.ok() && occupancy.value().more_than_metadata;
+    any_more = any_more || more;
     columns.Add(
-        {metadata(kernel.vgpr_count), metadata(kernel.agpr_count), metadata(kernel.sgpr_count),
+        {more ? fmt::format("{}*", occupancy.value().vgprs) : metadata(kernel.vgpr_count),
+         metadata(kernel.agpr_count), metadata(kernel.sgpr_count),
          kernel.has_metadata ? Spills(kernel) : "?",
          std::to_string(kernel.group_segment_fixed_size),
          std::to_string(kernel.private_segment_fixed_size),
@@ -88,7 +92,9 @@ std::string KernelTable(const codeobj::CodeObject& object) {
          occupancy.ok() ? fmt::format("{}", fmt::join(occupancy.value().limited_by, ", ")) : "?",
          Plain(codeobj::Demangle(kernel.name))});
   }
-  return columns.Text("  ");
+  return columns.Text("  ") +
+         (any_more ? "  * as the kernel descriptor has it, which counts; the metadata has fewer\n"
+                   : "");
 }
 
 std::string ResourcesText(const Target& target, const Kernel& kernel, const LaunchSize& size) {
@@ -132,6 +138,10 @@ std::string ResourcesText(const Target& target, const Kernel& kernel, const Laun
   if (occupancy.lds > 0)
     text += fmt::format(", each workgroup {} of {} LDS", HumanBytes(occupancy.lds),
                         HumanBytes(occupancy.lds_per_cu));
+  if (occupancy.more_than_metadata)
+    text +=
+        fmt::format("\n               the kernel descriptor has {} VGPRs, more than the metadata",
+                    occupancy.vgprs);
   text += "\n               waves per SIMD by resource:";
   for (const Occupancy::Limit& limit : occupancy.limits)
     text += fmt::format("{} {} {}", &limit == occupancy.limits.data() ? "" : ",", limit.resource,
@@ -215,6 +225,7 @@ ordered_json KernelJson(const Target& target, const Kernel& kernel, const Launch
                          {"workgroups", occupancy.workgroups},
                          {"waves_per_workgroup", occupancy.waves_per_workgroup},
                          {"vgprs_allocated", occupancy.vgprs},
+                         {"more_than_metadata", occupancy.more_than_metadata},
                          {"lds_allocated", occupancy.lds}};
   } else {
     json["occupancy"] = nullptr;
