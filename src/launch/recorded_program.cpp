@@ -81,10 +81,8 @@ std::string WhyNothing(const std::vector<std::string>& program, int status,
   if (WIFSIGNALED(status))
     return fmt::format("the program was ended by signal {} before it used a GPU", WTERMSIG(status));
   std::string why =
-      "no process of the program was seen to use a GPU, and none loaded the agent. If one did use "
-      "a GPU where we cannot look, HSA_TOOLS_LIB did not reach it: put rochound run inside of "
-      "sudo, "
-      "ssh, containers and batch systems.";
+      "no process of the program was seen to use a GPU. If one did, where we cannot look (sudo, "
+      "ssh, containers, batch systems), put rochound inside of that.";
   if (WEXITSTATUS(status) != 0)
     why += fmt::format(" '{}' ended with exit code {}.", program[0], WEXITSTATUS(status));
   return why;

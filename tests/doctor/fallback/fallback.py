@@ -143,6 +143,8 @@ def main():
         case = Case(said.returncode, json.loads(said.stdout), text.stdout)
         case.expect(text.returncode == said.returncode, f"text and JSON end with {text.returncode} and {said.returncode}")
         CASES[options.case](case)
+        if options.case == "no_gpu":
+            case.expect("HSA_TOOLS_LIB" not in recorded.stderr, f"a variable is blamed where nothing uses a GPU: {recorded.stderr}")
         if options.case.startswith("cuda"):  # the report draws the same chain; a build without DuckDB has none
             page = pathlib.Path(folder) / "report.html"
             made = run([options.rochound, "report", str(trace), "-o", str(page)], folder)
