@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "cli/usage_formatter.h"
 #include "report/findings_text.h"
+#include "report/software_gpu.h"
 #include "report/text.h"
 
 namespace rochound::cli {
@@ -106,17 +107,24 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   if (!against_.empty()) ask_.before_count = trace_.traces().size();
   if ((json_ || csv_) && subcommand_->count("--limit") == 0) ask_.limit = 0;
   std::optional<analysis::Findings> findings;
-  std::string rpd;  // what the answer is to be written into
+  bool software = false;  // the GPU is
+  std::string rpd;        // what the answer is to be written into
   base::Result<analysis::Answer> answer = [&]() -> base::Result<analysis::Answer> {
     ROCHOUND_TRY(store::TraceDatabase trace,
                  question_ == kFindings ? trace_.OpenForMany() : trace_.OpenWith(against_));
     if (write_ && trace.formats() != std::vector{store::SourceFormat::kRpd})
       return base::Error{"--write needs one .rpd"};
     rpd = trace_.traces()[0];
-    if (question_ != kFindings) return analysis::Ask(trace, *question, ask_);
-    ROCHOUND_TRY(findings, analysis::FindFindings(trace, ask_));
-    analysis::Answer made = analysis::FindingsAnswer(*findings);
-    ROCHOUND_TRY(made.doubts, analysis::Doubts(trace));
+    software = report::OnSoftwareGpu(trace);
+    analysis::Answer made;
+    if (question_ != kFindings) {
+      ROCHOUND_TRY(made, analysis::Ask(trace, *question, ask_));
+    } else {
+      ROCHOUND_TRY(findings, analysis::FindFindings(trace, ask_));
+      made = analysis::FindingsAnswer(*findings);
+      ROCHOUND_TRY(made.doubts, analysis::Doubts(trace));
+    }
+    if (software) made.notes.emplace_back(report::kSoftwareGpuTimes);
     return made;
   }();
   if (!answer.ok()) return Failed(answer.error());
@@ -128,6 +136,7 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   } else if (findings.has_value()) {
     fmt::print("{}{}", report::DoubtsText(answer.value().doubts, TerminalStyle()),
                report::FindingsText(findings.value(), TerminalStyle()));
+    if (software) fmt::print("\n{}\n", report::kSoftwareGpuTimes);
   } else {
     fmt::print("{}", report::AnswerText(answer.value(), TerminalStyle()));
   }

@@ -24,6 +24,7 @@
 #include "base/units.h"
 #include "cli/run_findings.h"
 #include "cli/usage_formatter.h"
+#include "contract/variables.h"
 #include "doctor/fault/fault_report.h"
 #include "launch/child_process.h"
 #include "launch/gpu_use.h"
@@ -265,6 +266,7 @@ TraceOutput RunCommand::Output() const {
   output.jsonl = jsonl_;
   output.durations = DurationsPlace(durations_, getenv("LOGDUR_LOG_LOCATION"));
   output.quiet = quiet_;
+  output.software_gpu = !softgpu_.empty() || getenv(contract::variables::kSoftgpuRoot) != nullptr;
   return output;
 }
 

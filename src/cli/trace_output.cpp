@@ -182,6 +182,7 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
   lines.push_back(fmt::format("{}{}, {}{}", file, Count(summary.processes, "process", "processes"),
                               TimeText(RecordedTime(summary)),
                               bytes > 0 && !error ? ", " + base::SizeText(bytes) : ""));
+  if (output.software_gpu) lines.back() += "; software GPU: times are those of an interpreter";
   std::string calls = Count(summary.calls, "call", "calls");
   for (const auto& [name, total] : MostTime(summary.calls_by_name, 3))
     calls += fmt::format("; {} {} x {}", TimeText(total.ns), total.count, name);

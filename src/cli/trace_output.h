@@ -22,6 +22,7 @@ struct TraceOutput {
   std::string jsonl;                     // file, or -; empty: none
   std::optional<std::string> durations;  // file, or -; empty: thrown away
   bool quiet = false;                    // no summary
+  bool software_gpu = false;             // times are an interpreter's
 };
 
 // Where durations go: what LOGDUR_LOG_LOCATION says (console, a file, or empty for nowhere);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "report/findings_text.h"
+#include "report/software_gpu.h"
 
 namespace rochound::report {
 namespace {
@@ -163,6 +164,7 @@ base::Result<FirstPage> AskFirstPage(store::TraceDatabase& trace, const analysis
   page.title = trace.sources().empty() ? "trace" : trace.sources()[0].filename().string();
   if (trace.sources().size() > 1)
     page.title += fmt::format(" and {} more", trace.sources().size() - 1);
+  page.on_software_gpu = OnSoftwareGpu(trace);
   ROCHOUND_TRY(page.facts, analysis::ReadFacts(trace));
   for (const char* name : {"busy", "top", "idle", "apis"}) {
     const analysis::Question* question = analysis::FindQuestion(name);
@@ -186,6 +188,7 @@ std::string FirstPageText(const FirstPage& page, size_t rows, const TextStyle& s
       "{}  {}, {}, {}, {}, {}", out.Styled(kBold, ShortName(page.title, 60)), Time(facts.length),
       Counted(facts.gpus, "GPU", "GPUs"), Counted(facts.processes, "process", "processes"),
       Counted(facts.calls, "call", "calls"), Counted(facts.operations, "operation", "operations")));
+  if (page.on_software_gpu) out.Line(kSoftwareGpuTimes);
   out.Line("\n" + FindingsText(page.findings, style));
   out.text().pop_back();
   if (const Table* gpus = Find(page, "busy", "gpus"); gpus != nullptr && !gpus->rows.empty()) {

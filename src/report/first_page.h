@@ -19,6 +19,7 @@ namespace rochound::report {
 
 struct FirstPage {
   std::string title;
+  bool on_software_gpu = false;
   analysis::Facts facts{};
   std::vector<std::string> doubts;
   analysis::Findings findings;

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "report/page.h"
 #include "report/profile_part.h"
+#include "report/software_gpu.h"
 #include "report/timeline_pack.h"
 
 namespace rochound::report {
@@ -173,6 +174,17 @@ std::string Json(const HtmlContent& content) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+// On every page that shows a time.
+void SayOnSoftwareGpu(HtmlContent* content) {
+  content->title += " (software GPU)";
+  content->doubts.insert(content->doubts.begin(), kSoftwareGpuTimes);
+  for (Answer& answer : content->answers)
+    answer.notes.insert(answer.notes.begin(), kSoftwareGpuTimes);
+  for (analysis::TimelineTrack& track : content->timeline.tracks) {
+    if (track.kind == analysis::TimelineTrack::Kind::kGpu) track.group += " (software GPU)";
+  }
+}
+
 }  // namespace
 
 Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& options) {
@@ -214,6 +226,7 @@ Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& opti
   ROCHOUND_TRY(content.timeline, analysis::ReadTimeline(trace, options.most_events, options.lanes));
   ROCHOUND_TRY(const analysis::CallStacks stacks, analysis::LoadCallStacks(trace.connection()));
   content.flame = MakeFlame(stacks);
+  if (OnSoftwareGpu(trace)) SayOnSoftwareGpu(&content);
   return content;
 }
 

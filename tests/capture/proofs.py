@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is said about results: replay, compare, profile --replay and an exported project say what was proved, all the same.
+"""What is said about results and times: replay, compare, profile --replay and an exported project say what was proved, all
+the same; a software GPU is called one.
 
 usage: proofs.py --rochound FILE --hipcc FILE --gpu GPU --target TARGET
 """
@@ -56,6 +57,22 @@ def run(command, code=0, folder=None):
     return done.stdout
 
 
+def check_label(options, folder):
+    """Times of a software GPU are called so wherever they are shown."""
+    trace, page = folder / "trace.rpd", folder / "report.html"
+    command = [options.rochound, "run", "--softgpu", options.gpu, "-o", trace, "--", folder / "program"]
+    done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE, text=True, timeout=300, check=True)
+    require("; software GPU: times are those of an interpreter" in done.stderr, done.stderr)
+    for question in ([], ["top"], ["busy"]):
+        text = run([options.rochound, "explain", *question, trace])
+        require("software GPU: its times are those of an interpreter" in text, text)
+    text = run([options.rochound, "top", trace])
+    require("software GPU: its times are those of an interpreter" in text, text)
+    run([options.rochound, "report", trace, "-o", page])
+    text = page.read_text()
+    require('"title":"trace.rpd (software GPU)"' in text and re.search(r'"group":"GPU 0[^"]*\(software GPU\)"', text), "the page does not say so")
+
+
 def check(options, folder):
     program = folder / "program.hip"
     program.write_text(PROGRAM)
@@ -70,6 +87,8 @@ def check(options, folder):
     first, second = folder / "first.bundle", folder / "second.bundle"
     for nth, bundle in enumerate((first, second), 1):
         run([rochound, "capture", "--kernel", "fill", "--nth", nth, "--softgpu", options.gpu, "-o", bundle, "--", folder / "program"])
+
+    check_label(options, folder)
 
     # replay, with the GPU called what it is.
     text = run([rochound, "replay", "run", first, "--softgpu", options.gpu, "--iterations", 3])
