@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <map>
+#include <unordered_map>
 
 #include "base/files.h"
 
@@ -94,6 +95,16 @@ struct GroupRaces {
   uint32_t times[kMostWaves] = {};
 };
 
+// Who has touched a dword of global memory: in the workgroup that did so last, since its last
+// barrier; and workgroups, of each kind one.
+struct GlobalDword {
+  uint32_t group = 0;
+  GroupRaces::Byte waves;
+  uint32_t reader = kNobody, writer = kNobody;
+  static constexpr uint32_t kNobody = ~0u;
+};
+constexpr size_t kMostGlobalDwords = 1 << 20;
+
 class Reader {
  public:
   Reader(const std::string& kernel, const AccessRules& rules) : kernel_(kernel), rules_(rules) {}
@@ -113,6 +124,7 @@ class Reader {
     } else if (kind == "b" && inside_) {
       good = Number(Word(&line), &group_, 10) && Number(Word(&line), &wave_, 10);
       if (GroupRaces* const races = good ? RacesOf() : nullptr) ++races->times[wave_];
+      if (good && rules_.no_global_races) ++barriers_[{group_, wave_}];
     } else if ((kind == "a" || kind == "+") && inside_) {
       good = kind == "+" || Place(&line);
       good = good && ParseAccess(line, &access_);
@@ -155,6 +167,8 @@ class Reader {
     result_ = {};
     groups_.clear();
     races_.clear();
+    global_.clear();
+    barriers_.clear();
     return true;
   }
 
@@ -180,6 +194,8 @@ class Reader {
       return;
     }
     if (access_.space == "scratch") return;
+    result_.has_global_atomics |= access_.action == "atomic";
+    if (rules_.no_global_races && !result_.global_race) FindGlobalRace();
     for (const uint64_t address : access_.addresses) {
       if (reads) result_.read.Add(address, access_.bytes);
       if (writes) result_.written.Add(address, access_.bytes);
@@ -224,6 +240,62 @@ class Reader {
     return races_.size() < kMostRaceGroups ? &races_[group_] : nullptr;
   }
 
+  // Only memory that somebody writes: what is read alone cannot race.
+  void FindGlobalRace() {
+    if (wave_ >= kMostWaves || rules_.writable == nullptr) return;
+    const auto known = barriers_.find({group_, wave_});
+    const uint32_t time = known != barriers_.end() ? known->second : 0;
+    for (const uint64_t address : access_.addresses) {
+      for (uint64_t at = address & ~3ull; at < address + access_.bytes; at += 4) {
+        if (!rules_.writable->Touches(at, 4)) continue;
+        auto found = global_.find(at);
+        if (found == global_.end()) {
+          if (global_.size() >= kMostGlobalDwords) continue;
+          found = global_.emplace(at, GlobalDword()).first;
+        }
+        if (Races(&found->second, time, address)) return;
+      }
+    }
+  }
+
+  // True: it races with an earlier access, which is in the result now.
+  bool Races(GlobalDword* dword, uint32_t time, uint64_t address) {
+    const bool reads = access_.action != "store", writes = access_.action != "load";
+    const auto group = static_cast<uint32_t>(group_);
+    const uint32_t bit = uint32_t{1} << wave_;
+    const char* const what = access_.action == "load" ? "reads" : "writes";
+    if (rules_.no_group_races) {
+      const uint32_t other =
+          reads && dword->writer != GlobalDword::kNobody && dword->writer != group ? dword->writer
+          : writes && dword->reader != group                                       ? dword->reader
+                                             : GlobalDword::kNobody;
+      if (other != GlobalDword::kNobody) {
+        result_.global_race = Race{StrayAt(what, address), 0, other};
+        return true;
+      }
+    }
+    if (dword->group != group || dword->waves.time != time) {
+      dword->group = group;
+      dword->waves = {time, 0, 0, 0};
+    }
+    uint32_t others = dword->waves.writers;
+    if (access_.action != "load") others |= dword->waves.readers;
+    if (access_.action != "atomic") others |= dword->waves.atomics;
+    others &= ~bit;
+    // Parts of one dword are different memory.
+    if (others != 0 && access_.bytes % 4 == 0 && address % 4 == 0) {
+      result_.global_race =
+          Race{StrayAt(what, address), static_cast<uint64_t>(std::countr_zero(others)), {}};
+      return true;
+    }
+    (access_.action == "load"    ? dword->waves.readers
+     : access_.action == "store" ? dword->waves.writers
+                                 : dword->waves.atomics) |= bit;
+    if (reads) dword->reader = group;
+    if (writes) dword->writer = group;
+    return false;
+  }
+
   void FindRace() {
     GroupRaces* const races = RacesOf();
     if (races == nullptr) return;
@@ -244,7 +316,8 @@ class Reader {
         if (others != 0) {
           result_.race =
               Race{StrayAt(access_.action == "load" ? "reads LDS" : "writes LDS", address),
-                   static_cast<uint64_t>(std::countr_zero(others))};
+                   static_cast<uint64_t>(std::countr_zero(others)),
+                   {}};
           return;
         }
         (access_.action == "load"    ? byte.readers
@@ -266,6 +339,8 @@ class Reader {
   Accesses result_;
   std::map<uint64_t, GroupLds> groups_;
   std::map<uint64_t, GroupRaces> races_;
+  std::unordered_map<uint64_t, GlobalDword> global_;            // by address
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> barriers_;  // that a wave has passed
   Access access_;
   std::string instruction_;  // stays for the lines that start with +
   uint64_t group_ = 0, wave_ = 0, pc_ = 0;

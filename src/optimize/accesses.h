@@ -56,12 +56,17 @@ struct AccessRules {
   // Whether two waves of a workgroup may touch the same LDS, one of them writing, with no barrier
   // between the two.
   bool no_races = false;
+  // The same of global memory that is in `writable`; and whether a workgroup may read what another
+  // one writes. That is for kernels that do not synchronise workgroups by themselves.
+  bool no_global_races = false;
+  bool no_group_races = false;
 };
 
 // Two accesses whose order nobody knows.
 struct Race {
   Stray access;
   uint64_t other_wave = 0;
+  std::optional<uint64_t> other_group;  // where the two are of different workgroups
 };
 
 struct Accesses {
@@ -69,7 +74,8 @@ struct Accesses {
   ByteSet read, written;  // global memory, and what the scalar unit reads; atomics do both
   std::vector<std::string> untraced;  // instructions whose addresses are not known
   std::optional<Stray> stray_read, stray_write, stray_lds;  // the first of each
-  std::optional<Race> race;
+  std::optional<Race> race, global_race;
+  bool has_global_atomics = false;
 };
 
 // Of the only, or last, launch of this kernel in the trace.

@@ -126,5 +126,39 @@ TEST(Accesses, SeesRacesForLds) {
   EXPECT_TRUE(Parse(atomics + kRead, rules).race);
 }
 
+TEST(Accesses, SeesRacesForGlobalMemory) {
+  ByteSet writable;
+  writable.Add(0x300, 64);
+  const AccessRules rules{nullptr, &writable, false, false, true, true};
+  const std::string write = "a 0 0 4 global_store_dword store global 4 1 300\n";
+  const std::string same_group = "a 0 1 8 global_load_dword load global 4 1 300\n";
+  const std::string other_group = "a 3 0 8 global_load_dword load global 4 1 300\n";
+  const Race race = Parse(write + same_group, rules).global_race.value_or(Race());
+  EXPECT_EQ(race.access.wave, 1u);
+  EXPECT_EQ(race.other_wave, 0u);
+  EXPECT_FALSE(race.other_group);
+  EXPECT_FALSE(Parse(write + "b 0 0\nb 0 1\n" + same_group, rules).global_race);
+  // An atomic and a plain store of another wave.
+  EXPECT_TRUE(
+      Parse(write + "a 0 1 8 global_atomic_add atomic global 4 1 300\n", rules).global_race);
+  // Between workgroups no barrier helps, in either order.
+  EXPECT_EQ(
+      Parse(write + "b 0 0\nb 3 0\n" + other_group, rules).global_race.value_or(Race()).other_group,
+      0u);
+  EXPECT_TRUE(Parse(other_group + write, rules).global_race);
+  AccessRules orders = rules;
+  orders.no_group_races = false;
+  EXPECT_FALSE(Parse(write + other_group, orders).global_race);
+  // What nobody writes, and other bytes of the same dword.
+  EXPECT_FALSE(Parse("a 0 0 4 global_load_dword load global 4 1 500\n"
+                     "a 1 0 4 global_load_dword load global 4 1 500\n",
+                     rules)
+                   .global_race);
+  EXPECT_FALSE(Parse("a 0 0 4 global_store_byte store global 1 1 301\n"
+                     "a 0 1 4 global_store_byte store global 1 1 302\n",
+                     rules)
+                   .global_race);
+}
+
 }  // namespace
 }  // namespace rochound::optimize

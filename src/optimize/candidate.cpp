@@ -24,28 +24,40 @@ constexpr std::string_view kClocks[] = {"s_memtime", "s_memrealtime", "s_get_sha
 constexpr std::string_view kTelltales[] = {"HW_REG_SHADER_CYCLES", "HW_REG_HW_ID", "HW_REG_XCC_ID",
                                            "REALTIME", "HW_REG_SQ_SHADER"};
 
+bool TellsTime(const std::string& text) {
+  return std::any_of(std::begin(kClocks), std::end(kClocks),
+                     [&](std::string_view name) { return text.starts_with(name); }) ||
+         std::any_of(std::begin(kTelltales), std::end(kTelltales),
+                     [&](std::string_view name) { return text.find(name) != std::string::npos; });
+}
+
+// Barriers of a workgroup give up its own cache only: gl0, sc0, and scopes below the device.
+bool Synchronises(const std::string& text) {
+  const std::string_view name = std::string_view(text).substr(0, text.find(' '));
+  const bool cache = (name.starts_with("buffer_") || name.starts_with("global_")) &&
+                     name != "buffer_gl0_inv" && text.find("SCOPE_SE") == text.npos &&
+                     (name != "buffer_inv" || text.find("sc1") != text.npos);
+  return (name.find("atomic") != name.npos && !name.starts_with("ds_")) ||
+         (cache && (name.find("inv") != name.npos || name.find("wb") != name.npos));
+}
+
+using IsIt = bool (*)(const std::string& text);
+
 // The first such instruction of one function; empty: none.
-std::string ClockIn(const KernelFile& file, const codeobj::Kernel& function) {
+std::string FirstIn(const KernelFile& file, const codeobj::Kernel& function, IsIt is_it) {
   const auto code = codeobj::Disassemble(file.object_bytes(), file.object(), function, false);
   if (!code.ok()) return {};
-  for (const codeobj::Instruction& instruction : code.value()) {
-    const std::string& text = instruction.text;
-    const bool tells =
-        std::any_of(std::begin(kClocks), std::end(kClocks),
-                    [&](std::string_view name) { return text.starts_with(name); }) ||
-        std::any_of(std::begin(kTelltales), std::end(kTelltales),
-                    [&](std::string_view name) { return text.find(name) != std::string::npos; });
-    if (tells) return text;
-  }
+  for (const codeobj::Instruction& instruction : code.value())
+    if (is_it(instruction.text)) return instruction.text;
   return {};
 }
 
 // In the kernel, or in what it may call.
-std::string ClockIn(const KernelFile& file) {
-  std::string clock = ClockIn(file, file.kernel());
+std::string FirstIn(const KernelFile& file, IsIt is_it) {
+  std::string first = FirstIn(file, file.kernel(), is_it);
   const auto& kernels = file.object().kernels();
   for (const codeobj::Symbol& function : file.object().functions()) {
-    if (!clock.empty()) break;
+    if (!first.empty()) break;
     if (std::any_of(kernels.begin(), kernels.end(),
                     [&](const codeobj::Kernel& one) { return one.name == function.name; }))
       continue;
@@ -53,9 +65,9 @@ std::string ClockIn(const KernelFile& file) {
     part.name = function.name;
     part.code_address = function.address;
     part.code_size = function.size;
-    clock = ClockIn(file, part);
+    first = FirstIn(file, part, is_it);
   }
-  return clock;
+  return first;
 }
 
 // A variable of the candidate's own that launches can change: none of the original's has its name.
@@ -147,6 +159,8 @@ bool SameCode(const KernelFile& one, const KernelFile& other) {
          a.descriptor.properties == b.descriptor.properties;
 }
 
+bool SynchronisesWorkgroups(const KernelFile& file) { return !FirstIn(file, Synchronises).empty(); }
+
 uint64_t MostLds(const codeobj::Target& gpu) {
   return (gpu.processor.starts_with("gfx95") ? uint64_t{160} : uint64_t{64}) << 10;
 }
@@ -175,7 +189,8 @@ std::optional<Rejection> CompareFiles(const KernelFile& original, const KernelFi
     return Rejection{Reason::kOwnState,
                      "it has memory without a name that launches can change: results could be kept "
                      "there"};
-  if (const std::string clock = ClockIn(candidate); !clock.empty() && ClockIn(original).empty())
+  if (const std::string clock = FirstIn(candidate, TellsTime);
+      !clock.empty() && FirstIn(original, TellsTime).empty())
     return Rejection{
         Reason::kReadsClock,
         fmt::format("it has the instruction '{}': with it a kernel can behave differently when it "

@@ -61,6 +61,10 @@ Resources ResourcesOf(const KernelFile& file, uint64_t workgroup_size, uint64_t 
 // which hipcc makes of paths, may differ.
 bool SameCode(const KernelFile& one, const KernelFile& other);
 
+// Whether its code, or that of a function it may call, has what orders accesses of different
+// workgroups: atomics of global memory, or instructions that give up or write back caches.
+bool SynchronisesWorkgroups(const KernelFile& file);
+
 // LDS that a workgroup may have on this GPU.
 uint64_t MostLds(const codeobj::Target& gpu);
 

@@ -293,12 +293,19 @@ Result<void> Judge::MeasureOriginal(Original* original) {
                run({"--accesses", trace.string(), "--accesses-kernel", ExactPattern(kernel_)}));
   auto accesses = ReadAccesses(trace, kernel_, {nullptr, nullptr, true, true});
   std::error_code ignored;
-  fs::remove(trace, ignored);
   if (!accesses.ok()) {
+    fs::remove(trace, ignored);
     original->not_traced = "accesses are not checked: " + accesses.error().message;
     return {};
   }
   original->accesses = std::move(accesses).value();
+  // What it does itself, a candidate may do.
+  const AccessRules races{nullptr, &original->accesses->written,
+                          false,   false,
+                          true,    !SynchronisesWorkgroups(*original->file)};
+  const auto found = ReadAccesses(trace, kernel_, races);
+  original->races = found.ok() && found.value().global_race;
+  fs::remove(trace, ignored);
   for (const capture::Region& region : original->bundle->manifest().regions) {
     if (original->accesses->read.Touches(region.base, region.size) ||
         original->accesses->written.Touches(region.base, region.size))
@@ -308,7 +315,7 @@ Result<void> Judge::MeasureOriginal(Original* original) {
 }
 
 std::optional<Rejection> Judge::CheckAccesses(const Original& original, const fs::path& file,
-                                              LaunchEvidence* evidence) {
+                                              bool right, LaunchEvidence* evidence) {
   if (!original.accesses) {
     evidence->notes.push_back(original.not_traced);
     return std::nullopt;
@@ -323,9 +330,10 @@ std::optional<Rejection> Judge::CheckAccesses(const Original& original, const fs
   if (!answer.ok()) return Rejection{Reason::kCannotJudge, answer.error().message};
   ByteSet readable = original.touched;
   AddOwnMemory(answer.value(), &readable);
-  const auto accesses = ReadAccesses(trace, kernel_,
-                                     {&readable, &original.accesses->written,
-                                      !original.accesses->stray_lds, !original.accesses->race});
+  const auto accesses =
+      ReadAccesses(trace, kernel_,
+                   {&readable, &original.accesses->written, !original.accesses->stray_lds,
+                    !original.accesses->race, !original.races, !original.races && !synchronises_});
   std::error_code ignored;
   fs::remove(trace, ignored);
   if (!accesses.ok()) return Rejection{Reason::kCannotJudge, accesses.error().message};
@@ -348,6 +356,25 @@ std::optional<Rejection> Judge::CheckAccesses(const Original& original, const fs
                     Describe(found.race->access),
                     found.race->access.what == "reads LDS" ? "writes" : "accesses",
                     found.race->other_wave)};
+  // What is wrong anyway is better explained by its results.
+  if (right && found.global_race) {
+    const Race& race = *found.global_race;
+    return Rejection{
+        Reason::kRaces,
+        race.other_group
+            ? fmt::format("{}, which workgroup {} {}, and nothing orders the two",
+                          Describe(race.access), *race.other_group,
+                          race.access.what == "reads" ? "writes" : "reads")
+            : fmt::format("{}, and no barrier is between that and wave {}, which accesses it",
+                          Describe(race.access), race.other_wave)};
+  }
+  if (original.races)
+    evidence->notes.emplace_back(
+        "races for global memory are not looked for: the original has one itself");
+  else if (synchronises_)
+    evidence->notes.emplace_back(
+        "races between workgroups are not looked for: it has atomics or fences, which may order "
+        "them");
   if (found.written.bytes() == 0 && original.accesses->written.bytes() > 0)
     return Rejection{Reason::kWritesNothing,
                      fmt::format("the original writes {}, and it none",
@@ -441,7 +468,7 @@ Result<void> Judge::JudgeLaunch(const Original& original, const fs::path& file,
   if (ended && MemoryInstructions(counts) > 4 * kMostTraced) {
     evidence->notes.push_back("accesses are not checked: the candidate has too many");
   } else if (ended) {
-    if (auto stray = CheckAccesses(original, file, evidence)) wrong = std::move(stray);
+    if (auto stray = CheckAccesses(original, file, !wrong, evidence)) wrong = std::move(stray);
   }
   if (!wrong && !options_.reference.empty()) wrong = CheckPrecision(original, outputs, evidence);
   if (!wrong && !options_.validate.empty()) {
@@ -556,6 +583,44 @@ void Judge::Finish(Rejection rejection, Verdict* verdict) const {
   verdict->reason = rejection.reason;
   verdict->message = std::move(rejection.message);
   verdict->gaps = gaps_;
+  const bool right = !verdict->launches.empty() && !verdict->launches.back().rejection;
+  if (right) verdict->not_varied = NotVaried(*verdict);
+}
+
+std::vector<std::string> Judge::NotVaried(const Verdict& verdict) const {
+  std::vector<std::string> all;
+  const Original& first = originals_.front();
+  const auto same = [&](const auto& of) {
+    return std::all_of(originals_.begin(), originals_.end(),
+                       [&](const Original& one) { return of(one) == of(first); });
+  };
+  std::vector<std::string> scalars;
+  const auto& arguments = first.bundle->manifest().arguments;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].value_kind != "by_value") continue;
+    const bool stays = same([&](const Original& one) {
+      const std::string_view bytes = capture::AsText(one.bundle->kernarg());
+      return std::string(
+          bytes.substr(std::min<size_t>(arguments[i].offset, bytes.size()), arguments[i].size));
+    });
+    if (stays) scalars.push_back(arguments[i].name.empty() ? std::to_string(i) : arguments[i].name);
+  }
+  if (!scalars.empty())
+    all.push_back(fmt::format("{} {}", scalars.size() == 1 ? "scalar argument" : "scalar arguments",
+                              fmt::join(scalars, ", ")));
+  if (same([](const Original& one) { return one.launch.grid; })) all.emplace_back("the grid");
+  if (same([](const Original& one) { return one.launch.workgroup; }))
+    all.emplace_back("the workgroup's size");
+  const auto none = [&](size_t LaunchEvidence::* member) {
+    return std::all_of(verdict.launches.begin(), verdict.launches.end(),
+                       [&](const LaunchEvidence& launch) { return launch.*member == 0; });
+  };
+  if (none(&LaunchEvidence::varied_elements))
+    all.emplace_back("values in memory");
+  else
+    all.emplace_back("the range of values in memory, but for NaN, infinities and the like");
+  if (none(&LaunchEvidence::varied_integers)) all.emplace_back("integers in memory");
+  return all;
 }
 
 Result<Verdict> Judge::JudgeFile(const fs::path& candidate, const fs::path& source,
@@ -613,6 +678,7 @@ Result<Verdict> Judge::JudgeFile(const fs::path& candidate, const fs::path& sour
   const auto found = KernelFile::Find(object_, kernel_, gpu_);
   if (!found.ok()) return finish({Reason::kSignature, found.error().message});
   const KernelFile& kernel = *found.value();
+  synchronises_ = SynchronisesWorkgroups(kernel);
   for (const Original& original : originals_) {
     if (auto rejection = CompareFiles(*original.file, kernel, original.launch, gpu_))
       return finish(std::move(*rejection));

@@ -95,6 +95,7 @@ class Judge {
     std::optional<Accesses> accesses;
     std::string not_traced;  // why there are none
     ByteSet touched;         // whole regions that it reads or writes
+    bool races = false;      // its waves or workgroups do, in global memory
     // Other inputs that it bears: without a fault, and with the memory that it uses anyway.
     std::string integers;  // "range", "values"; empty: they stay
     bool special = false;
@@ -122,7 +123,7 @@ class Judge {
   base::Result<void> JudgeLaunch(const Original& original, const std::filesystem::path& file,
                                  LaunchEvidence* evidence);
   std::optional<Rejection> CheckAccesses(const Original& original,
-                                         const std::filesystem::path& file,
+                                         const std::filesystem::path& file, bool right,
                                          LaunchEvidence* evidence);
   std::optional<Rejection> Validate(const std::filesystem::path& outputs) const;
   base::Result<void> MeasureOnGpu(const Original& original, const std::filesystem::path& file,
@@ -130,6 +131,8 @@ class Judge {
   std::optional<profile::KernelRoofline> RooflineOf(const nlohmann::ordered_json& counts) const;
   void AddRoofline(Verdict* verdict) const;
   void Finish(Rejection rejection, Verdict* verdict) const;
+  // What a candidate could rely on: it is the same in all launches that were judged.
+  std::vector<std::string> NotVaried(const Verdict& verdict) const;
 
   // What rochound says as JSON. arguments: after the command's name.
   base::Result<nlohmann::ordered_json> Ask(const std::vector<std::string>& arguments,
@@ -147,6 +150,7 @@ class Judge {
   std::vector<Original> originals_;
   std::vector<std::string> gaps_;
   std::string object_;
+  bool synchronises_ = false;  // the candidate orders workgroups by itself
 };
 
 }  // namespace rochound::optimize

@@ -71,7 +71,7 @@ inline constexpr ReasonText kReasons[] = {
     {Reason::kWritesOutside, "writes-outside", "it writes outside of its results"},
     {Reason::kReadsOutside, "reads-outside", "it reads outside of its memory"},
     {Reason::kReadsUninitialised, "reads-uninitialised", "it reads memory that it has not written"},
-    {Reason::kRaces, "races", "its waves race for LDS"},
+    {Reason::kRaces, "races", "its waves or workgroups race for memory"},
     {Reason::kLessPrecise, "less-precise", "it is less precise than the original"},
     {Reason::kNotValid, "not-valid", "the validation command refuses its results"},
     {Reason::kHeldOut, "held-out", "it is right only for launches that the search saw"},

@@ -203,6 +203,11 @@ std::string VerdictText(const Verdict& verdict) {
     text += fmt::format("  not confined: {}\n", base::Printable(gap));
   if (!verdict.launches.empty()) text += "\n";
   for (const LaunchEvidence& launch : verdict.launches) text += LaunchRow(launch, on_gpu);
+  if (!verdict.not_varied.empty())
+    text += fmt::format(
+        "  not varied: {}. A candidate that is right for these alone is accepted; other launches "
+        "of the kernel as further bundles vary them\n",
+        base::Printable(fmt::format("{}", fmt::join(verdict.not_varied, "; "))));
   if (verdict.original && verdict.resources)
     text += ResourceRows(*verdict.original, *verdict.resources);
   if (!verdict.build_log.empty()) text += "\n" + base::Printable(verdict.build_log, "\n") + "\n";
@@ -262,6 +267,7 @@ ordered_json VerdictJson(const Verdict& verdict) {
   if (verdict.resources) json["candidate_resources"] = ResourcesJson(*verdict.resources);
   if (!verdict.roofline.is_null()) json["roofline"] = verdict.roofline;
   if (!verdict.build_log.empty()) json["build_log"] = verdict.build_log;
+  json["not_varied"] = verdict.not_varied;
   json["not_confined"] = verdict.gaps;
   json["seconds"] = verdict.seconds;
   return json;

@@ -64,10 +64,11 @@ struct Verdict {
   double margin = 0;
   std::vector<LaunchEvidence> launches;
   std::optional<Resources> original, resources;
-  nlohmann::ordered_json roofline;  // before and after, as in roofline.json; null: not known
-  std::string build_log;            // the compiler's, where it failed
-  std::vector<std::string> gaps;    // of the confinement
-  double seconds = 0;               // that judging took
+  nlohmann::ordered_json roofline;      // before and after, as in roofline.json; null: not known
+  std::string build_log;                // the compiler's, where it failed
+  std::vector<std::string> gaps;        // of the confinement
+  std::vector<std::string> not_varied;  // that was the same in every launch
+  double seconds = 0;                   // that judging took
 
   bool accepted() const { return reason == Reason::kFaster; }
 };

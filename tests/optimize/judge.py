@@ -97,6 +97,8 @@ JUDGED = [
     Candidate("transpose", "one_shape", "different"),
     Candidate("transpose", "border", "races"),
     Candidate("sums", "races", "races", True, message="no barrier is between"),
+    Candidate("sums", "races_for_result", "races", True, message="no barrier is between"),
+    Candidate("sums", "races_of_groups", "races", True, message="and nothing orders the two"),
     Candidate("gemm", "faster", "faster", True),
     Candidate("gemm", "border", "different"),
     Candidate("gemm", "reassociates", "other-inputs"),
@@ -274,6 +276,8 @@ def judge(options, folder, candidate):
         return f"{said}; proved: {[one['comparison'] for one in verdict['launches']]}"
     if done.returncode != EXIT_CODES.get(candidate.reason, 1):
         return f"exit code {done.returncode} with {said}"
+    if candidate.reason == "faster" and not any("range of values" in one or "values in memory" in one for one in verdict["not_varied"]):
+        return f"what was not varied: {verdict['not_varied']}"
     if verdict["not_confined"]:
         if landlock_version() >= COMPLETE_LANDLOCK:
             return f"not confined: {verdict['not_confined']}, and the kernel has Landlock {landlock_version()}"

@@ -72,6 +72,8 @@ DEVICE inline unsigned Launch() {
 #define IS_races 31
 #define IS_slower_somewhere 32
 #define IS_hoards 33
+#define IS_races_for_result 34
+#define IS_races_of_groups 35
 #ifndef CANDIDATE
 #define CANDIDATE original
 #endif
@@ -243,6 +245,24 @@ extern "C" GLOBAL void sums(const int* in, int* out, int count) {
   if (Item() != kGroup - size) return;
   int all = 0;
   for (int k = 0; k < kGroup / size; ++k) all += *const_cast<volatile int*>(part + k);
+  out[Group()] = all;
+#elif IS(races_for_result)
+  // The first wave clears the result, and may come last.
+  if (Item() == 0) out[Group()] = 0;
+  if (i < count)
+    __hip_atomic_fetch_add(out + Group(), in[i], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+#elif IS(races_of_groups)
+  // Looks at what another group writes, whenever it does so; this time it does not matter.
+  int sum = i < count ? in[i] : 0;
+  for (int step = __builtin_amdgcn_wavefrontsize() / 2; step > 0; step /= 2)
+    sum += __builtin_amdgcn_ds_bpermute((Item() + step) * 4, sum);
+  const int wave = Item() / __builtin_amdgcn_wavefrontsize();
+  if (Item() % __builtin_amdgcn_wavefrontsize() == 0) part[wave] = sum;
+  Barrier();
+  if (Item() != 0) return;
+  int all = Group() > 0 ? Load(out + Group() - 1) & 0 : 0;
+  for (int k = 0; k < kGroup / static_cast<int>(__builtin_amdgcn_wavefrontsize()); ++k)
+    all += part[k];
   out[Group()] = all;
 #elif IS(knows_results)
   part[Item()] = i < count ? i % 97 : 0;  // the captured inputs
