@@ -6,13 +6,11 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <system_error>
-#include <thread>
 #include <thread>
 
 #include "base/exit_codes.h"
