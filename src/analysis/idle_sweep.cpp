@@ -215,7 +215,7 @@ void IdleSweep::Cut(Open& open, int64_t begin, int64_t end, const QueuedOp* next
 // A wait between the last launch and the next that was in flight when the GPU ran dry, or began
 // after that: nothing could be launched ahead. Clocks of host and GPU may differ a little.
 IdleSweep::Origin IdleSweep::OriginOf(const Open& open, int64_t begin, const QueuedOp* next,
-                                      const HostActivity& host) {
+                                      const HostActivity& host) const {
   if (next == nullptr) return {GapOrigin::kLast};
   if (open.lane.ops == 0) return {GapOrigin::kFirst};
   if (next->thread == kNoThread || (!next->has_launch && next->submit == kNever))
@@ -234,7 +234,15 @@ IdleSweep::Origin IdleSweep::OriginOf(const Open& open, int64_t begin, const Que
   const int64_t since = open.thread == next->thread && open.returned != kNever
                             ? std::min(open.returned, begin)
                             : begin;
-  return {submit - since <= kLongestLaunch ? GapOrigin::kLaunching : GapOrigin::kHost};
+  const int64_t between = submit - since;
+  if (between > kLongestLaunch) return {GapOrigin::kHost};
+  const uint32_t around = host.RangeAt(next->thread, called);
+  for (const IdlePiece& piece : pieces_) {
+    if (between > kLongestRange && piece.cause == IdleCause::kOutsideHip && piece.what != kNoName &&
+        piece.what != around && piece.ns * 2 > next->start - begin)
+      return {GapOrigin::kHost};
+  }
+  return {GapOrigin::kLaunching};
 }
 
 void IdleSweep::KeepGap(const IdleGap& gap) {

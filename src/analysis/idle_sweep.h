@@ -68,7 +68,9 @@ enum class GapOrigin : uint8_t {
 };
 std::string_view GapOriginName(GapOrigin origin);
 // From one launch to the next: longer, and it is not launching as usual that takes the time.
-inline constexpr int64_t kLongestLaunch = 1'000'000;
+inline constexpr int64_t kLongestLaunch = 2'000'000;
+// Likewise, where a range that was over before the launch took most of it.
+inline constexpr int64_t kLongestRange = 200'000;
 // From submission to start of a queue's first operation: longer, and it waited for earlier work.
 inline constexpr int64_t kLongestLatency = 5'000'000;
 
@@ -178,8 +180,8 @@ class IdleSweep {
   void Gaps(Open& open, int64_t end, const QueuedOp* next, const HostActivity& host);
   // Cuts the gap into pieces_ and adds them to the lane.
   void Cut(Open& open, int64_t begin, int64_t end, const QueuedOp* next, const HostActivity& host);
-  static Origin OriginOf(const Open& open, int64_t begin, const QueuedOp* next,
-                         const HostActivity& host);
+  Origin OriginOf(const Open& open, int64_t begin, const QueuedOp* next,
+                  const HostActivity& host) const;
   void HostPhase(uint32_t thread, int64_t begin, int64_t end, IdleCause in_call,
                  const HostActivity& host);
   void Piece(IdleCause cause, uint32_t what, int64_t begin, int64_t end);

@@ -13,6 +13,8 @@ namespace rochound::analysis {
 // kernel uses now. It would be wrong where other streams fill the rest of the GPU, so what runs
 // beside it counts too; and where its work cannot be divided, so it is never sure.
 std::optional<Match> FindFewWorkgroups(const Picture& picture) {
+  constexpr int64_t kTiny = 40'000;
+  const bool tiny = FindTinyKernels(picture).has_value();
   double gain = 0;
   int64_t most_ns = 0;
   KernelShape most;
@@ -20,6 +22,8 @@ std::optional<Match> FindFewWorkgroups(const Picture& picture) {
     if (shape.compute_units == 0 || shape.workgroups >= shape.compute_units) continue;
     if (IsCollectiveKernel(shape.kernel)) continue;  // it waits for other GPUs, whatever its size
     if (shape.path_ns * 100 < picture.wall()) continue;
+    // Those are too short for another shape to matter.
+    if (tiny && shape.path_ns < kTiny * shape.calls) continue;
     const double at_once =
         std::max(WorkgroupsAtOnce(picture, shape), static_cast<double>(shape.workgroups));
     const double unused = 1 - at_once / static_cast<double>(shape.compute_units);

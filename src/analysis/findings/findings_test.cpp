@@ -340,6 +340,30 @@ TEST(FindingsTest, WhatTakesLongBetweenLaunchesIsNoLaunching) {
   EXPECT_EQ(Named(findings, "launch-rate"), nullptr);
 }
 
+// A thread's CPU time is of its whole life: what fits beside the kernels may have been used there.
+TEST(FindingsTest, TheCpuComputesOnlyWhatItCannotHaveComputedElsewhere) {
+  for (const int64_t cpu_ms : {900, 1900}) {
+    TestTrace trace;
+    for (int i = 0; i < 10; ++i) {
+      const int64_t begin = i * 200 * kMs;
+      const int64_t call =
+          trace.Call({.start = begin, .end = begin + 1000, .stream = std::string()});
+      trace.Kernel({.queue = 1, .start = begin + 1000, .end = begin + 90 * kMs, .call = call});
+      trace.Call(
+          {.start = begin + 80 * kMs, .end = begin + 90 * kMs, .name = "hipDeviceSynchronize"});
+    }
+    trace.processes.push_back({.pid = 1, .start = 0, .end = 2000 * kMs});
+    store::TraceDatabase database = trace.Open();
+    Execute(database,
+            "INSERT INTO rochound_fact BY NAME SELECT 0 AS session, 'thread' AS name, '1," +
+                std::to_string(cpu_ms * kMs) + "' AS value");
+    const Findings findings = Find(database);
+    // 900 ms fit beside the kernels, 1900 ms do not.
+    EXPECT_EQ(Named(findings, "cpu-work") != nullptr, cpu_ms == 1900);
+    EXPECT_EQ(Named(findings, "host-work") != nullptr, cpu_ms == 900);
+  }
+}
+
 // The first operation was submitted long before it started: earlier work was in its way.
 TEST(FindingsTest, WorkFromBeforeTheRecordingIsNoLatency) {
   TestTrace trace;

@@ -200,6 +200,9 @@ Picture::Owner Picture::OwnerOf(const IdleReason& reason) const {
   }
   if (launches_often_ && IsOrigin(reason, GapOrigin::kLaunching))
     return outside || launch ? Owner::kLaunch : Owner::kNobody;
+  // Where the GPU is quicker than the host otherwise, its start of what is queued is part of that.
+  if (launches_often_ && launch && IsOrigin(reason, GapOrigin::kQueued) && !gpu_bound())
+    return Owner::kLaunch;
   return outside ? Owner::kHost : Owner::kNobody;
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/findings/rule.h"
 
 namespace rochound::analysis {
 
 // Kernels this short are mostly what starting one costs. Fused into one that takes as long as each
 // of them, nearly all of their time would be given back. It would be wrong where they wait for
-// something else in between, so longer pauses are left out; whether they can be fused is not known.
+// communication in between, so long pauses are left out as far as there is any; whether they can be
+// fused is not known.
 std::optional<Match> FindTinyKernels(const Picture& picture) {
   constexpr int64_t kMany = 500;
   constexpr int64_t kLongPause = 1'000'000;
@@ -33,9 +36,16 @@ std::optional<Match> FindTinyKernels(const Picture& picture) {
   // The time between one and the next, both submitted. Those that are listed are the longest.
   constexpr const char* kPause = "start after another operation";
   ns += picture.PathPart(kPause);
+  int64_t long_pauses = 0, communication = 0;
   picture.ForEach("critical-path", "longest", [&](const RowView& row) {
-    if (row.Text("what") == kPause && row.Int("piece_ns") >= kLongPause) ns -= row.Int("piece_ns");
+    if (row.Text("what") == kPause && row.Int("piece_ns") >= kLongPause)
+      long_pauses += row.Int("piece_ns");
   });
+  picture.ForEach("overlap", "states", [&](const RowView& row) {
+    if (row.Int("gpu") == picture.gpu() && row.Text("state") == "communication")
+      communication += row.Int("total_ns");
+  });
+  ns -= std::min(long_pauses, communication);
   Match match;
   match.gain_ns = ns;
   match.sentence = fmt::format("{} very short kernels and the pauses between them take {} ({}).",

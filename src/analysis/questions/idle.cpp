@@ -152,6 +152,8 @@ Result<void> FindSetUp(Connection& connection, const HostThreads& threads,
 
 // The runtime loads a code object when its first kernel is launched. Where code objects are not in
 // the trace, a kernel's first launch that takes long is taken for it.
+constexpr int64_t kSlowLaunch = 1'000'000;
+
 Result<void> FindFirstLaunches(Connection& connection, const HostThreads& threads,
                                HostActivity& host) {
   ROCHOUND_TRY(
@@ -164,7 +166,7 @@ Result<void> FindFirstLaunches(Connection& connection, const HostThreads& thread
           " GROUP BY d.op_id >> 32, k.codeObject, if(k.codeObject > 0, 0, k.id), d.agent) first"
           " JOIN rocpd_api a ON a.id = first.id"
           " WHERE first.known OR a.\"end\" - a.start > " +
-          std::to_string(kLongestLaunch)));
+          std::to_string(kSlowLaunch)));
   for (;;) {
     ROCHOUND_TRY(const bool more, rows.Next());
     if (!more) return {};
