@@ -17,6 +17,7 @@
 #include "launch/replay_poison.h"
 #include "launch/replay_process.h"
 #include "report/replay_text.h"
+#include "softgpu/tree/gpu_model.h"
 
 namespace rochound::cli {
 namespace {
@@ -295,6 +296,25 @@ bool ReplayCommand::NeedsPoison() const {
   return bundle.ok() && bundle.value().extents(capture::Phase::kAfter).empty();
 }
 
+// Where there is no GPU: a software GPU that can run the bundle's code, if there is one.
+void ReplayCommand::SayWayWithoutGpu(ordered_json* answer) const {
+  const std::string message = answer->value("message", "");
+  if (launch::VerdictOf(*answer) != Verdict::kFailed || answer->contains("gpu")) return;
+  const auto bundle = capture::Bundle::Open(bundle_);
+  const auto known = softgpu::LoadKnownGpuModels();
+  if (!bundle.ok() || !known.ok()) return;
+  const capture::Manifest& manifest = bundle.value().manifest();
+  const std::string& target = manifest.agents[static_cast<size_t>(manifest.agent)].name;
+  std::string way = fmt::format("No software GPU is a {}, as the captured one.", target);
+  for (const softgpu::GpuModel& model : known.value()) {
+    if (model.target != target) continue;
+    way = fmt::format("Without one: rochound replay {} {} ... --softgpu {}", action_, bundle_,
+                      model.name);
+    break;
+  }
+  (*answer)["message"] = fmt::format("{}{} {}", message, message.ends_with('?') ? "" : ".", way);
+}
+
 int ReplayCommand::RunOnce(const std::vector<std::string>& arguments) const {
   const auto result = launch::RunReplay(arguments, softgpu_);
   if (!result.ok()) {
@@ -303,6 +323,7 @@ int ReplayCommand::RunOnce(const std::vector<std::string>& arguments) const {
   }
   ordered_json answer = result.value().answer;
   answer["action"] = action_;
+  SayWayWithoutGpu(&answer);
   if (action_ == "check" && answer["verdict"] == "equal") {
     answer["verdict"] = "possible";  // nothing was run
     Print(answer);
@@ -336,6 +357,7 @@ int ReplayCommand::Compare(const std::vector<std::string>& arguments) const {
       continue;
     }
     answer["action"] = action_;
+    SayWayWithoutGpu(&answer);
     answer["processes"] = fallen.size() + 1;
     if (answer.contains("candidates")) {
       auto& candidates = answer["candidates"];

@@ -29,6 +29,7 @@ class ReplayCommand final : public Command {
   bool Arguments(std::vector<std::string>* arguments) const;
   int Export() const;
   bool NeedsPoison() const;
+  void SayWayWithoutGpu(nlohmann::ordered_json* answer) const;
   int RunOnce(const std::vector<std::string>& arguments) const;
   int Compare(const std::vector<std::string>& arguments) const;
   int Print(const nlohmann::ordered_json& answer) const;

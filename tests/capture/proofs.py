@@ -119,6 +119,14 @@ def check(options, folder):
     text = run([rochound, "replay", "run", second, "--softgpu", options.gpu, "--no-poison", "--iterations", 3], code=9)
     require("not looked for" in text and "none was found" not in text and "verified\n" not in text.split("\n", 1)[1], text)
 
+    # Without a GPU: the software GPU that is named can run it.
+    older = folder / "older.bundle"
+    run([options.hipcc, "-O2", "--offload-arch=gfx1030", program, "-o", folder / "older"])
+    run([rochound, "capture", "--kernel", "fill", "--softgpu", "rx6800xt", "-o", older, "--", folder / "older"])
+    text = run([rochound, "replay", "run", older], code=125)
+    require("--softgpu rx6800xt" in text and "mi300x" not in text, text)
+    require(EVERY_BYTE in run([rochound, "replay", "run", older, "--softgpu", "rx6800xt"]), "the named GPU does not run it")
+
     # Exported: another build of one's own, and a launch that proves nothing.
     project = folder / "project"
     run([rochound, "replay", "export", first, "-o", project])

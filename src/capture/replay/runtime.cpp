@@ -97,8 +97,7 @@ Result<std::unique_ptr<Runtime>> Runtime::Start() {
   const hsa_status_t status = hsa_init();
   if (status != HSA_STATUS_SUCCESS) {
     return Error{HsaError("the HSA runtime does not start", status).message +
-                 " Is there a GPU, and may you open /dev/kfd? Without one: rochound softgpu --gpu "
-                 "mi300x -- rochound replay ..."};
+                 " Is there a GPU, and may you open /dev/kfd?"};
   }
   std::unique_ptr<Runtime> runtime(new Runtime);
   ROCHOUND_TRY(runtime->virtual_memory_, VirtualMemory::Find());
@@ -148,10 +147,7 @@ Result<void> Runtime::FindAgents() {
       if (gpu.pool.handle != 0) gpus_.push_back(std::move(gpu));
     }
   }
-  if (gpus_.empty())
-    return Error{
-        "the HSA runtime finds no GPU here; without one: rochound softgpu --gpu mi300x -- rochound "
-        "replay ..."};
+  if (gpus_.empty()) return Error{"the HSA runtime finds no GPU here"};
   if (cpu_.handle == 0 || host_pool_.handle == 0)
     return Error{"the HSA runtime shows no host memory"};
   if (kernarg_pool_.handle == 0) kernarg_pool_ = host_pool_;
