@@ -70,6 +70,7 @@ TEST(LakeTest, AFileThatWasMergedIntoAnotherDoesNotCount) {
   const auto all = Live({file(1, 9), other("t", 1, 1), other("t", 0, 2), other("u", 0, 1)});
   ASSERT_EQ(all.size(), 4u);
   for (const LakeFile& one : all) EXPECT_EQ(one.from, one.stretch.first) << one.path;
+  EXPECT_EQ(Live({file(1, 9), other("t", 1, 1)}).size(), 2u);
   // One that overlaps the one before counts from there on.
   const auto beside = Live({file(1, 6), file(4, 9)});
   ASSERT_EQ(beside.size(), 2u);
@@ -105,6 +106,7 @@ TEST(LakeTest, MessagesThatAreNoneAreRefused) {
                                                            {"launches", -1},
                                                            {"scale", 6},
                                                            {"gpu", 1ll << 40},
+                                                           {"rank", 1ll << 40},
                                                            {"first", 2048},
                                                            {"min", 101},
                                                            {"buckets", json::array({-1})},
@@ -277,6 +279,29 @@ TEST(LakeTest, MergedSketchesAreThoseOfAllRows) {
   }
 }
 
+// As far apart as no sketch is at their scale: both count, at a coarser one.
+TEST(LakeTest, SketchesThatAreFarApartAreMerged) {
+  const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-lake-");
+  auto lake = Lake::Open(dir.value().path() / "lake");
+  ASSERT_TRUE(lake.ok()) << lake.error().message;
+  std::vector<json> rows;
+  for (const uint64_t nth : {1, 2}) {
+    json message = Message(nth, 10);
+    message["rows"][0]["first"] = nth == 1 ? 212 : 212 + Histogram::kMostBuckets;
+    message["rows"][0]["min"] = nth == 1 ? 100 : 102'000;
+    message["rows"][0]["max"] = nth == 1 ? 100 : 102'000;
+    const auto more = LakeRows(message, nth);
+    ASSERT_TRUE(more.ok()) << more.error().message;
+    rows.push_back(more.value()[0]);
+  }
+  ASSERT_TRUE(lake.value().Write({"default", "2026-11-17", 0, 77, 1, 2}, rows).ok());
+  ASSERT_TRUE(lake.value().MakeView("default").value());
+  const auto merged = MergeSketches(lake.value().database(), {"kernel"}, "loss IS NULL");
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  ASSERT_EQ(merged.value().size(), 1u);
+  EXPECT_EQ(merged.value().begin()->second.ns.count(), 20u);
+}
+
 TEST(LakeTest, CodeObjectsAreKeptByHash) {
   const auto dir = base::TempDir::Create(testing::TempDir(), "rochound-lake-");
   auto opened = Lake::Open(dir.value().path() / "lake");
@@ -341,6 +366,12 @@ TEST(LakeTest, CompactingChangesNothingButFiles) {
   EXPECT_EQ(all(), before);
   const auto live = lake.Files("default").value();
   EXPECT_LT(live.size(), 20u);
+  for (const LakeFile& file : live) {
+    if (file.stretch.shard != 0 || file.stretch.created != 77) continue;
+    const bool next_day = file.stretch.first >= 11 && file.stretch.last <= 20;
+    EXPECT_EQ(file.stretch.day, next_day ? "2026-11-17" : "2026-11-16") << file.path;
+    EXPECT_TRUE(next_day || file.stretch.last <= 10 || file.stretch.first >= 21) << file.path;
+  }
   const auto counts = lake.CountRows(live);
   for (const uint64_t rows : counts.value()) EXPECT_LE(rows, options.rows);
   // The second run removes what the first one merged, and finds little to do.
