@@ -366,7 +366,8 @@ TEST(GoldenCriticalPath, MedianOfTwoSlacksIsTheSmaller) {
   const auto launch = [&](int64_t queue, int64_t at, int64_t end, const char* name) {
     const int64_t call =
         trace.Call({.start = at, .end = at + 2, .stream = "0x5" + std::to_string(queue)});
-    trace.Kernel({.queue = queue, .start = 20, .end = end, .name = name, .call = call, .submit = at + 1});
+    trace.Kernel(
+        {.queue = queue, .start = 20, .end = end, .name = name, .call = call, .submit = at + 1});
   };
   launch(0, 0, 50, "side");
   launch(1, 3, 60, "side");

@@ -513,11 +513,14 @@ Result<void> Judge::MeasureOnGpu(const Original& original, const fs::path& file,
   }
   const ordered_json& captured = answer["candidates"][0];
   const ordered_json& entry = answer["candidates"][1];
+  // With more inputs it was proved before; this proof is for this GPU and the captured input.
+  const std::string proved = evidence->comparison;
   if (auto wrong = JudgeComparison(captured, entry, evidence)) {
     wrong->message = "on this machine's GPU: " + wrong->message;
     evidence->rejection = std::move(wrong);
     return {};
   }
+  evidence->comparison = proved;
   const bool software = entry.contains("interpreter_speedup");
   if (software)
     evidence->notes.push_back(

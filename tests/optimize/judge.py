@@ -124,7 +124,8 @@ ASKED = [
     # What is told to be no number stays as it was.
     Candidate("scale", "drops_nan", "faster", True, options=("--no-special",), title="no-special"),
     # Right from the captured inputs alone.
-    Candidate("scale", "knows_results", "faster", True, options=("--vary", "0"), title="captured-inputs"),
+    Candidate("scale", "knows_results", "faster", True, options=("--vary", "0"), title="captured-inputs",
+              proof="equal in every byte, from the captured input"),
     Candidate("scale", "knows_results", "other-inputs", True, options=("--vary", "1"), title="one-other-input"),
     Candidate("scale", "faster", "faster", options=("--margin", "100"), title="margin"),
     Candidate("scale", "faster", "no-difference", True, options=("--margin", "200"), title="large-margin"),
