@@ -135,7 +135,7 @@ def stacks(doctor):
     stacks = told.get("stacks", {})
     for what, inner, outer in (("freed", "Freed", "main"), ("allocated", "Device", "Freed")):
         frames = stacks.get(what, [])
-        doctor.expect(frames and inner in frames[0] and "planted.hip:" in frames[0], f"{what} by {frames}")
+        doctor.expect(frames and inner in frames[0] and "planted_memory.h:" in frames[0], f"{what} by {frames}")
         doctor.expect(any(outer in frame for frame in frames[1:]), f"no {outer}: {frames}")
         doctor.expect(f"{what} by" in text, text)
     record(doctor, "freed", "--force")
