@@ -20,6 +20,7 @@ std::optional<Match> FindFewWorkgroups(const Picture& picture) {
   KernelShape most;
   for (const KernelShape& shape : LoadKernelShapes(picture)) {
     if (shape.compute_units == 0 || shape.workgroups >= shape.compute_units) continue;
+    if (shape.workgroups == 0) continue;  // kernels of a graph: some tools record no grid of them
     if (IsCollectiveKernel(shape.kernel)) continue;  // it waits for other GPUs, whatever its size
     if (shape.path_ns * 100 < picture.wall()) continue;
     // Those are too short for another shape to matter.
