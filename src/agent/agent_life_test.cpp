@@ -271,6 +271,7 @@ TEST_F(AgentTest, ASignalThatAHandlerChangedServesTheNextKernel) {
   const Seen seen = Read();
   EXPECT_EQ(seen.dispatches.size(), 2u);
   EXPECT_EQ(seen.Timed(), 1u);
+  runtime_.core().hsa_signal_destroy_fn(signal);
 }
 
 // stderr is a pipe that nobody reads.
