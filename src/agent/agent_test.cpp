@@ -657,9 +657,7 @@ TEST_F(AgentTest, AKernelWithTheBarrierBitEndsThoseBeforeItAtOnce) {
   FakeQueue& fake = FakeRuntime::Of(queue);
   fake.LoseCompletionOf(0);
   Launch(queue);
-  const uint64_t last = fake.Reserve();
-  fake.Write(last, runtime_.KernelObject(1), {0}, true);
-  runtime_.Ring(queue, last);
+  Launch(queue, {0}, 64, true);
   ASSERT_TRUE(fake.WaitUntilConsumed(2));
   const Seen seen = Read();
   EXPECT_EQ(seen.times.size(), 2u);

@@ -99,10 +99,11 @@ class AgentTest : public testing::Test {
     return run.ok() ? run.value().processes().front()->Dropped(reason) : 0;
   }
 
-  uint64_t Launch(hsa_queue_t* queue, hsa_signal_t signal = {0}, uint64_t kernel = 64) {
+  uint64_t Launch(hsa_queue_t* queue, hsa_signal_t signal = {0}, uint64_t kernel = 64,
+                  bool barrier = false) {
     FakeQueue& fake = FakeRuntime::Of(queue);
     const uint64_t index = fake.Reserve();
-    fake.Write(index, kernel, signal);
+    fake.Write(index, kernel, signal, barrier);
     runtime_.Ring(queue, index);
     return index;
   }

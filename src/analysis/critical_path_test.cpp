@@ -281,21 +281,26 @@ TEST(GoldenCriticalPath, AHostFunctionIsNamed) {
                    "80|50|host functions|hipLaunchHostFunc"}));
 }
 
+// Stream 0x52 waits from 5 to 104 for the value at 0xab0.
+void WaitForValue(TestTrace* trace, int64_t queue) {
+  const int64_t call = trace->Call({.start = 0,
+                                    .end = 2,
+                                    .name = "hipStreamWaitValue64",
+                                    .args = "stream=0x52|ptr=0xab0|value=1|flags=0"});
+  trace->Kernel({.queue = queue,
+                 .start = 5,
+                 .end = 104,
+                 .name = "wait",
+                 .type = "RuntimeKernel",
+                 .call = call,
+                 .submit = 1});
+}
+
 // The operation that waits for a value has nothing to do until the value is written.
 TEST(GoldenCriticalPath, AWaitForAValueEndsWithItsWrite) {
   for (const bool written : {true, false}) {
     TestTrace trace;
-    const int64_t wait = trace.Call({.start = 0,
-                                     .end = 2,
-                                     .name = "hipStreamWaitValue64",
-                                     .args = "stream=0x52|ptr=0xab0|value=1|flags=0"});
-    trace.Kernel({.queue = 1,
-                  .start = 5,
-                  .end = 104,
-                  .name = "wait",
-                  .type = "RuntimeKernel",
-                  .call = wait,
-                  .submit = 1});
+    WaitForValue(&trace, 1);
     const int64_t behind = trace.Call({.start = 3, .end = 4, .stream = "0x52"});
     trace.Kernel({.queue = 1, .start = 110, .end = 150, .name = "B", .call = behind, .submit = 4});
     const int64_t launch = trace.Call({.start = 5, .end = 7, .stream = "0x51"});
@@ -341,17 +346,7 @@ TEST(GoldenCriticalPath, AWaitForAValueEndsWithTheLastWrite) {
                   .call = call,
                   .submit = start - 4});
   };
-  const int64_t wait = trace.Call({.start = 0,
-                                   .end = 2,
-                                   .name = "hipStreamWaitValue64",
-                                   .args = "stream=0x52|ptr=0xab0|value=1|flags=0"});
-  trace.Kernel({.queue = 2,
-                .start = 5,
-                .end = 104,
-                .name = "wait",
-                .type = "RuntimeKernel",
-                .call = wait,
-                .submit = 1});
+  WaitForValue(&trace, 2);
   write(1, 20, 30, "first write");
   write(3, 60, 100, "last write");
   store::TraceDatabase database = trace.Open();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <vector>
@@ -39,7 +38,7 @@ std::optional<std::vector<Piece>> LoadPinned(const Picture& picture) {
       JOIN rocpd_ustring u ON u.id = a.args_id)");
   for (size_t i = 0; i < registered.rows.size(); ++i) {
     const RowView row(registered, i);
-    const uint64_t address = strtoull(row.Text("address").c_str(), nullptr, 16);
+    const uint64_t address = AddressOf(row.Text("address"));
     pieces.push_back({address, address + static_cast<uint64_t>(row.Int("size"))});
   }
   std::sort(pieces.begin(), pieces.end(),
@@ -109,7 +108,7 @@ std::vector<Copy> LoadCopies(const Picture& picture) {
     const bool to_host = kind == 2 || (kind == 4 && row.Int("dst_device") < 0);
     const bool sync = row.Int("sync") != 0 || AlwaysBlocks(BlockingOf(copy.call));
     if (to_gpu || to_host) {
-      const uint64_t address = strtoull(row.Text(to_gpu ? "src" : "dst").c_str(), nullptr, 16);
+      const uint64_t address = AddressOf(row.Text(to_gpu ? "src" : "dst"));
       copy.kind = is_small(row) && small >= kManyCopies ? CopyClass::kSmall
                   : pinned.has_value() && address != 0 && !Within(*pinned, address)
                       ? CopyClass::kPageable

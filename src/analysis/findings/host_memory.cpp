@@ -2,18 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <vector>
 
 #include "analysis/findings/rule.h"
 
 namespace rochound::analysis {
-namespace {
-
-uint64_t Address(const std::string& text) { return strtoull(text.c_str(), nullptr, 16); }
-
-}  // namespace
 
 // Whether kernels use it is in their arguments, which a trace does not have: a note at most. Memory
 // that copies use is what pinned memory is for, so only what no copy touches is reported, wherever
@@ -30,14 +23,14 @@ std::optional<Match> FindHostMemory(const Picture& picture) {
   std::map<uint64_t, int64_t> pieces;  // by address
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const RowView row(table, i);
-    const uint64_t address = Address(row.Text("address"));
+    const uint64_t address = AddressOf(row.Text("address"));
     if (address != 0) pieces[address] = std::max(pieces[address], row.Int("size"));
   }
   if (pieces.empty()) return std::nullopt;
   const Table& copies = picture.Rows("SELECT DISTINCT src, dst FROM rocpd_copyapi");
   for (size_t i = 0; i < copies.rows.size(); ++i) {
     for (const char* end : {"src", "dst"}) {
-      const uint64_t address = Address(RowView(copies, i).Text(end));
+      const uint64_t address = AddressOf(RowView(copies, i).Text(end));
       auto after = pieces.upper_bound(address);
       if (after == pieces.begin()) continue;
       --after;

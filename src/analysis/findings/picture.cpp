@@ -321,6 +321,8 @@ std::string BriefKernel(const std::string& name) {
   return brief;
 }
 
+uint64_t AddressOf(const std::string& text) { return strtoull(text.c_str(), nullptr, 16); }
+
 bool IsCopyCall(std::string_view call) { return Contains(call, "Memcpy"); }
 
 bool IsAllocationCall(std::string_view call) {

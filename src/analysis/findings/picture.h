@@ -148,6 +148,8 @@ std::string BriefKernel(const std::string& name);
 
 // --- kinds of calls, by name
 
+// An address as arguments and copies have it: 0x7f00. 0: none.
+uint64_t AddressOf(const std::string& text);
 bool IsCopyCall(std::string_view call);
 bool IsAllocationCall(std::string_view call);  // or one that gives memory back
 // By an operation's name: a copy's type, or a kernel of the runtime that copies.
