@@ -457,6 +457,27 @@ TEST_F(Conversion, WhatTheHostHasWaitedForHasEnded) {
             Rows{"later"});
 }
 
+TEST_F(Conversion, ACopyToTheHostShowsWhatHadEndedInItsStream) {
+  for (const uint64_t kind : {1, 2}) {
+    TestLog log(run());
+    log.Queue(1, 1);
+    log.Kernel(1, kind == 2 ? "to host" : "to GPU");
+    auto* const thread = log.NewThread();
+    for (const uint64_t stream : {0x0, 0x51}) {
+      const uint64_t launch = thread->NextCorrelation();
+      log.Dispatch(thread, launch, 1, stream, 1, 2'000'000);
+      log.Call(thread, TestLog::kLaunch, 1, 2'000'050, launch, {1, 1, 1, 1, 1, 0, 0, stream});
+    }
+    log.Call(thread, TestLog::kMemcpy, 2'000'100, 2'000'500, thread->NextCorrelation(),
+             {0x5000, 0xd000, 4, kind});
+    log.SetClocks();
+  }
+  Convert();
+  EXPECT_EQ(Ask("SELECT s.string, o.sequenceId FROM rochound_unfinished u JOIN rocpd_op o "
+                "ON o.id = u.id JOIN rocpd_string s ON s.id = o.description_id ORDER BY 1, 2"),
+            (Rows{"to GPU|0", "to GPU|81", "to host|81"}));
+}
+
 TEST_F(Conversion, NumbersQueuesAcrossProcesses) {
   for (int i = 0; i < 3; ++i) {
     TestLog log(run());

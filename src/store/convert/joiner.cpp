@@ -248,9 +248,7 @@ void Joiner::CompleteCall(const trace::CallEvent& event, bool returned) {
   }
   if (returned) waits_.Add(event, facts, thread.device, pending != nullptr ? pending->gpu : -1);
   if (pending == nullptr) return;
-  constexpr int64_t kToHost = 2;
-  const bool waited = returned && event.result == 0 && facts.copy.is_copy && facts.copy.sync &&
-                      KindOfCopy(facts, call.arguments()) == kToHost;
+  const bool waited = returned && HostWaits::HasWaitedForItsOwn(event, facts);
   for (const uint32_t index : pending->waiting) {
     PendingOp& op = ops_[index];
     op.has_call = true;
@@ -502,8 +500,8 @@ uint64_t Joiner::DoneBy(const PendingOp& op) const {
 }
 
 // At the end: what was handed to a GPU and is not known to have finished ran when the process
-// ended, unless the host had waited for it. A kernel cannot have started before those that its queue had finished, nor at all if it
-// waits for one that never did.
+// ended, unless the host had waited for it. A kernel cannot have started before those that its
+// queue had finished, nor at all if it waits for one that never did.
 void Joiner::EndUnfinishedOps() {
   uint64_t dropped = log_.unknown_reasons_dropped();
   for (const auto reason : {trace::DropReason::kNoChunk, trace::DropReason::kRecycled})
