@@ -67,12 +67,14 @@ def steady(folders, begin, end):
     return inside / max(inside_seconds, 0.1) / max(1, outside / max(outside_seconds, 0.1)), pause
 
 
-def unharmed(fleet, begin, end, most_pause=3):
-    """The programs did not notice. Other work on this machine makes rates differ, so the bound is wide."""
+def unharmed(fleet, twin, begin, end, most_pause=3):
+    """The programs did not notice. Other work on this machine makes rates differ: those of a twin without a daemon too."""
+    fleet.wait_for([twin], 300)
     rate, pause = steady(fleet.logs(), begin, end)
-    check(rate > 0.4, f"while things were broken, programs launched {rate:.2f} times as fast")
+    rate /= steady(list(fleet.folder.glob("twin/process-*")), begin, end)[0]
+    check(rate > 0.4, f"while things were broken, programs launched {rate:.2f} times as fast as the twin")
     check(pause < most_pause, f"a program launched nothing for {pause:.1f} s")
-    return f"rate {rate:.2f} of that before and after, longest pause {pause:.2f} s"
+    return f"rate {rate:.2f} of that before and after, as the twin's is 1, longest pause {pause:.2f} s"
 
 
 class Cluster:
@@ -121,6 +123,7 @@ def case_cluster(fleet):
                               "--flush", "1"], "aggregator.log")
     rounds = 3 if FULL else 1
     programs = [fleet.program(rank, 60 * rounds + 20) for rank in range(2 if FULL else 1)]
+    twin = fleet.twin(60 * rounds + 20)
     fleet.until("something is stored", lambda: list(fleet.folder.glob("lake/sketches/**/*.parquet")), 60)
     leader = cluster.leader("RH_SK_default_0")
     check(leader is not None, "the stream has no leader")
@@ -147,7 +150,7 @@ def case_cluster(fleet):
     end = time.time()
     fleet.wait_for(programs, 300)
     launches = all_stored(fleet, daemon, aggregator)
-    return f"{launches} launches; leaders killed: {leaders}; {unharmed(fleet, begin, end)}"
+    return f"{launches} launches; leaders killed: {leaders}; {unharmed(fleet, twin, begin, end)}"
 
 
 class Link:
@@ -225,6 +228,7 @@ def case_partition(fleet):
     link, daemon, aggregator = across(fleet)
     second = 90 if FULL else 40
     program = fleet.program(0, 45 + second)
+    twin = fleet.twin(45 + second)
     fleet.until("something is stored", lambda: list(fleet.folder.glob("lake/sketches/**/*.parquet")), 60)
     begin = time.time()
     for seconds in (6, second):
@@ -237,7 +241,7 @@ def case_partition(fleet):
     end = time.time()
     fleet.wait_for([program], 300)
     launches = all_stored(fleet, daemon, aggregator)
-    return f"{launches} launches; {unharmed(fleet, begin, end)}"
+    return f"{launches} launches; {unharmed(fleet, twin, begin, end)}"
 
 
 @alone("--net")
@@ -245,6 +249,7 @@ def case_slow_link(fleet):
     """The link becomes slower than what is to be sent: messages wait on disk, and all arrive."""
     link, daemon, aggregator = across(fleet)
     program = fleet.program(0, 45)
+    twin = fleet.twin(45)
     fleet.until("something is stored", lambda: list(fleet.folder.glob("lake/sketches/**/*.parquet")), 60)
     begin = time.time()
     link.slow("4kbit")
@@ -255,7 +260,7 @@ def case_slow_link(fleet):
     end = time.time()
     fleet.wait_for([program], 300)
     launches = all_stored(fleet, daemon, aggregator)
-    return f"{launches} launches; {waiting} messages waited; {unharmed(fleet, begin, end)}"
+    return f"{launches} launches; {waiting} messages waited; {unharmed(fleet, twin, begin, end)}"
 
 
 @alone("--mount", "--propagation", "unchanged")
@@ -277,6 +282,7 @@ def full_disk(fleet):
     daemon = fleet.daemon("--bus", fleet.url())
     aggregator = fleet.aggregator()
     program = fleet.program(0, 50)
+    twin = fleet.twin(50)
     fleet.until("something is stored", lambda: list(fleet.folder.glob("lake/sketches/**/*.parquet")), 60)
 
     def fill(name):
@@ -297,7 +303,7 @@ def full_disk(fleet):
     check("No space left" in said, f"the daemon says nothing about the full disk: {said}")
     fleet.wait_for([program], 300)
     launches = all_stored(fleet, daemon, aggregator)
-    return f"{launches} launches; {unharmed(fleet, begin, end)}"
+    return f"{launches} launches; {unharmed(fleet, twin, begin, end)}"
 
 
 def case_clocks(fleet):
@@ -355,6 +361,7 @@ def case_credentials(fleet):
     tls = ["--bus", f"tls://127.0.0.1:{fleet.port}", "--authority", keys.folder / "ca.pem", "--certificate", keys.folder / "host.pem", "--key",
            keys.folder / "host.key"]
     program = fleet.program(0, 35)
+    twin = fleet.twin(35)
     fleet.until("the program runs", fleet.logs, 60)
     credentials = host(8)
     daemon = fleet.daemon("--tenant", "one", "--credentials", credentials, *tls)
@@ -370,7 +377,7 @@ def case_credentials(fleet):
     end = time.time()
     fleet.wait_for([program], 300)
     launches = all_stored(fleet, daemon, aggregator, "--tenant", "one")
-    return f"{launches} launches; {waiting} messages waited; {unharmed(fleet, begin, end)}"
+    return f"{launches} launches; {waiting} messages waited; {unharmed(fleet, twin, begin, end)}"
 
 
 USERS = """authorization {{ users: [

@@ -77,9 +77,17 @@ class Fleet:
         variables = {"ROCHOUND_JOB": job, "ROCHOUND_RANK": str(rank)}
         if ranks:
             variables["ROCHOUND_RANKS"] = str(ranks)
-        return self.start([self.bin / "rochound", "softgpu", "--gpu", self.options.gpu, "--", self.bin / "rochound", "run",
-                           "--log-dir", self.folder / f"logs{rank}", "--log-only", "--",
-                           self.options.program, seconds, *more], f"program{rank}.log", **variables)
+        return self.start(self.recorded(f"logs{rank}", seconds, *more), f"program{rank}.log", **variables)
+
+    def recorded(self, logs, seconds, *more):
+        return [self.bin / "rochound", "softgpu", "--gpu", self.options.gpu, "--", self.bin / "rochound", "run",
+                "--log-dir", self.folder / logs, "--log-only", "--", self.options.program, seconds, *more]
+
+    def twin(self, seconds):
+        """The same program where no daemon sees it: how fast this machine was meanwhile."""
+        control = self.folder / "twin-control"
+        control.mkdir(mode=0o700)
+        return self.start(self.recorded("twin", seconds), "twin.log", ROCHOUND_CONTROL_DIR=str(control))
 
     def logs(self):
         return sorted(self.folder.glob("logs*/process-*"))
