@@ -77,6 +77,27 @@ TEST(GoldenIdle, AGapIsSplitByWhatFilledIt) {
   EXPECT_EQ(Ask(database, "idle", "gaps")[0], "0|20|72|outside HIP|50|host sleep|A|B");
 }
 
+TEST(GoldenIdle, FewGapsAreTheLongest) {
+  store::TraceDatabase database = TwoQueues().Open();
+  EXPECT_EQ(Ask(database, "idle", "gaps", {.limit = 2}),
+            (Lines{"0|130|50|outside HIP|20||B|C", "0|0|30|launch latency|15|A||A"}));
+}
+
+// B ended what came after the pause, not what came before.
+TEST(GoldenIdle, APauseOfTheRecordingDividesAGap) {
+  TestTrace trace;
+  trace.Kernel({.start = 0, .end = 20, .name = "A", .call = trace.Call({.start = 0, .end = 5})});
+  trace.Kernel({.start = 100,
+                .end = 120,
+                .name = "B",
+                .call = trace.Call({.start = 85, .end = 90}),
+                .submit = 88});
+  trace.unrecorded = {{.start = 30, .end = 70}};
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Ask(database, "idle", "gaps"),
+            (Lines{"0|70|30|outside HIP|15||A|B", "0|20|10|outside HIP|10||A|"}));
+}
+
 TEST(GoldenIdle, ManyRangesThatDifferByTheirNumbersAreOne) {
   TestTrace trace;
   trace.Kernel({.start = 1, .end = 2, .call = trace.Call({.start = 0, .end = 1})});

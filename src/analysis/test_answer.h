@@ -26,10 +26,10 @@ inline std::string Text(const Value& value) {
 
 // A table of the answer, "a|b|c" per row.
 inline Lines Ask(store::TraceDatabase& database, const std::string& question,
-                 const std::string& table) {
+                 const std::string& table, const AskOptions& options = {}) {
   const Question* const found = FindQuestion(question);
   if (found == nullptr) return {"no question " + question};
-  const auto answer = Ask(database, *found, {});
+  const auto answer = Ask(database, *found, options);
   if (!answer.ok()) return {answer.error().message};
   for (const Table& one : answer.value().tables) {
     if (one.id != table) continue;

@@ -79,8 +79,6 @@ FAULTS = [
 ]
 
 SURVIVORS = {
-    "gaps that are shorter take the place of longer ones": "A hole: no test asks for fewer gaps than there are.",
-    "what a pause of the recording cut off is told from what came next": "A hole: no test has a pause inside of a gap.",
     "work of the same queue is a dependency": "While it runs the queue is busy, and only idle time is told.",
     "what ended before the launch is a dependency":
         "It only keeps the list short: of a dependency the time after the launch counts, and there is none.",
