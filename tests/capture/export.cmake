@@ -43,3 +43,6 @@ export_case(cooperative_sync O3 rx6800xt Phases)
 add_test(NAME replay-export.proofs.mi300x COMMAND ${Python3_EXECUTABLE} "${CMAKE_CURRENT_SOURCE_DIR}/proofs.py"
   --rochound $<TARGET_FILE:rochound> --hipcc ${ROCHOUND_HIPCC} --gpu mi300x --target gfx942)
 set_tests_properties(replay-export.proofs.mi300x PROPERTIES LABELS replay-export TIMEOUT 600)
+add_test(NAME replay-detects.other_inputs COMMAND ${Python3_EXECUTABLE} -B "${CMAKE_CURRENT_SOURCE_DIR}/other_inputs.py"
+  --rochound $<TARGET_FILE:rochound> --hipcc ${ROCHOUND_HIPCC} --gpu mi300x --target gfx942)
+set_tests_properties(replay-detects.other_inputs PROPERTIES LABELS replay-detects TIMEOUT 600)

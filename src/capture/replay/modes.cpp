@@ -134,10 +134,10 @@ void JudgeWrites(Session& session, Candidate& candidate, Judgement* judgement) {
 }
 
 // Builds that gave the captured results: do they from other inputs, too? Each is run several times,
-// by turns with others, since a race shows now and then. Returns how many were tried.
+// by turns with others, since a race shows now and then. Returns how many other inputs there were.
 size_t JudgeVaried(Session& session, const Options& options, Answer& answer,
                    std::span<Candidate* const> builds, std::span<Judgement* const> judgements) {
-  size_t runs = 0, elements = 0, integers = 0;
+  size_t runs = 0, inputs = 0, elements = 0, integers = 0;
   const size_t rounds = options.vary + (options.special ? 1 : 0);
   for (size_t seed = 1; seed <= rounds; ++seed) {
     const InputKind kind =
@@ -150,6 +150,7 @@ size_t JudgeVaried(Session& session, const Options& options, Answer& answer,
     ++runs;
     elements = session.varied_elements();
     integers = std::max(integers, session.varied_integers());
+    if (session.varied_elements() + session.varied_integers() > 0) ++inputs;
     for (size_t i = 0; i < builds.size(); ++i) {
       if (!Undisputed(judgements[i]->verdict)) continue;
       const Differences differences = session.RunVaried(*builds[i]);
@@ -169,7 +170,12 @@ size_t JudgeVaried(Session& session, const Options& options, Answer& answer,
                              {"elements", elements},
                              {"integers", integers},
                              {"special", options.special && runs == rounds}};
-  return runs;
+  if (runs > 0 && inputs == 0)
+    answer.AddNote(
+        "no other input was tried: the memory that the launch reads has no numbers of a type that "
+        "is known and may be changed. --as TYPE says what it holds, --vary-integers changes "
+        "integers");
+  return inputs;
 }
 
 void LearnPoison(Session& session, const Options& options) {
