@@ -102,6 +102,9 @@ def case_switch(fleet):
     done = subprocess.run([fleet.bin / "rochound-fleet", "stop", "--bus", fleet.url(), "--job", "nobody", "--patience", "1"],
                           capture_output=True, text=True, check=False)
     check(done.returncode == 1 and "no daemon" in done.stderr and "within 1 s" in done.stderr, done.stderr)
+    done = subprocess.run([fleet.bin / "rochound-fleet", "stop", "--bus", fleet.url(), "--tenant", "another", "--job", "j1", "--patience", "1"],
+                          capture_output=True, text=True, check=False)
+    check(done.returncode == 1 and "no daemon" in done.stderr, f"--tenant: {done.stderr}")
     # A window that ended before now, and one of the future.
     window = json.loads(hosts.ask("window", "--from", "-5", "--to", "-1", "-o", fleet.folder / "window", "--trace",
                                   fleet.folder / "window.rpd", "--json"))

@@ -38,6 +38,20 @@ class KernelFilter {
   std::map<std::string, bool> known_;
 };
 
+// A condition on rows: of kernels that are meant.
+Result<std::string> OfKernels(Lake& lake, const std::string& part) {
+  ROCHOUND_TRY(auto rows, lake.database().Query(
+                              "SELECT DISTINCT kernel FROM sketches WHERE kernel IS NOT NULL"));
+  KernelFilter wanted(part);
+  std::string list = "NULL";
+  for (;;) {
+    ROCHOUND_TRY(const bool more, rows.Next());
+    if (!more) return "kernel IN (" + list + ")";
+    const std::string kernel(rows.Text(0));
+    if (wanted.Takes(kernel)) list += ", " + Literal(kernel);
+  }
+}
+
 }  // namespace
 
 const std::vector<HistoryKey> kHistoryKeys = {
@@ -122,11 +136,14 @@ Result<std::vector<Observation>> LoadObservations(Lake& lake, const HistoryFilte
 }
 
 Result<std::vector<JobHistory>> LoadJobs(Lake& lake, const HistoryFilter& filter) {
-  HistoryFilter all = filter;
-  all.kernel.clear();
-  // Losses count, too: a job may have nothing else.
-  std::string condition = Condition(all);
+  // Losses count, too: a job may have nothing else. Whose they are is not known.
+  std::string condition = Condition(filter), having = "true";
   condition.replace(0, std::string_view("loss IS NULL").size(), "true");
+  if (!filter.kernel.empty()) {
+    ROCHOUND_TRY(const std::string of_kernels, OfKernels(lake, filter.kernel));
+    condition += " AND (loss IS NOT NULL OR " + of_kernels + ")";
+    having = "count(*) FILTER (loss IS NULL) > 0";
+  }
   ROCHOUND_TRY(auto rows,
                lake.database().Query(fmt::format(
                    "SELECT job, count(DISTINCT rank) FILTER (rank >= 0), count(DISTINCT host), "
@@ -135,8 +152,8 @@ Result<std::vector<JobHistory>> LoadJobs(Lake& lake, const HistoryFilter& filter
                    "count(DISTINCT kernel), coalesce(sum(launches), 0), "
                    "coalesce(sum(sum), 0), coalesce(sum(lost), 0), min(from_ns), "
                    "max(from_ns + interval_ns) FROM sketches WHERE {} GROUP BY job "
-                   "ORDER BY max(from_ns) DESC, job",
-                   condition)));
+                   "HAVING {} ORDER BY max(from_ns) DESC, job",
+                   condition, having)));
   std::vector<JobHistory> jobs;
   for (;;) {
     ROCHOUND_TRY(const bool more, rows.Next());

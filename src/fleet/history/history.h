@@ -50,7 +50,7 @@ struct JobHistory {
   uint64_t launches = 0, busy_ns = 0, lost = 0;
   uint64_t first_ns = 0, last_ns = 0;  // CLOCK_REALTIME
 };
-// The last ones first.
+// The last ones first. With a kernel: the jobs that ran it, and what they did with it.
 base::Result<std::vector<JobHistory>> LoadJobs(Lake& lake, const HistoryFilter& filter);
 
 }  // namespace rochound::fleet
