@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -44,6 +45,7 @@ def check_copy(rochound, name):
         Sysroot(folder).machine({**machine, "files": {**SYSTEM, **machine.get("files", {})}})
         done = run([rochound, "doctor", "--json", "--root", folder])
         text = run([rochound, "doctor", "--root", folder]).stdout
+        everything = run([rochound, "doctor", "--all", "--root", folder]).stdout
     report = json.loads(done.stdout)
     found = facts_of(report)
     problems = []
@@ -70,6 +72,9 @@ def check_copy(rochound, name):
         if at < 0:
             problems.append(f"the text lacks '{words}':\n{text}")
             break
+    problems += [f"--all does not show {fact}:\n{everything}" for fact in found if fact not in everything]
+    if report["gpus"] and len(everything.splitlines()) <= len(text.splitlines()):
+        problems.append(f"--all shows no more:\n{everything}")
     return problems
 
 
@@ -90,7 +95,17 @@ def check_softgpu(rochound, gpu):
         problems.append(f"errors on a machine without any: {errors}")
     if gpu == "rx6800xt" and "Checked just now" not in found["compute units"]["why"]:
         problems.append("HIP was not asked with GPU_ENABLE_WGP_MODE=0")
-    return problems + check_copied(rochound, gpu, found)
+    return problems + check_copied(rochound, gpu, found) + (check_limit(rochound, gpu) if gpu == "mi300x" else [])
+
+
+def check_limit(rochound, gpu):
+    """A runtime that does not answer, because the library that it loads is a pipe without a writer."""
+    with tempfile.TemporaryDirectory() as folder:
+        pipe = os.path.join(folder, "pipe")
+        os.mkfifo(pipe)
+        done = run([rochound, "softgpu", "--gpu", gpu, "--", "env", f"HSA_TOOLS_LIB={pipe}", rochound, "doctor", "--limit", "0.5"])
+    said = " ".join(done.stdout.split())
+    return [] if done.returncode != 0 and "the HSA runtime did not end within 0.5" in said else [f"--limit 0.5: {done}"]
 
 
 def check_copied(rochound, gpu, found):

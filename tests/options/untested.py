@@ -51,6 +51,9 @@ NOT_IN_CI = {
     "rochound-fleet events --job": "control.watch_hang",
 }
 
+# What the build runs, for programs of tests that look at it.
+AT_BUILD = {("rochound probe", "--blocks")}  # tests/probe/CMakeLists.txt, label probe-analyzers
+
 
 def options_of_reference(reference):
     """(command, names of an option) of what `rochound reference` prints."""
@@ -133,7 +136,7 @@ def main(arguments):
         print(f"there is no {options.ran}: run the tests with ROCHOUND_TEST_OPTIONS_RUN={options.ran}")
         return 1
     known = list(options_of_programs(options.bin))
-    ran = options_that_ran(options.ran.read_text().splitlines())
+    ran = options_that_ran(options.ran.read_text().splitlines()) | AT_BUILD
     # A build without the fleet has none of these options.
     left_out = [text for text in NOT_IN_CI if (options.bin / text.split()[0]).exists()] if options.ci else []
     problems = untested(known, ran, left_out=left_out)

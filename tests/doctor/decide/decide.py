@@ -53,10 +53,15 @@ def try_case(options, name):
             if len(suspects) > 1 and "rochound doctor decide" not in plain.stderr:
                 problems.append(f"the plain run does not say what decides: {plain.stderr}")
         decide = [options.rochound, "softgpu", "--gpu", options.gpu, "--", options.rochound, "doctor", "decide", "--limit", "20"]
-        decided = run([*decide, "--json", "--", options.program, name])
+        kept = pathlib.Path(folder) / "kept.rpd"
+        decided = run([*decide, "--json", "-o", str(kept), "--", options.program, name])
         if decided.returncode != code:
             problems.append(f"decide ended with {decided.returncode}, not {code}")
+        if code != NOT_DECIDED and not kept.exists():
+            problems.append("decide -o kept no trace")
         if code == DECIDED:
+            if not pathlib.Path(f"{kept}.fault").is_dir():
+                problems.append("decide -o kept no evidence")
             try:
                 told = json.loads(decided.stdout)
                 if kernel not in told["kernel"] or not told["kernel_sure"] or told["cause"] != cause:
