@@ -6,8 +6,9 @@ usage: coverage.py collect --tool ISA_COVERAGE --source NAME=PATH [--source ...]
        coverage.py page --tool ISA_COVERAGE [--check]
 
 `collect` looks through the code objects in the files (or folders) of each source, notes every form of instruction it
-finds, with one encoding of it, and (once, or with --llvm) every instruction that LLVM knows, in instructions/TARGET.txt. It takes minutes, and
-is run when a package changes; a source that is not named keeps what was noted before.
+finds, with one encoding of it, and (once, or with --llvm) every instruction that LLVM knows, in
+instructions/TARGET.txt. It takes minutes, and is run when a package changes; a source that is not named keeps what was
+noted before.
 `page` asks the interpreter about all that is noted and writes the page from it; with --check it fails if the page would
 change. It takes seconds, and is run when the interpreter has learned something.
 """
@@ -20,6 +21,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import code_objects
 
@@ -47,15 +49,13 @@ class Form:
 
 
 def read_notes(target):
-    """({mnemonic: words} of LLVM, {shape: Form} of the corpus)."""
-    known, forms = {}, {}
+    """(mnemonics of LLVM, {shape: Form} of the corpus)."""
+    known, forms = set(), {}
     path = NOTES / f"{target}.txt"
     for line in path.read_text().splitlines() if path.exists() else []:
         kind, _, rest = line.partition(" ")
         if kind == "llvm":
-            mnemonic, words = rest.split()
-            if mnemonic != PADDING:
-                known[mnemonic] = words
+            known.update(rest.split())
         elif kind == "form":
             wave, words, sources, shape = rest.split(" ", 3)
             if shape.startswith(PADDING):
@@ -64,14 +64,14 @@ def read_notes(target):
             for source in sources.split(","):
                 name, _, count = source.partition(":")
                 form.sources[name] = int(count)
-    return known, forms
+    return known - {PADDING}, forms
 
 
 def write_notes(target, known, forms):
     NOTES.mkdir(exist_ok=True)
-    lines = ["# Made by tests/coverage/coverage.py collect: what LLVM knows (a mnemonic and an encoding of it), and what code has",
+    lines = ["# Made by tests/coverage/coverage.py collect: what LLVM knows (mnemonics), and what code has",
              "# (wave size, encoding, how often in which source, form)."]
-    lines += [f"llvm {mnemonic} {words}" for mnemonic, words in sorted(known.items())]
+    lines += textwrap.wrap(" ".join(sorted(known)), 120, initial_indent="llvm ", subsequent_indent="llvm ")
     for shape, form in sorted(forms.items()):
         sources = ",".join(f"{name}:{count}" for name, count in sorted(form.sources.items()))
         lines.append(f"form {form.wave} {form.words} {sources} {shape}")
@@ -104,7 +104,7 @@ def collect(options):
             continue
         listed = run(options.tool, "llvm", target)
         known.clear()
-        known.update(line.split()[:2] for line in listed.splitlines())
+        known.update(line.split()[0] for line in listed.splitlines())
         print(f"{target}: LLVM knows {len(known)} instructions", flush=True)
     cleared = set()
     for argument in options.source:
@@ -158,10 +158,9 @@ class Target:
                 if "refused" in row:
                     self.refused.setdefault(mnemonic, []).append((row, form))
         self.sources = {name: {m for m, s in self.seen.items() if name in s} for name in SOURCES}
-        counted = {m: words for m, words in known.items() if not m.startswith(ASIDE)}
-        self.aside = len(known) - len(counted)
-        self.all = set(counted)
-        listed = run(tool, "rows", name, text="".join(f"{mnemonic}\n" for mnemonic in counted))
+        self.all = {mnemonic for mnemonic in known if not mnemonic.startswith(ASIDE)}
+        self.aside = len(known) - len(self.all)
+        listed = run(tool, "rows", name, text="".join(f"{mnemonic}\n" for mnemonic in sorted(self.all)))
         self.without_row = {line for line in listed.split() if line}
 
     def gaps(self):
