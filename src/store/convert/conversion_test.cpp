@@ -234,8 +234,9 @@ TEST_F(Conversion, TellsWhatAKilledProcessLeft) {
   log.SetClocks();  // and no Finish
   const Summary summary = Convert();
 
-  EXPECT_EQ(Ask("SELECT start, apiName, args FROM api WHERE domain = 'hip'"),
-            (Rows{"2000000|hipLaunchKernel|", "2000300|hipDeviceSynchronize|not returned"}));
+  EXPECT_EQ(Ask("SELECT start, end, apiName, args FROM api WHERE domain = 'hip'"),
+            (Rows{"2000000|2000100|hipLaunchKernel|",
+                  "2000300|2000400|hipDeviceSynchronize|not returned"}));
   EXPECT_EQ(Ask("SELECT start, end, opType FROM op ORDER BY start"),
             (Rows{"2000050|2000400|KernelExecution", "2000400|2000400|FillBuffer"}));
   EXPECT_EQ(Ask("SELECT what FROM rochound_unfinished ORDER BY what"),
@@ -431,51 +432,6 @@ TEST_F(Conversion, ShowsAHangToTheEnd) {
   EXPECT_EQ(Ask("SELECT kernelName, start, end FROM kernel ORDER BY id"),
             (Rows{"good|2000100|2000200", "spin|2000200|9000000", "good|2000200|9000000"}));
   EXPECT_EQ(Ask("SELECT count(*) FROM rochound_unfinished WHERE what = 'kernel'"), Rows{"2"});
-}
-
-// The process ended before the recorder had its times, but the host had waited for it.
-TEST_F(Conversion, WhatTheHostHasWaitedForHasEnded) {
-  TestLog log(run());
-  log.Queue(1, 1);
-  log.Kernel(1, "waited");
-  log.Kernel(2, "later");
-  auto* thread = log.NewThread();
-  const uint64_t launch = thread->NextCorrelation();
-  log.Dispatch(thread, launch, 1, 0, 1, 2'000'000);
-  log.Call(thread, TestLog::kLaunch, 1'999'990, 2'000'050, launch);
-  log.Call(thread, TestLog::kSynchronize, 2'000'100, 2'000'500, thread->NextCorrelation());
-  log.Dispatch(thread, 0, 1, 1, 2, 2'000'600);
-  // This one failed: it shows nothing.
-  log.Call(thread, TestLog::kSynchronize, 2'000'700, 2'000'800, thread->NextCorrelation(), {}, 1);
-  log.Range(thread, trace::RangeKind::kMark, "last seen", 9'000'000);
-  log.SetClocks();
-  Convert();
-  EXPECT_EQ(Ask("SELECT kernelName, start, end FROM kernel ORDER BY id"),
-            (Rows{"waited|2000000|2000500", "later|2000600|9000000"}));
-  EXPECT_EQ(Ask("SELECT s.string FROM rochound_unfinished u JOIN rocpd_op o ON o.id = u.id "
-                "JOIN rocpd_string s ON s.id = o.description_id"),
-            Rows{"later"});
-}
-
-TEST_F(Conversion, ACopyToTheHostShowsWhatHadEndedInItsStream) {
-  for (const uint64_t kind : {1, 2}) {
-    TestLog log(run());
-    log.Queue(1, 1);
-    log.Kernel(1, kind == 2 ? "to host" : "to GPU");
-    auto* const thread = log.NewThread();
-    for (const uint64_t stream : {0x0, 0x51}) {
-      const uint64_t launch = thread->NextCorrelation();
-      log.Dispatch(thread, launch, 1, stream, 1, 2'000'000);
-      log.Call(thread, TestLog::kLaunch, 1, 2'000'050, launch, {1, 1, 1, 1, 1, 0, 0, stream});
-    }
-    log.Call(thread, TestLog::kMemcpy, 2'000'100, 2'000'500, thread->NextCorrelation(),
-             {0x5000, 0xd000, 4, kind});
-    log.SetClocks();
-  }
-  Convert();
-  EXPECT_EQ(Ask("SELECT s.string, o.sequenceId FROM rochound_unfinished u JOIN rocpd_op o "
-                "ON o.id = u.id JOIN rocpd_string s ON s.id = o.description_id ORDER BY 1, 2"),
-            (Rows{"to GPU|0", "to GPU|81", "to host|81"}));
 }
 
 TEST_F(Conversion, NumbersQueuesAcrossProcesses) {

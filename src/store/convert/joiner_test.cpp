@@ -29,6 +29,83 @@ TEST_F(Conversion, WorkThatIsRecordedAfterItsCallBelongsToIt) {
             Rows{"hipLaunchKernel"});
 }
 
+// Calls nest 32 deep at most: a record that has not come by then was lost.
+TEST_F(Conversion, WorkWhoseCallWasLostHasNone) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  log.Kernel(1, "k");
+  auto* const thread = log.NewThread();
+  std::vector<uint64_t> calls;
+  for (uint32_t i = 0; i < 33; ++i) {
+    log.Dispatch(thread, calls.emplace_back(thread->NextCorrelation()), 1, i, 1, 2'000'000 + i);
+    log.Time(1, i, 1, 2'000'100 + i, 2'000'101 + i);
+  }
+  for (const uint64_t call : calls) log.Call(thread, TestLog::kLaunch, 1'900'000, 2'000'050, call);
+  log.Finish();
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT count(*), min(op_id) FROM rocpd_api_ops"), Rows{"32|2"});
+  EXPECT_EQ(Ask("SELECT what, count FROM rochound_lost"), Rows{"calls|1"});
+}
+
+TEST_F(Conversion, APopWhosePushIsNotThereClosesNothing) {
+  TestLog log(run());
+  auto* const thread = log.NewThread();
+  log.Range(thread, trace::RangeKind::kPush, "epoch", 2'000'000, 0);
+  log.Range(thread, trace::RangeKind::kPop, "", 2'000'100, 1);
+  log.Range(thread, trace::RangeKind::kPop, "", 2'000'200, 0);
+  log.Finish();
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT args, start, end FROM api WHERE domain = 'roctx'"),
+            Rows{"epoch|2000000|2000200"});
+}
+
+// The process ended before the recorder had its times, but the host had waited for it.
+TEST_F(Conversion, WhatTheHostHasWaitedForHasEnded) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  log.Kernel(1, "waited");
+  log.Kernel(2, "later");
+  auto* thread = log.NewThread();
+  const uint64_t launch = thread->NextCorrelation();
+  log.Dispatch(thread, launch, 1, 0, 1, 2'000'000);
+  log.Call(thread, TestLog::kLaunch, 1'999'990, 2'000'050, launch);
+  log.Call(thread, TestLog::kSynchronize, 2'000'100, 2'000'500, thread->NextCorrelation());
+  log.Dispatch(thread, 0, 1, 1, 2, 2'000'600);
+  // This one failed: it shows nothing.
+  log.Call(thread, TestLog::kSynchronize, 2'000'700, 2'000'800, thread->NextCorrelation(), {}, 1);
+  log.Range(thread, trace::RangeKind::kMark, "last seen", 9'000'000);
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT kernelName, start, end FROM kernel ORDER BY id"),
+            (Rows{"waited|2000000|2000500", "later|2000600|9000000"}));
+  EXPECT_EQ(Ask("SELECT s.string FROM rochound_unfinished u JOIN rocpd_op o ON o.id = u.id "
+                "JOIN rocpd_string s ON s.id = o.description_id"),
+            Rows{"later"});
+}
+
+TEST_F(Conversion, ACopyToTheHostShowsWhatHadEndedInItsStream) {
+  for (const uint64_t kind : {1, 2}) {
+    TestLog log(run());
+    log.Queue(1, 1);
+    log.Kernel(1, kind == 2 ? "to host" : "to GPU");
+    auto* const thread = log.NewThread();
+    for (const uint64_t stream : {0x0, 0x51}) {
+      const uint64_t launch = thread->NextCorrelation();
+      log.Dispatch(thread, launch, 1, stream, 1, 2'000'000);
+      log.Call(thread, TestLog::kLaunch, 1, 2'000'050, launch, {1, 1, 1, 1, 1, 0, 0, stream});
+    }
+    log.Call(thread, TestLog::kMemcpy, 2'000'100, 2'000'500, thread->NextCorrelation(),
+             {0x5000, 0xd000, 4, kind});
+    log.SetClocks();
+  }
+  Convert();
+  EXPECT_EQ(Ask("SELECT s.string, o.sequenceId FROM rochound_unfinished u JOIN rocpd_op o "
+                "ON o.id = u.id JOIN rocpd_string s ON s.id = o.description_id ORDER BY 1, 2"),
+            (Rows{"to GPU|0", "to GPU|81", "to host|81"}));
+}
+
 TEST_F(Conversion, ACallLaunchesTheProgramsKernelNotTheRuntimes) {
   TestLog log(run());
   log.Queue(1, 1);
