@@ -617,6 +617,19 @@ TEST(QuestionsTest, ComparedLaunchesHaveATableOfTheirOwn) {
                    "Add fast.hsaco not verified launch 2: it writes nothing"}));
 }
 
+TEST(QuestionsTest, AnInterpretersTimesAreNoSpeedUp) {
+  store::TraceDatabase trace = SwappedTrace().Open();
+  AddSwap(trace, "1, 1, 2, 7, 'alternating', 'fast.hsaco', ''");
+  ASSERT_TRUE(trace.connection()
+                  .Run("INSERT INTO rochound_fact (name, value) VALUES ('library', "
+                       "'/usr/lib/librochound_softgpu.so')")
+                  .ok());
+  const Answer answer = AnswerTo(trace, "swaps");
+  EXPECT_EQ(Rows(answer, "launches").at(0),
+            "kernel file original_launches swapped_launches original_mean_ns swapped_mean_ns "
+            "interpreter_ratio interpreter_ratio_low interpreter_ratio_high");
+}
+
 TEST(QuestionsTest, AlternatingSwapsHaveASpeedUp) {
   store::TraceDatabase trace = SwappedTrace().Open();
   AddSwap(trace, "1, 1, 2, 7, 'alternating', 'fast.hsaco', ''");

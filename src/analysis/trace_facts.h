@@ -26,4 +26,8 @@ struct Facts {
 
 base::Result<Facts> ReadFacts(store::TraceDatabase& trace);
 
+// Its times are those of an interpreter. False also for traces of other tools, which do not say
+// what was loaded.
+bool OnSoftwareGpu(store::TraceDatabase& trace);
+
 }  // namespace rochound::analysis

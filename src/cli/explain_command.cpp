@@ -12,6 +12,7 @@
 #include "analysis/extend.h"
 #include "analysis/findings/finding.h"
 #include "analysis/health.h"
+#include "analysis/trace_facts.h"
 #include "base/exit_codes.h"
 #include "base/log.h"
 #include "cli/usage_formatter.h"
@@ -115,7 +116,7 @@ int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
     if (write_ && trace.formats() != std::vector{store::SourceFormat::kRpd})
       return base::Error{"--write needs one .rpd"};
     rpd = trace_.traces()[0];
-    software = report::OnSoftwareGpu(trace);
+    software = analysis::OnSoftwareGpu(trace);
     analysis::Answer made;
     if (question_ != kFindings) {
       ROCHOUND_TRY(made, analysis::Ask(trace, *question, ask_));

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/trace_facts.h"
 #include "report/findings_text.h"
 #include "report/software_gpu.h"
 
@@ -164,7 +165,7 @@ base::Result<FirstPage> AskFirstPage(store::TraceDatabase& trace, const analysis
   page.title = trace.sources().empty() ? "trace" : trace.sources()[0].filename().string();
   if (trace.sources().size() > 1)
     page.title += fmt::format(" and {} more", trace.sources().size() - 1);
-  page.on_software_gpu = OnSoftwareGpu(trace);
+  page.on_software_gpu = analysis::OnSoftwareGpu(trace);
   ROCHOUND_TRY(page.facts, analysis::ReadFacts(trace));
   for (const char* name : {"busy", "top", "idle", "apis"}) {
     const analysis::Question* question = analysis::FindQuestion(name);

@@ -11,6 +11,7 @@
 
 #include "analysis/findings/finding.h"
 #include "analysis/health.h"
+#include "analysis/trace_facts.h"
 #include "base/files.h"
 #include "report/page.h"
 #include "report/profile_part.h"
@@ -226,7 +227,7 @@ Result<HtmlContent> Collect(store::TraceDatabase& trace, const HtmlOptions& opti
   ROCHOUND_TRY(content.timeline, analysis::ReadTimeline(trace, options.most_events, options.lanes));
   ROCHOUND_TRY(const analysis::CallStacks stacks, analysis::LoadCallStacks(trace.connection()));
   content.flame = MakeFlame(stacks);
-  if (OnSoftwareGpu(trace)) SayOnSoftwareGpu(&content);
+  if (analysis::OnSoftwareGpu(trace)) SayOnSoftwareGpu(&content);
   return content;
 }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/statistics.h"
 #include "analysis/table_builder.h"
+#include "analysis/trace_facts.h"
 
 namespace rochound::analysis {
 namespace {
@@ -67,7 +68,8 @@ constexpr const char* kQuotients = R"(,
            "workgroupZ")
   WHERE NOT a.candidate AND b.candidate AND a.timed AND b.timed AND b.ns > 0)";
 
-Result<Table> Launches(store::duck::Connection& connection, uint64_t limit) {
+Result<Table> Launches(store::duck::Connection& connection, const std::string& ratio,
+                       uint64_t limit) {
   std::map<std::pair<std::string, std::string>, std::vector<double>> quotients;
   ROCHOUND_TRY(Rows pairs, connection.Query(std::string(kSides) + kQuotients));
   while (true) {
@@ -78,7 +80,7 @@ Result<Table> Launches(store::duck::Connection& connection, uint64_t limit) {
   TableBuilder table(
       "launches", "Launches of swapped kernels",
       {"kernel", "file", "#original_launches", "#swapped_launches", "#original_mean_ns",
-       "#swapped_mean_ns", "#speedup", "#speedup_low", "#speedup_high"},
+       "#swapped_mean_ns", "#" + ratio, "#" + ratio + "_low", "#" + ratio + "_high"},
       limit);
   ROCHOUND_TRY(Rows rows, connection.Query(std::string(kSides) + kLaunches));
   while (true) {
@@ -101,13 +103,19 @@ Result<Table> Launches(store::duck::Connection& connection, uint64_t limit) {
 Result<Answer> AskSwaps(store::TraceDatabase& trace, const AskOptions& options) {
   Answer answer;
   answer.question = "swaps";
+  const bool software = OnSoftwareGpu(trace);
+  const std::string ratio = software ? "interpreter_ratio" : "speedup";
   answer.notes = {
-      "speedup: time of the original by time of the kernel that took its place, the median of "
+      ratio +
+      ": time of the original by time of the kernel that took its place, the median of "
       "neighbouring launches, with its 95% interval. Only for kernels that alternated (--swap-ab) "
       "six times or more."};
+  if (software)
+    answer.notes.push_back(
+        "The times are those of a software GPU's interpreter: no speed-up on silicon follows.");
   ROCHOUND_TRY(Table decisions, ReadTable(trace.connection(), kDecisions, "decisions",
                                           "What became of the kernel cache", options.limit));
-  ROCHOUND_TRY(Table launches, Launches(trace.connection(), options.limit));
+  ROCHOUND_TRY(Table launches, Launches(trace.connection(), ratio, options.limit));
   answer.tables.push_back(std::move(decisions));
   answer.tables.push_back(std::move(launches));
   ROCHOUND_TRY(Table comparisons,
