@@ -5,7 +5,9 @@ units, collectives, and that nothing is called missing or impossible that is nei
 same file (kernel_summary, ops_summary), or a plain count of the file's own records."""
 
 import gzip
+import json
 import shutil
+import sqlite3
 
 from silicon_case import main
 
@@ -60,6 +62,52 @@ def check_health(case, trace):
     impossible = {check: found for check, found in checks.items()
                   if found and ("before they" in check or "did not end" in check)}
     case.equal("impossible", {}, impossible)
+
+
+# Copy calls: how many, and ms of the host in them.
+COPY_CALLS = {
+    "mi300x-timesformer": {"hipMemcpyWithStream": (2, "96.1 ms")},
+    "vllm-decode-graph": {"hipMemcpyAsync": (9, "47.8 us")},
+}
+RPD_COPY_CALLS = {"hipMemcpyWithStream": (22, "345.6 ms"), "hipMemcpyAsync": (514, "3.4 ms")}
+
+
+def check_copies_missing(case, trace, expected):
+    """Both questions tell of the calls whose copies are not there."""
+    notes = [{"what": "copies of calls", "count": count, "note": f"calls of {call}, {ms} in all: no copy of theirs was recorded"}
+             for call, (count, ms) in expected.items()]
+    lost = case.json("explain", "health", trace)["tables"]["lost"]["rows"]
+    found = [{name: row[name] for name in ("what", "count", "note")} for row in lost if row["what"] == "copies of calls"]
+    case.equal("health", sorted(notes, key=str), sorted(found, key=str))
+    page = case.run("explain", "copies", trace)
+    for one in notes:
+        case.expect(f"explain copies does not say '{one['note']}':\n{page}", one["note"] in page)
+
+
+def without_copies(name):
+    """The same run, recorded without the GPU's copies, as PyTorch's profiler without its category gpu_memcpy."""
+    def check(case):
+        complete = kineto(case, name)
+        check_copies_missing(case, complete, {})
+        trace = json.load(gzip.open(complete))
+        trace["traceEvents"] = [one for one in trace["traceEvents"] if one.get("cat") != "gpu_memcpy"]
+        path = case.scratch / "without.json"
+        path.write_text(json.dumps(trace))
+        check_copies_missing(case, path, COPY_CALLS[name])
+
+    return check
+
+
+def rpd_without_copies(case):
+    path = unpacked(case, "mytrace")
+    check_copies_missing(case, path, {})
+    with sqlite3.connect(path) as file:
+        # RPD 2 describes copies by their type alone.
+        file.execute("delete from rocpd_op where opType_id in (select id from rocpd_string where string like '%cop%'"
+                     " or string like '%memcpy%')")
+        file.execute("delete from rocpd_api_ops where op_id not in (select id from rocpd_op)")
+    file.close()
+    check_copies_missing(case, path, RPD_COPY_CALLS)
 
 
 def check_gpus(case, trace, expected):
@@ -194,6 +242,8 @@ CASES |= {f"operators_{name}": operators(name) for name in OPERATORS}
 CASES |= {f"collectives_{name}": collectives(name) for name in RANKS}
 CASES |= {f"rpd_{name}": rpd(name, packed=False) for name in RPD}
 CASES |= {f"rpd_gz_{name}": rpd(name, packed=True) for name in RPD}
+CASES |= {f"without_copies_{name}": without_copies(name) for name in COPY_CALLS}
+CASES |= {"rpd_without_copies": rpd_without_copies}
 CASES |= {"imbalance_ddp-4-ranks": imbalance, "rpd_ranges": rpd_ranges, "rpd_chrome": rpd_chrome, "rocprofv3_json": rocprofv3_json}
 
 if __name__ == "__main__":

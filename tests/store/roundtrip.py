@@ -239,6 +239,20 @@ class Readers(Case):
                                           ("memory events", 1)])
         self.assertEqual(self.rows(out, "SELECT count(*) FROM op"), [(3,)])
 
+    def test_rocpd_without_its_copies_tells_of_the_calls(self):
+        """rocprofv3 --hip-trace alone: calls that copy, and no copy. Within the host's memory nothing is missing."""
+        for kind, lost in [("hipMemcpyHostToDevice", [("copies of calls", 1), ("memory events", 1)]),
+                           ("hipMemcpyHostToHost", [("memory events", 1)])]:
+            with self.subTest(kind=kind):
+                inputs.rocpd(self.path / "in.db")
+                with self.changing("in.db") as db:
+                    db.execute(f'DELETE FROM "rocpd_memory_copy_{inputs.UUID}"')
+                    db.execute(f'INSERT INTO "rocpd_arg_{inputs.UUID}" (event_id, position, type, name, value) '
+                               f"VALUES (4, 0, 'hipMemcpyKind', 'kind', '{kind}')")
+                out = self.convert(self.path / "in.db")
+                self.assertEqual(self.lost(out), lost)
+        self.assertEqual(self.rows(out, "SELECT count(*) FROM api WHERE apiName = 'hipMemcpyAsync'"), [(1,)])
+
     def kineto_checks(self, out):
         self.assertEqual(self.rows(out, "SELECT pid, tid, start, end, domain, category, apiName, args FROM api "
                                         "ORDER BY id"), [

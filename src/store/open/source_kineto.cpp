@@ -22,6 +22,7 @@
 #include "store/open/json_splitter.h"
 #include "store/open/kineto_event.h"
 #include "store/open/trace_tables.h"
+#include "store/open/unrecorded_copies.h"
 
 namespace rochound::store {
 namespace {
@@ -685,7 +686,8 @@ base::Result<void> Loader::TellLosses() {
   lost("true times", losses_.bad_length, "a negative duration was taken as none");
   for (const auto& [kind, count] : losses_.unknown)
     lost("events", count, "of a kind that is not read: " + kind);
-  return connection_.Run(sql);
+  ROCHOUND_CHECK(connection_.Run(sql));
+  return TellUnrecordedCopies(connection_, schema_);
 }
 
 }  // namespace

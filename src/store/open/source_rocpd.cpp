@@ -16,6 +16,7 @@
 #include "store/open/foreign_names.h"
 #include "store/open/foreign_sqlite.h"
 #include "store/open/trace_tables.h"
+#include "store/open/unrecorded_copies.h"
 
 namespace rochound::store {
 namespace {
@@ -591,9 +592,12 @@ base::Result<void> Reader::TellLosses() {
                  connection_.Number(fmt::format(fmt::runtime(loss.count), schema_, raw_)));
     ROCHOUND_CHECK(lost(loss.what, count, loss.note));
   }
-  if (file_ == nullptr) return {};
-  ROCHOUND_CHECK(lost("texts", file_->mended_rows(), "bytes that are no UTF-8 were replaced"));
-  return lost("values", file_->wrong_rows(), "rows with something else where a number belongs");
+  if (file_ != nullptr) {
+    ROCHOUND_CHECK(lost("texts", file_->mended_rows(), "bytes that are no UTF-8 were replaced"));
+    ROCHOUND_CHECK(
+        lost("values", file_->wrong_rows(), "rows with something else where a number belongs"));
+  }
+  return TellUnrecordedCopies(connection_, schema_name_);
 }
 
 base::Result<void> Reader::Run() {

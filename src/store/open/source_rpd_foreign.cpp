@@ -13,6 +13,7 @@
 #include "store/open/foreign_names.h"
 #include "store/open/foreign_sqlite.h"
 #include "store/open/trace_tables.h"
+#include "store/open/unrecorded_copies.h"
 
 namespace rochound::store {
 namespace {
@@ -389,7 +390,7 @@ base::Result<void> Attacher::TellLosses() {
     ROCHOUND_CHECK(Lost("rows of RPD's version 2", "SELECT " + std::to_string(rows),
                         std::string(table) + " is not read"));
   }
-  return {};
+  return TellUnrecordedCopies(connection_, name_);
 }
 
 base::Result<void> Attacher::Run() {

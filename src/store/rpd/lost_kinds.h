@@ -18,6 +18,8 @@ inline constexpr std::string_view kClock = "aligned clock";
 // As asked, by --kernel and --api.
 inline constexpr std::string_view kKernelsLeftOut = "kernels left out";
 inline constexpr std::string_view kCallsLeftOut = "calls left out";
+// The calls are in the trace.
+inline constexpr std::string_view kCopiesOfCalls = "copies of calls";
 // When nothing was recorded, as asked.
 inline constexpr std::string_view kPause = "time";
 // Nothing of these is missing but their ends: the process ended before.
