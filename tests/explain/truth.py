@@ -99,6 +99,8 @@ def planted(program, mode, gpu):
             if word in run.truth:
                 text = run.truth[word] if word == "what" else f"{run.truth[word]:.0f} "
                 case.expect(f"'{text}' is not in: {told}", text in first["finding"] + first["evidence"])
+        if "confidence" in run.truth:
+            case.equal(f"confidence of {first['finding']}", run.truth["confidence"], first["confidence"])
         if "sequence" in run.truth:
             sequence = run.truth["sequence"]
             case.expect(f"a sequence of {sequence:.0f} is not in: {first['evidence']}",

@@ -14,6 +14,8 @@ CASES = {
     "item": ("hidden_waits", "item", (), "rx6800xt", "hidden-synchronization", LAUNCHING + COPYING),
     "item_late": ("hidden_waits", "item_late", (), "rx6800xt", None, LAUNCHING + COPYING + ("hidden-synchronization", "host-work")),
     "read_file": ("hidden_waits", "read_file", (), "rx6800xt", "host-work", LAUNCHING + ("synchronization",)),
+    "sleeps_between_launches": ("hidden_waits", "sleep", (), "rx6800xt", "host-work", LAUNCHING),
+    "sleeps_while_gpu_works": ("hidden_waits", "sleep_ahead", (), "rx6800xt", None, LAUNCHING + ("host-work", "synchronization")),
     "free_waits": ("hidden_waits", "free", (), "rx6800xt", "allocation", LAUNCHING + ("host-work",)),
     "loads_while_gpu_works": ("hidden_waits", "load_while", (), "rx6800xt", "host-work", ("cpu-work",)),
     "steady_delayed": ("hidden_waits", "steady", ("--delay", "700ms", "--duration", "600ms"), "rx6800xt", "host-work", ("cpu-work",)),

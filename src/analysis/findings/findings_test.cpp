@@ -322,6 +322,70 @@ TEST(FindingsTest, AGraphIsAdvisedForSeveralKernels) {
   }
 }
 
+// Between launches the host may sleep or compute as well as be slow to launch: that it launches is
+// shown by its calls, or by PyTorch's operators.
+TEST(FindingsTest, SlowLaunchingIsSureOnlyWhereNothingElseWasGoingOn) {
+  struct Case {
+    const char* domain;  // of the range around everything between launches; "": there is none
+    const char* category;
+    int64_t call, pause;
+    Confidence confidence;
+  };
+  const Case cases[] = {
+      {"", "", 4'000, 1'500'000, Confidence::kLikely},
+      {"roctx", "", 4'000, 1'500'000, Confidence::kLikely},
+      {"torch", "python_function", 4'000, 100'000, Confidence::kLikely},
+      {"torch", "cpu_op", 4'000, 100'000, Confidence::kSure},
+      {"", "", 100'000, 10'000, Confidence::kSure},
+  };
+  for (const Case& one : cases) {
+    TestTrace trace;
+    const int64_t period = one.call + one.pause + 10'000;
+    for (int i = 0; i < 200; ++i) {
+      const int64_t begin = i * period;
+      const int64_t call = trace.Call({.start = begin + one.pause,
+                                       .end = begin + one.pause + one.call,
+                                       .stream = std::string()});
+      trace.Kernel({.queue = 1,
+                    .start = begin + one.pause + one.call,
+                    .end = begin + period,
+                    .call = call,
+                    .submit = begin + one.pause + one.call - 1'000});
+      if (*one.domain == '\0') continue;
+      trace.Call({.start = begin,
+                  .end = begin + period,
+                  .name = "UserMarker",
+                  .args = "aten::add",
+                  .domain = one.domain,
+                  .category = one.category});
+    }
+    store::TraceDatabase database = trace.Open();
+    const Findings findings = Find(database);
+    ASSERT_FALSE(findings.findings.empty());
+    const Finding& first = findings.findings[0];
+    EXPECT_EQ(first.rule, "launch-rate") << first.sentence;
+    EXPECT_EQ(first.confidence, one.confidence) << one.domain << ": " << first.sentence;
+    EXPECT_EQ(first.to_be_sure.empty(), one.confidence == Confidence::kSure);
+  }
+}
+
+// A thread that used less CPU time in all than passed between its launches did not spend that time
+// launching.
+TEST(FindingsTest, AThreadThatSleepsBetweenLaunchesIsNotSlowToLaunch) {
+  for (const int64_t cpu_ms : {20, 310}) {
+    TestTrace trace = Launches(200, 1'000, 1'500'000, 1);
+    trace.processes.push_back({.pid = 1, .start = 0, .end = 305 * kMs});
+    store::TraceDatabase database = trace.Open();
+    Execute(database,
+            "INSERT INTO rochound_fact BY NAME SELECT 0 AS session, 'thread' AS name, '1," +
+                std::to_string(cpu_ms * kMs) +
+                ",main' AS value UNION ALL SELECT 0, 'end_ns', '305000000'");
+    const Findings findings = Find(database);
+    EXPECT_EQ(Named(findings, "launch-rate") == nullptr, cpu_ms == 20);
+    EXPECT_EQ(Named(findings, "host-work") != nullptr, cpu_ms == 20);
+  }
+}
+
 // Milliseconds in a range between launches are what the range does.
 TEST(FindingsTest, WhatTakesLongBetweenLaunchesIsNoLaunching) {
   TestTrace trace;

@@ -45,7 +45,9 @@ Sequence FindRepeated(const Table& launches) {
 }  // namespace
 
 // Gaps in which the host was on its way to the next launch, had not waited for the GPU, and did
-// nothing else for long: its own speed is what the GPU waits for. A graph is advised only for
+// nothing else for long: its own speed is what the GPU waits for. It would be wrong where the host
+// computes or sleeps a little before each launch: sure only where most of the time is in launching
+// calls or in operators of PyTorch. A graph is advised only for
 // several kernels that come again in the same order with no wait of the host among them, and not
 // where graphs are what is launched.
 std::optional<Match> FindLaunchRate(const Picture& picture) {
@@ -70,9 +72,16 @@ std::optional<Match> FindLaunchRate(const Picture& picture) {
       JOIN rocpd_string n ON n.id = a."apiName_id")");
   Match match;
   match.gain_ns = gaps.ns;
+  if (gaps.unknown_ns * 2 > gaps.ns ||
+      (!picture.has_operators() &&
+       picture.launching().outside_ns > picture.launching().in_calls_ns))
+    match.confidence = Confidence::kLikely;
   match.sentence =
-      fmt::format("Launches come too slowly: between short kernels the GPU is idle {} ({}).",
-                  Duration(match.gain_ns), Share(match.gain_ns, picture.wall()));
+      fmt::format("Launches come too slowly: between short kernels the GPU is idle {} ({}){}.",
+                  Duration(match.gain_ns), Share(match.gain_ns, picture.wall()),
+                  match.confidence == Confidence::kSure
+                      ? ""
+                      : ", most of it while the host does something that is not in the trace");
   match.evidence = fmt::format("{}, {} each", Counted(gaps.gaps, "gap", "gaps"),
                                Duration(match.gain_ns / gaps.gaps));
   if (gaps.outside_ns > 0)

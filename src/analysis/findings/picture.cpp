@@ -10,6 +10,7 @@
 
 #include "analysis/idle_sweep.h"
 #include "analysis/table_builder.h"
+#include "analysis/trace_rows.h"
 #include "base/units.h"
 
 namespace rochound::analysis {
@@ -72,6 +73,8 @@ base::Result<Picture> Picture::Make(store::TraceDatabase& trace, const AskOption
   ROCHOUND_TRY(picture.facts_, ReadFacts(trace));
   picture.ReadGpus();
   picture.ReadReasons();
+  picture.ReadLaunching();
+  picture.ReadLaunchingThread();
   picture.ReadPath();
   picture.DivideOutside();
   return picture;
@@ -126,6 +129,54 @@ void Picture::ReadReasons() {
     reasons_.push_back({row.Text("origin"), row.Text("call"), row.Text("cause"), row.Text("what"),
                         row.Int("gaps"), row.Int("pieces"), row.Int("total_ns")});
   });
+  const Table& operators = Rows(
+      "SELECT DISTINCT " + RangeName("u.string") +
+      " AS name FROM rocpd_api a JOIN rocpd_string c ON c.id = a.category_id AND c.string = 'cpu_op'"
+      " JOIN rocpd_ustring u ON u.id = a.args_id");
+  for (size_t i = 0; i < operators.rows.size(); ++i)
+    operators_.insert(RowView(operators, i).Text("name"));
+}
+
+void Picture::ReadLaunching() {
+  const Table& table = Rows(fmt::format(
+      R"(WITH launching AS (
+        SELECT DISTINCT a.pid, a.tid FROM rochound_dispatch d JOIN rocpd_api a ON a.id = d.api_id
+      ), call AS (
+        SELECT a.start, a."end", n.string AS name, lag(n.string) OVER turn AS name_before,
+          max(a."end") OVER (turn ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+        FROM rocpd_api a JOIN launching USING (pid, tid)
+        JOIN rocpd_string n ON n.id = a."apiName_id" JOIN rocpd_string d ON d.id = a.domain_id
+        WHERE d.string NOT IN ('roctx', 'torch', 'python')
+        WINDOW turn AS (PARTITION BY a.pid, a.tid ORDER BY a.start, a.id)
+      )
+      SELECT coalesce(sum("end" - greatest(start, before)) FILTER ("end" > before), 0)::BIGINT AS in_calls_ns,
+        coalesce(sum(start - before) FILTER (start > before AND start - before <= {}), 0)::BIGINT AS outside_ns
+      FROM call WHERE NOT regexp_matches(name || name_before, 'Synchronize|Memcpy'))",
+      kLongestLaunch));
+  if (!table.rows.empty())
+    launching_ = {RowView(table, 0).Int("in_calls_ns"), RowView(table, 0).Int("outside_ns")};
+}
+
+void Picture::ReadLaunchingThread() {
+  const Table& table = Rows(R"(
+      WITH thread AS (
+        SELECT session, try_cast(split_part(value, ',', 1) AS BIGINT) AS tid,
+          try_cast(split_part(value, ',', 2) AS BIGINT) AS cpu_ns
+        FROM rochound_fact WHERE name IN ('thread', 'ended_thread')
+      ), launched AS (
+        SELECT a.id >> 32 AS session, a.tid % 10000000 AS tid, count(*) AS launches,
+          sum(count(*)) OVER () AS all_launches
+        FROM rochound_dispatch d JOIN rocpd_api a ON a.id = d.api_id GROUP BY ALL
+      ), noted AS (
+        SELECT session, try_cast(value AS BIGINT) AS time FROM rochound_fact WHERE name = 'end_ns'
+      )
+      SELECT t.cpu_ns, t.cpu_ns + greatest(0, p."end" - coalesce(n.time, p.start)) AS most_cpu_ns,
+        p."end" - p.start AS life_ns
+      FROM thread t JOIN launched l USING (session, tid) JOIN rochound_process p USING (session)
+      LEFT JOIN noted n USING (session) WHERE l.launches * 10 >= l.all_launches * 9)");
+  if (table.rows.size() != 1) return;
+  const RowView row(table, 0);
+  launching_thread_ = {row.Int("cpu_ns"), row.Int("most_cpu_ns"), row.Int("life_ns")};
 }
 
 Picture::Sum Picture::Idle(const std::function<bool(const IdleReason&)>& fits) const {
@@ -163,7 +214,9 @@ void Picture::DivideOutside() {
   read_back_owns_outside_ = read_ns <= busy_ns_;
   free_owns_outside_ = free_ns <= busy_ns_;
   sync_owns_outside_ = sync_gaps >= kOften && sync_ns / sync_gaps <= kVeryShortNs;
-  launches_often_ = launches >= kOften;
+  const bool sleeps =
+      launching_thread_ && launching_thread_->most_cpu_ns * 2 < launching_.outside_ns;
+  launches_often_ = launches >= kOften && !sleeps;
   std::map<std::string, std::pair<int64_t, int64_t>> hosts;  // time, pieces
   for (const IdleReason& reason : reasons_) {
     if (OwnerOf(reason) != Owner::kHost) continue;
@@ -217,6 +270,7 @@ Picture::Gaps Picture::GapsOf(Owner owner) const {
     if (!IsCause(reason, IdleCause::kOutsideHip)) continue;
     gaps.outside_ns += reason.ns;
     outside[reason.what] += reason.ns;
+    if (!operators_.contains(reason.what)) gaps.unknown_ns += reason.ns;
   }
   gaps.call = Most(calls);
   gaps.outside = Most(outside);

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -95,10 +97,26 @@ class Picture {
   struct Gaps {
     int64_t ns = 0, gaps = 0;
     int64_t outside_ns = 0;  // of that: outside HIP
+    int64_t unknown_ns = 0;  // of that: in no operator of PyTorch, which would be launching
     std::string call;        // that waited, most of the time
     std::string outside;     // the range with most time outside HIP
   };
   Gaps GapsOf(Owner owner) const;
+  // Threads that launch, from one call that does not wait to the next: in these calls, and outside
+  // HIP for no longer than kLongestLaunch at a time.
+  struct Launching {
+    int64_t in_calls_ns = 0, outside_ns = 0;
+  };
+  const Launching& launching() const { return launching_; }
+  bool has_operators() const { return !operators_.empty(); }
+
+  // The thread that makes nearly all launches, where the recorder noted its CPU time.
+  struct Thread {
+    int64_t cpu_ns = 0;       // that it used until then
+    int64_t most_cpu_ns = 0;  // and if it computed from then on
+    int64_t life_ns = 0;      // of its process
+  };
+  const std::optional<Thread>& launching_thread() const { return launching_thread_; }
 
   // Time on the critical path: of operations by name (copies by their type), and of everything by
   // kind.
@@ -117,6 +135,8 @@ class Picture {
   const Answer* Ask(const std::string& question) const;
   void ReadGpus();
   void ReadReasons();
+  void ReadLaunching();
+  void ReadLaunchingThread();
   void DivideOutside();
   void ReadPath();
 
@@ -128,11 +148,14 @@ class Picture {
   int64_t gpu_ = -1;
   int64_t busy_ns_ = 0;
   std::vector<IdleReason> reasons_;
+  std::set<std::string> operators_;  // of PyTorch, by the names of their ranges
+  std::optional<Thread> launching_thread_;
+  Launching launching_;
   // Whether the time outside HIP after such a wait belongs to the wait; else it is the host's.
   bool sync_owns_outside_ = false, read_back_owns_outside_ = false, free_owns_outside_ = false;
   // What the host does outside HIP between launches, and the mean time of each.
   std::map<std::string, int64_t> host_means_;
-  // Launches are often enough to be a rate.
+  // Launches are often enough to be a rate, and the thread did not sleep between them.
   bool launches_often_ = false;
   std::map<std::string, int64_t> path_ops_, path_parts_, path_calls_;
 };

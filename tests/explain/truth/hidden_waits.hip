@@ -5,6 +5,8 @@
 //   item         each step reads four bytes that a kernel computed, then writes a log
 //   item_late    the same, and looks at the bytes of the step before, which have long arrived
 //   read_file    sleeps in a range before each short kernel
+//   sleep        sleeps before each short kernel, and no range says so
+//   sleep_ahead  the same, and kernels are long enough to hide it
 //   load_while   computes while the GPU works, and sleeps while it does not
 //   steady       sleeps in a range in each step; for recordings of a part of it
 //   free         gives memory back in each step, which waits for the GPU
@@ -81,6 +83,25 @@ int main(int, char** arguments) {
     }
     CHECK(hipDeviceSynchronize());
     Truth::Finding("host-work", slept).Add("what", "read file").Print();
+    return 0;
+  }
+  if (mode == "sleep" || mode == "sleep_ahead") {
+    const bool ahead = mode == "sleep_ahead";
+    const int kernels = ahead ? 80 : 400;
+    BusyKernels gpu(kernels + 16);
+    double slept = 0;
+    for (int i = 0; i < kernels; ++i) {
+      const double from = NowMs();
+      SleepMs(1.5);
+      slept += NowMs() - from;
+      ahead ? gpu.Launch(8) : gpu.Launch(0.01, nullptr, 1);
+    }
+    CHECK(hipDeviceSynchronize());
+    if (ahead) {
+      Truth().Add("busy_ms", gpu.Milliseconds()).Print();
+    } else {
+      Truth::Finding("host-work", slept).Print();
+    }
     return 0;
   }
   if (mode == "free") {
