@@ -4,9 +4,8 @@
 // the cache holds is in a list that `rochound run` writes and goes on writing
 // (codeobj/cache_list.h).
 //
-//   program asks for a kernel object  -> candidates of that symbol are compared (codeobj/swap.h);
-//   one
-//                                        that fits is loaded on the same GPU
+//   program asks for a kernel object  -> candidates of that symbol are compared (codeobj/swap.h).
+//                                        One that fits is loaded on the same GPU
 //   program rings a doorbell          -> its packets get the candidate's kernel object and sizes;
 //                                        with --swap-verify, a few launches of each original are
 //                                        captured instead, for `rochound run` to compare

@@ -8,8 +8,9 @@
 //   callstack  rochound_call: one row per call with its parent; views ext_callstack,
 //              callStack_inclusive, callStack_exclusive, callStack_inclusive_name and
 //              callStack_exclusive_name
-//   graphs     ext_graph, rochound_graph_launch, rochound_graph_kernel; views graphLaunch,
-//   graphKernel autograd   ext_autogradapi, rochound_autograd_call; views autograd, autogradKernel
+//   graphs     ext_graph, rochound_graph_launch, rochound_graph_kernel; views graphLaunch and
+//              graphKernel
+//   autograd   ext_autogradapi, rochound_autograd_call; views autograd and autogradKernel
 #pragma once
 
 #include <filesystem>

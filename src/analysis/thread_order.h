@@ -4,9 +4,8 @@
 // trace has no record of threads being created or joined; it has the first and the last event of
 // each, and when processes began and ended. Used by `critical-path`; one thread; cannot fail.
 //
-//   a process begins    with its own record or its first event, on its main thread: the one with
-//   the
-//                       process's number, or else the one with the first event
+//   a process begins    with its own record or its first event, on its main thread. That is the
+//                       one with the process's number, or else the one with the first event
 //   a thread begins     with its first event. The main thread started it then; if that was in a
 //                       runtime call, before the call
 //   a child process     likewise, by the main thread of its parent, if that is in the trace

@@ -6,10 +6,9 @@
 //   segment-NNNNNN = SegmentHeader (4096 bytes), then chunks of SegmentHeader::chunk_bytes each.
 //     The file may end before chunk_count chunks: those were never made.
 //   chunk = ChunkHeader (64 bytes), then records until a head of zero or the chunk's end.
-//   strings = StringsHeader (64 bytes), then entries until a head of zero: StringHead, the bytes,
-//   and
-//     zeros up to a multiple of eight. A string's id is its entry's offset in the file divided by
-//     eight.
+//   strings = StringsHeader (64 bytes), then entries until a head of zero. An entry is StringHead,
+//     the bytes, and zeros up to a multiple of eight. A string's id is the offset of its entry in
+//     the file divided by eight.
 //
 // A chunk that is all zero is prepared and unused. A thread that takes it writes a ThreadHere
 // record, then the header with state kWriting; when it is full, kClosed. A chunk that its thread

@@ -6,11 +6,12 @@
 //
 //   bool i32 u32 i64 u64 f32 f64 enum   one word, smaller integers widened, f32 in the low half
 //   ptr                                 one word
-//   str                                 one word, the pointer; the characters are in TextPiece
-//   records handle                              one word: a struct of at most eight bytes dim3 two
-//   words: x | y << 32, z structN                             N bytes in (N + 7) / 8 words *T two
-//   words: a pointer, and the T behind it after the call, or 0
-//                                       when the pointer is null or the call failed
+//   str                                 one word, the pointer; TextPiece records have the text
+//   handle                              one word: a struct of at most eight bytes
+//   dim3                                two words: x | y << 32, z
+//   structN                             N bytes in (N + 7) / 8 words
+//   *T                                  two words: a pointer, and the T it points to after the
+//                                       call; 0 if the pointer is null or the call failed
 //   void                                a result only: none
 //   -                                   a result only: not known
 #pragma once
