@@ -205,6 +205,40 @@ TEST(GoldenCriticalPath, APollingLoopWaits) {
                    "90|12|return from waiting|hipEventQuery"}));
 }
 
+// A loop that asks for two events in turn waits for the one after which it goes on, and if it asks
+// on, for the other as well.
+TEST(GoldenCriticalPath, APollingLoopWaitsForSeveral) {
+  const auto path = [](int64_t last) {
+    TestTrace trace;
+    const int64_t first = trace.Call({.start = 0, .end = 10, .stream = "0x51"});
+    trace.Kernel({.start = 20, .end = 90, .name = "A", .call = first, .submit = 5});
+    const int64_t second = trace.Call({.start = 11, .end = 13, .stream = "0x52"});
+    trace.Kernel({.queue = 2, .start = 20, .end = 190, .name = "B", .call = second, .submit = 12});
+    trace.Call({.start = 14, .end = 15, .name = "hipEventRecord", .args = "event=0xa|stream=0x51"});
+    trace.Call({.start = 16, .end = 17, .name = "hipEventRecord", .args = "event=0xb|stream=0x52"});
+    const auto query = [&](int64_t at, const char* event, int64_t ready) {
+      TestCall call{.start = at, .end = at + 2, .name = "hipEventQuery", .args = event};
+      if (at < ready) call.result = 600;
+      trace.Call(call);
+    };
+    for (int64_t at = 20; at <= last; at += 20) {
+      query(at, "event=0xa", 90);
+      query(at + 3, "event=0xb", 190);
+    }
+    trace.Call({.start = 250, .end = 260, .name = "hipGetDevice"});
+    store::TraceDatabase database = trace.Open();
+    return Ask(database, "critical-path", "path");
+  };
+  EXPECT_EQ(path(100), (Lines{"0|5|host calls|hipLaunchKernel", "5|15|launch latency|A",
+                              "20|70|kernels|A", "90|12|return from waiting|hipEventQuery",
+                              "102|1|outside HIP|", "103|2|host calls|hipEventQuery",
+                              "105|145|outside HIP|", "250|10|host calls|hipGetDevice"}));
+  EXPECT_EQ(path(200), (Lines{"0|10|host calls|hipLaunchKernel", "10|1|outside HIP|",
+                              "11|1|host calls|hipLaunchKernel", "12|8|launch latency|B",
+                              "20|170|kernels|B", "190|15|return from waiting|hipEventQuery",
+                              "205|45|outside HIP|", "250|10|host calls|hipGetDevice"}));
+}
+
 // The main thread starts a thread, waits for it, starts the next one, and goes on.
 TEST(GoldenCriticalPath, ThreadsBeginWithTheirFirstEvent) {
   TestTrace trace;

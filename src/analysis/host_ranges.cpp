@@ -93,14 +93,12 @@ Result<HostRanges> CutByRanges(Connection& connection, const Names& names,
     if (thread < up_to) changes = {};
   };
   const std::string marks = names.IdsWhere(IsMarkDomain);
-  const std::string anywhere =
-      names.IdsWhere([](const std::string& text) { return text == "UserRange"; });
   ROCHOUND_TRY(Rows rows, connection.Query(
                               "SELECT a.pid, a.tid, a.start, a.\"end\", " + RangeName("u.string") +
                               " FROM rocpd_api a JOIN rocpd_ustring u ON u.id = a.args_id"
                               " WHERE a.domain_id IN (" +
-                              marks + ") AND (a.apiName_id IN (" + anywhere +
-                              ")) IS NOT true AND a.\"end\" > a.start"
+                              marks +
+                              ") AND a.\"end\" > a.start"
                               " ORDER BY a.pid, a.tid, a.start, a.\"end\" DESC, a.id"));
   for (;;) {
     ROCHOUND_TRY(const bool more, rows.Next());

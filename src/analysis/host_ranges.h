@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Which range of the program encloses a time on a host thread: the innermost one that was pushed
-// (roctx), or the innermost operator or frame that a framework recorded. Times are given by thread
-// and in order; each is cut where the innermost range changes. Used by `critical-path` to name what
-// the program did outside HIP; one thread. Reads the trace once, and holds the ranges of one thread
-// at a time.
+// Which range of the program encloses a time on a host thread: the innermost one that the thread
+// began (roctx), whichever thread ends it, or the innermost operator or frame that a framework
+// recorded. Times are given by thread and in order; each is cut where the innermost range changes.
+// Used by `critical-path` to name what the program did outside HIP; one thread. Reads the trace
+// once, and holds the ranges of one thread at a time.
 #pragma once
 
 #include <cstdint>

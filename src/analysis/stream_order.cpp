@@ -104,7 +104,7 @@ void StreamOrder::Apply(const Step& given) {
   Step step = given;
   step.stream = Resolve(given);
   const bool queries = step.kind == StepKind::kQueryStream || step.kind == StepKind::kQueryEvent;
-  if (!queries) threads_[step.tid].polls = StepKind::kOp;
+  if (!queries) threads_[step.tid].polls.clear();
   switch (step.kind) {
     case StepKind::kOp:
       AddOp(step);
@@ -334,20 +334,23 @@ void StreamOrder::Sync(Step& step) {
 }
 
 void StreamOrder::Query(const Step& step) {
-  Thread& thread = threads_[step.tid];
+  std::vector<Poll>& polls = threads_[step.tid].polls;
   const Handle asked = step.kind == StepKind::kQueryStream ? step.stream : step.event;
-  const bool goes_on = thread.polls == step.kind && thread.polled == asked;
+  const auto found = std::find_if(polls.begin(), polls.end(), [&](const Poll& poll) {
+    return poll.kind == step.kind && poll.asked == asked;
+  });
   if (!step.ready) {
-    if (!goes_on) thread.polls_since = step.start;
-    thread.polls = step.kind;
-    thread.polled = asked;
+    if (found == polls.end() && polls.size() < kMostWaiting)
+      polls.push_back({step.kind, asked, step.start});
     return;
   }
-  thread.polls = StepKind::kOp;
-  if (!goes_on) return;  // it was ready at once
+  if (found == polls.end()) return;  // it was ready at once
   Step loop = step;
-  loop.start = thread.polls_since;
+  loop.start = found->since;
   loop.kind = step.kind == StepKind::kQueryStream ? StepKind::kSyncStream : StepKind::kSyncEvent;
+  polls.erase(found);
+  // The time until now is told. Whatever else the loop asks for it waits for from now on.
+  for (Poll& poll : polls) poll.since = step.end;
   Sync(loop);
 }
 

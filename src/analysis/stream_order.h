@@ -135,13 +135,16 @@ class StreamOrder {
     uint32_t host_function = UINT32_MAX;
     bool captured = false;
   };
+  struct Poll {
+    StepKind kind;  // of a query
+    Handle asked;   // a stream or an event
+    int64_t since;
+  };
   struct Thread {
     int64_t device = -1;  // that it chose
     int64_t gpu = -1;     // of its last kernel
-    // A polling loop, if the kind is one of a query.
-    StepKind polls = StepKind::kOp;
-    Handle polled = 0;
-    int64_t polls_since = 0;
+    // What a polling loop has asked for and found not ready.
+    std::vector<Poll> polls;
   };
 
   void AddOp(Step& step);

@@ -351,7 +351,8 @@ class Reference {
     return Normal(Argument(call.args, "stream"), GpuAt(call, PlaceOf(call)), call.tid);
   }
 
-  // A query that said ready, after others that asked the same and did not.
+  // A query that said ready, after others of its loop that asked the same and did not. The loop may
+  // ask for other things as well: from when it got one of them, it waits for what is left.
   std::optional<Wait> Polled(const TestCall& call, const Place& place, int64_t gpu) const {
     std::map<Place, const TestCall*> steps;  // null: something else
     for (const TestOp& op : trace_.ops) {
@@ -371,18 +372,21 @@ class Reference {
         steps[PlaceOf(other)] = nullptr;
       }
     }
-    std::optional<int64_t> since;
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-      const TestCall* const other = step->second;
-      if (other == nullptr || !other->result || other->name != call.name ||
-          AnswerTo(*other) != AnswerTo(call))
-        break;
-      since = other->start;
+    std::map<std::string, int64_t> waits;  // since when, by what was asked
+    for (const auto& [then, other] : steps) {
+      if (other == nullptr) {
+        waits.clear();
+      } else if (other->result) {
+        waits.emplace(AnswerTo(*other), other->start);
+      } else if (waits.erase(AnswerTo(*other)) > 0) {
+        for (auto& [asked, since] : waits) since = other->end;
+      }
     }
-    if (!since) return std::nullopt;
+    const auto since = waits.find(AnswerTo(call));
+    if (since == waits.end()) return std::nullopt;
     if (call.name == "hipEventQuery")
-      return Wait{*since, call.end, EventOps(call.pid, Argument(call.args, "event"), place)};
-    return Wait{*since, call.end,
+      return Wait{since->second, call.end, EventOps(call.pid, Argument(call.args, "event"), place)};
+    return Wait{since->second, call.end,
                 Before(Normal(Argument(call.args, "stream"), gpu, call.tid), gpu, place)};
   }
 
@@ -534,7 +538,7 @@ class Reference {
     if (of == nullptr) return {IdleCause::kUnknownLaunch, ""};
     std::map<int64_t, int64_t> born;  // by thread of this process
     for (const TestCall& call : trace_.calls) {
-      const bool range = call.domain == "roctx" && call.name == "UserMarker";
+      const bool range = call.domain == "roctx";
       if (call.pid != of->pid || call.domain == "rochound") continue;
       const int64_t begin =
           IsRuntime(call) || (range && call.start < call.end) ? call.start : INT64_MAX;
@@ -555,7 +559,7 @@ class Reference {
         const bool sync = IsBlocking(call) && call.name != "hipFree";
         return {sync ? IdleCause::kSync : in_call, call.name};
       }
-      if (call.domain != "roctx" || call.name != "UserMarker") continue;
+      if (call.domain != "roctx") continue;
       if (range == nullptr || std::tuple(range->start, -range->end, range->id) <
                                   std::tuple(call.start, -call.end, call.id))
         range = &call;

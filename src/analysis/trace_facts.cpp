@@ -52,11 +52,12 @@ base::Result<Facts> ReadSize(store::TraceDatabase& trace) {
         FROM rocpd_api a JOIN rocpd_string d ON d.id = a.domain_id
         WHERE d.string <> 'rochound'
       ), ops AS (
-        SELECT min(start) AS first, max("end") AS last, count(*) AS events, count(DISTINCT "gpuId") AS places
+        SELECT min(start) AS first, max("end") AS last, count(*) AS events, count(DISTINCT "gpuId") AS places,
+          coalesce(sum("end" - start), 0)::BIGINT AS ns
         FROM rocpd_op
       )
       SELECT coalesce(least(c.first, o.first), 0), coalesce(greatest(c.last, o.last), 0),
-             c.events, o.events, c.places, o.places
+             c.events, o.events, c.places, o.places, o.ns
       FROM calls c, ops o)"));
   Facts facts;
   ROCHOUND_TRY(const bool any, rows.Next());
@@ -68,6 +69,7 @@ base::Result<Facts> ReadSize(store::TraceDatabase& trace) {
   facts.operations = rows.Int(3);
   facts.processes = rows.Int(4);
   facts.gpus = rows.Int(5);
+  facts.operation_ns = rows.Int(6);
   facts.length = std::max<int64_t>(0, window.length());
   return facts;
 }

@@ -17,6 +17,7 @@ struct Facts {
   int64_t begin = 0;   // ns, the trace's clock
   int64_t length = 0;  // ns, of which something was recorded (window.h)
   int64_t calls = 0, operations = 0;
+  int64_t operation_ns = 0;  // of all operations, when nothing was recorded too
   int64_t processes = 0, gpus = 0;
   // File names of the libraries through which the program reached the GPU, itself first and KFD
   // last: app, libcuda.so.1, libamdhip64.so.7, ... Empty: not known. Of the first process that has

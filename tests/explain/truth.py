@@ -14,6 +14,7 @@ PLANTED = [
     ("host_work", "sleep", "mi300x"),
     ("host_work", "compute", "rx6800xt"),
     ("host_work", "plain", "rx6800xt"),
+    ("host_work", "started", "rx6800xt"),
     ("synchronize", "device", "rx6800xt"),
     ("synchronize", "stream", "rx6800xt"),
     ("synchronize", "event", "rx6800xt"),

@@ -92,6 +92,23 @@ def only_in_range(case):
     case.equal("ranges around it are not there", 0, len(steps_held(run)))
 
 
+def ran_after_range(case):
+    """The kernels' times are in the trace, and not within the times that were recorded."""
+    run = case.record("launched_ahead", run=("--range", "forward"))
+    kernels, = run.rows("select count(*), sum(end - start) / 1e6 from rocpd_op")
+    case.equal("kernels", 40, kernels[0])
+    case.near("their time", run.truth["kernels_ms"], kernels[1], part=0.1)
+    notes = " ".join(run.json("explain", run.path)["notes"])
+    case.expect(f"it is told where they ran: {notes}", "was launched in the times that were recorded and ran outside" in notes)
+    case.expect(f"times are said to be missing: {notes}", "not in this trace" not in notes)
+
+
+def ran_in_range(case):
+    run = case.record("launched_ahead", "waits", run=("--range", "forward"))
+    notes = " ".join(run.json("explain", run.path)["notes"])
+    case.expect(f"nothing can be said: {notes}", "nothing can be said" not in notes)
+
+
 def delay(case):
     run = case.record("steps", "100", run=("--delay", "500ms"))
     said(case, run, "--delay")
@@ -253,6 +270,7 @@ def units(case):
 if __name__ == "__main__":
     main({"partial." + name: check for name, check in {
         "complete": complete, "last_time": last_time, "last_size": last_size, "only_in_range": only_in_range,
+        "ran_after_range": ran_after_range, "ran_in_range": ran_in_range,
         "delay": delay, "duration": duration, "stop_and_start": stop_and_start,
         "stopped_from_outside": stopped_from_outside, "killed": killed, "ranges_left_open": ranges_left_open,
         "hang": hang, "hang_interrupted": hang_interrupted, "queues_of_processes": queues_of_processes,

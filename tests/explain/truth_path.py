@@ -126,7 +126,7 @@ def value_written_early(case):
 
 
 if __name__ == "__main__":
-    modes = ["sync", "copy", "small_copy", "pageable", "free", "destroy", "event_poll", "stream_poll"]
+    modes = ["sync", "copy", "small_copy", "pageable", "free", "destroy", "event_poll", "stream_poll", "two_polls"]
     main({**{f"path_{mode}": waits(mode) for mode in modes},
           "path_overlap": does_not_wait,
           "path_stream_of_gpu": right_gpu("stream"),
@@ -134,6 +134,7 @@ if __name__ == "__main__":
           "path_threads": rounds_of_threads,
           "path_processes": rounds_of_processes,
           "path_range": ranges("sleep", "prepare batch"),
+          "path_started_range": ranges("started", "prepare batch"),
           "path_no_range": ranges("plain", ""),
           "path_host_function": host_function,
           "path_value": value_in_memory,

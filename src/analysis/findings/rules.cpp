@@ -145,10 +145,16 @@ bool NeedsAllParts(const Rule& rule) {
 }
 
 std::string Verdict(const Picture& picture) {
-  if (picture.gpu() < 0)
-    return picture.facts().operations > 0
-               ? "nothing can be said: the times of the GPU's work are not in this trace"
-               : "nothing stands out: no GPU did any work in this trace";
+  if (picture.gpu() < 0) {
+    const Facts& facts = picture.facts();
+    if (facts.operations == 0) return "nothing stands out: no GPU did any work in this trace";
+    if (facts.operation_ns == 0)
+      return "nothing can be said: the times of the GPU's work are not in this trace";
+    return fmt::format(
+        "nothing can be said: the GPU's work, {} of it, was launched in the times that were "
+        "recorded and ran outside of them; wait for it there, or record more",
+        Duration(facts.operation_ns));
+  }
   int64_t kernels = 0;
   for (const auto& [part, ns] : picture.path_parts())
     if (part.starts_with("kernel")) kernels += ns;

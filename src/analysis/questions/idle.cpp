@@ -185,25 +185,23 @@ Result<RangeTimeline> LoadRanges(Connection& connection, const Names& names,
   RangeTimeline ranges;
   const std::string marks = names.IdsWhere(IsMarkDomain);
   if (marks == "NULL") return ranges;
-  const std::string anywhere =
-      names.IdsWhere([](const std::string& text) { return text == "UserRange"; });
   ROCHOUND_CHECK(connection.Run(fmt::format(
       "CREATE OR REPLACE TEMP TABLE analysis_range AS"
       " WITH message AS ("
-      "  SELECT a.pid, a.tid, a.start, a.\"end\", a.id, {3} AS text"
+      "  SELECT a.pid, a.tid, a.start, a.\"end\", a.id, {2} AS text"
       "  FROM rocpd_api a JOIN rocpd_ustring u ON u.id = a.args_id"
-      "  WHERE a.domain_id IN ({0}) AND (a.apiName_id IN ({1})) IS NOT true"
+      "  WHERE a.domain_id IN ({0})"
       "   AND u.id IN (SELECT args_id FROM rocpd_api WHERE domain_id IN ({0}))"
       " ), alike AS ("
       "  SELECT text, regexp_replace(text, '[0-9]+', '#', 'g') AS general FROM message GROUP BY "
       "text"
       " ), named AS ("
-      "  SELECT text, if(count(*) OVER (PARTITION BY general) > {2}, general, text) AS name FROM "
+      "  SELECT text, if(count(*) OVER (PARTITION BY general) > {1}, general, text) AS name FROM "
       "alike"
       " )"
       " SELECT m.*, n.name, dense_rank() OVER (ORDER BY n.name) - 1 AS number"
       " FROM message m JOIN named n USING (text)",
-      marks, anywhere, kMostNumbered, RangeName("u.string"))));
+      marks, kMostNumbered, RangeName("u.string"))));
   {
     ROCHOUND_TRY(Rows rows, connection.Query("SELECT DISTINCT number, name FROM analysis_range"
                                              " ORDER BY number"));

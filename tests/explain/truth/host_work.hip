@@ -4,10 +4,38 @@
 //   sleep     sleeps inside a range while the GPU has nothing to do
 //   compute   computes inside a range
 //   plain     sleeps, and no range says so
+//   started   sleeps while a range is open that it started, and that another thread stops
 //   clean     computes just as long, after the next kernel has been launched
+#include <dlfcn.h>
+
 #include "truth.h"
 
 using namespace truth;
+
+namespace {
+
+// Ranges that another thread may stop: only roctx has them.
+struct Roctx {
+  Roctx() {
+    void* library = dlopen("libroctx64.so.4", RTLD_LAZY);
+    if (library == nullptr) exit(9);
+    start = reinterpret_cast<uint64_t (*)(const char*)>(dlsym(library, "roctxRangeStartA"));
+    stop = reinterpret_cast<void (*)(uint64_t)>(dlsym(library, "roctxRangeStop"));
+  }
+  uint64_t (*start)(const char*);
+  void (*stop)(uint64_t);
+};
+
+void SleepInStartedRange() {
+  static const Roctx roctx;
+  const uint64_t range = roctx.start("prepare batch");
+  std::thread([&] {
+    SleepMs(40);
+    roctx.stop(range);
+  }).join();
+}
+
+}  // namespace
 
 int main(int, char** arguments) {
   const std::string mode = arguments[1];
@@ -19,6 +47,8 @@ int main(int, char** arguments) {
     const double from = NowMs();
     if (mode == "plain") {
       SleepMs(40);
+    } else if (mode == "started") {
+      SleepInStartedRange();
     } else {
       const Range range("prepare batch");
       mode == "sleep" ? SleepMs(40) : WorkMs(mode == "clean" ? 20 : 40);

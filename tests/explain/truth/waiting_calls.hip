@@ -10,6 +10,8 @@
 //   destroy       hipStreamDestroy
 //   event_poll    hipEventQuery until it is ready
 //   stream_poll   hipStreamQuery until it is ready
+//   two_polls     hipEventQuery of two events in turn until the first is ready; the other is that of
+//                 a kernel beside, which ends before the last round
 //   overlap       does not wait: allocates memory and copies from pinned memory, and then the host
 //                 works for longer than the kernel
 #include "truth.h"
@@ -31,10 +33,12 @@ int main(int count, char** arguments) {
   hipStream_t stream, second;
   CHECK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
   CHECK(hipStreamCreateWithFlags(&second, hipStreamNonBlocking));
-  hipEvent_t event;
+  hipEvent_t event, beside;
   CHECK(hipEventCreate(&event));
+  CHECK(hipEventCreate(&beside));
   // What is loaded and made at first use is not what is measured.
   Spin<1><<<1, 64, 0, stream>>>(memory, 10);
+  Spin<2><<<1, 64, 0, second>>>(other, 10);
   CHECK(hipMemcpyAsync(pageable, memory, 256, hipMemcpyDeviceToHost, stream));
   CHECK(hipMemcpyAsync(other, pinned, 256, hipMemcpyHostToDevice, second));
   CHECK(hipDeviceSynchronize());
@@ -44,6 +48,10 @@ int main(int count, char** arguments) {
   double host = 0;
   rochound_range_push("measured");
   const double begin = NowMs();
+  if (mode == "two_polls") {
+    Spin<2><<<1, 64, 0, second>>>(other, 2 * kernel_rounds);
+    CHECK(hipEventRecord(beside, second));
+  }
   for (int round = 0; round < kRounds; ++round) {
     hipStream_t fresh = nullptr;
     if (mode == "destroy") CHECK(hipStreamCreate(&fresh));
@@ -66,6 +74,12 @@ int main(int count, char** arguments) {
     } else if (mode == "event_poll") {
       CHECK(hipEventRecord(event, stream));
       while (hipEventQuery(event) == hipErrorNotReady) usleep(200);
+    } else if (mode == "two_polls") {
+      CHECK(hipEventRecord(event, stream));
+      for (bool ready = false; !ready; usleep(200)) {
+        ready = hipEventQuery(event) == hipSuccess;
+        (void)hipEventQuery(beside);
+      }
     } else if (mode == "stream_poll") {
       while (hipStreamQuery(stream) == hipErrorNotReady) usleep(200);
     } else {
