@@ -94,8 +94,6 @@ Joiner::Joiner(const ProcessContext& process, std::vector<EventSink*> sinks, con
 Joiner::~Joiner() = default;
 
 base::Result<void> Joiner::Run() {
-  for (const auto& [id, kernel] : log_.kernels())
-    AddKernel(id, kernel, process_.String(kernel.name));
   ROCHOUND_CHECK(log_.Visit(*this));
   if (stopped_) return base::Error{"stopped"};
   for (const trace::OpenCall& open : log_.open_calls()) {
@@ -130,30 +128,29 @@ Joiner::Thread& Joiner::ThreadOf(const trace::Thread& thread) {
 
 // --- names
 
-void Joiner::AddKernel(uint32_t id, const trace::KernelSymbol& record, std::string_view name) {
-  auto& kernel = kernels_[id];
-  if (kernel != nullptr) return;
-  kernel = std::make_unique<KernelFacts>();
-  kernel->number = kernels_.size() - 1;
+const KernelFacts* Joiner::AddKernel(uint32_t id) {
+  const auto known = log_.kernels().find(id);
+  const bool is_known = known != log_.kernels().end();
+  const std::string name = is_known ? std::string(process_.String(known->second.name))
+                                    : "unknown kernel " + std::to_string(id);
+  auto kernel = std::make_unique<KernelFacts>();
+  kernel->number = kernels_.size();
   kernel->name = codeobj::Demangle(name);
   kernel->mangled_name = name;
   kernel->operation = OperationOfKernel(name);
-  kernel->symbol = record;
+  if (is_known) kernel->symbol = known->second;
   kernel->of_program = kernel->operation == kKernelExecution;
   kernel->copies = kernel->operation == kCopyKernel;
   kernel->kept = !kernel->of_program || filter_ == nullptr || filter_->KeepsKernel(kernel->name);
   ForEachSink([&](EventSink& sink) { sink.OnKernelFacts(*kernel); });
+  return kernels_.emplace(id, std::move(kernel)).first->second.get();
 }
 
 const KernelFacts& Joiner::KernelOf(uint32_t id) {
   if (last_kernel_ != nullptr && id == last_kernel_id_) return *last_kernel_;
-  auto found = kernels_.find(id);
-  if (found == kernels_.end()) {
-    AddKernel(id, {}, "unknown kernel " + std::to_string(id));
-    found = kernels_.find(id);
-  }
+  const auto found = kernels_.find(id);
   last_kernel_id_ = id;
-  last_kernel_ = found->second.get();
+  last_kernel_ = found != kernels_.end() ? found->second.get() : AddKernel(id);
   return *last_kernel_;
 }
 

@@ -91,7 +91,8 @@ class Joiner : public trace::Visitor {
   PendingCall& PendingCallOf(Thread& thread, uint64_t correlation);
   void AbandonOldestCall(Thread& thread);
   const FunctionFacts& FunctionOf(uint16_t id);
-  void AddKernel(uint32_t id, const trace::KernelSymbol& record, std::string_view name);
+  // The first time that the kernel is met: a library's code object has thousands of others.
+  const KernelFacts* AddKernel(uint32_t id);
   const KernelFacts& KernelOf(uint32_t id);
   SwapComparison ComparisonOf(const trace::Swap& swap) const;
 

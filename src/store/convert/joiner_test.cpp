@@ -125,6 +125,23 @@ TEST_F(Conversion, ACallLaunchesTheProgramsKernelNotTheRuntimes) {
             Rows{"mine"});
 }
 
+// A library's code object has thousands of kernels, of which a program launches a few.
+TEST_F(Conversion, OnlyKernelsThatWereLaunchedAreKept) {
+  TestLog log(run());
+  log.Queue(1, 1);
+  log.Kernel(1, "loaded");
+  log.Kernel(2, "launched");
+  auto* thread = log.NewThread();
+  log.Dispatch(thread, 0, 1, 0, 2, 2'000'010);
+  log.Time(1, 0, 1, 2'000'100, 2'000'105);
+  log.Finish();
+  log.SetClocks();
+  Convert();
+  EXPECT_EQ(Ask("SELECT s.string FROM rochound_kernel JOIN rocpd_string s ON s.id = name_id"),
+            Rows{"launched"});
+  EXPECT_EQ(Ask("SELECT count(*) FROM rocpd_string WHERE string = 'loaded'"), Rows{"0"});
+}
+
 TEST_F(Conversion, AFilterOfKernelsLeavesTheRuntimes) {
   TestLog log(run());
   log.Queue(1, 1);
