@@ -15,6 +15,7 @@
 #include "base/progress_bar.h"
 #include "base/units.h"
 #include "capture/proof.h"
+#include "codeobj/kernel_name.h"
 #include "launch/child_process.h"
 #include "store/convert/conversion.h"
 #include "store/convert/text_output.h"
@@ -31,10 +32,6 @@ using store::Summary;
 
 constexpr size_t kSummaryLines = 10;
 constexpr size_t kNameWidth = 60;
-
-std::string Short(const std::string& name) {
-  return name.size() <= kNameWidth ? name : name.substr(0, kNameWidth - 3) + "...";
-}
 
 using Entry = std::pair<std::string, Summary::Total>;
 std::vector<Entry> MostTime(const std::map<std::string, Summary::Total, std::less<>>& totals,
@@ -212,7 +209,7 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
         kernel_ns > 0 ? 100.0 * static_cast<double>(total.ns) / static_cast<double>(kernel_ns) : 0;
     lines.push_back(fmt::format("{:5.1f}% {:>9} = {:>6} x {:>9}  {}", percent, TimeText(total.ns),
                                 total.count, TimeText(total.ns / static_cast<int64_t>(total.count)),
-                                Short(name)));
+                                codeobj::ShortKernelName(name, kNameWidth)));
   }
   std::string text;
   for (const std::string& line : lines) text += base::Printable(line) + "\n";

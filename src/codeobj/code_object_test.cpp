@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "codeobj/demangle.h"
 #include "codeobj/fat_binary.h"
+#include "codeobj/kernel_name.h"
 
 namespace rochound::codeobj {
 namespace {
@@ -245,6 +246,56 @@ TEST(Demangle, GivesTheSourceName) {
   EXPECT_EQ(Demangle(""), "");
   EXPECT_EQ(Demangle("i"), "i");
   EXPECT_EQ(Demangle("_Znonsense"), "_Znonsense");
+}
+
+TEST(KernelName, BriefIsWithoutParameters) {
+  EXPECT_EQ(BriefKernelName("void a::b<1, 2>(float*, int (*)(int))"), "a::b<1, 2>");
+  EXPECT_EQ(BriefKernelName("(anonymous namespace)::f(int)"), "(anonymous namespace)::f");
+  EXPECT_EQ(BriefKernelName("f::operator()(int)"), "f::operator()");
+  EXPECT_EQ(BriefKernelName("Cijk_Ailk_Bljk"), "Cijk_Ailk_Bljk");
+  EXPECT_EQ(BriefKernelName("()"), "()");
+  EXPECT_EQ(BriefKernelName(""), "");
+}
+
+// What tells kernels of PyTorch apart is the functor, deep in their templates.
+TEST(KernelName, ShortKeepsWhatTellsKernelsApart) {
+  const auto elementwise = [](const std::string& functor) {
+    const std::string array = "std::array<char*, 3ul>";
+    return "void at::native::vectorized_elementwise_kernel<4, " + functor + ", " + array +
+           " >(int, " + functor + ", " + array + ")";
+  };
+  EXPECT_EQ(ShortKernelName(elementwise("at::native::CUDAFunctor_add<c10::BFloat16>"), 60),
+            "vectorized_e...<4, CUDAFunctor_add<BFloat16>, array<char*...");
+  EXPECT_EQ(ShortKernelName(elementwise("at::native::BinaryFunctor<float, float, float, "
+                                        "at::native::binary_internal::MulFunctor<float> >"),
+                            60),
+            "vectorized_e...<4, BinaryFunctor<float x3, MulFunctor<flo...");
+  EXPECT_EQ(ShortKernelName(elementwise("at::native::rsqrt_kernel_cuda(at::TensorIteratorBase&)::"
+                                        "{lambda()#2}::operator()() const::{lambda(float)#1}"),
+                            80),
+            "vectorized_elementwise_kernel<4, rsqrt_kernel_cuda(float), array<char*, 3ul>>");
+}
+
+TEST(KernelName, ShortGoesNoFurtherThanItMust) {
+  EXPECT_EQ(ShortKernelName("scale(float*)", 60), "scale(float*)");
+  EXPECT_EQ(ShortKernelName("void at::(anonymous namespace)::softmax<c10::Half>(int)", 48),
+            "at::(anonymous namespace)::softmax<c10::Half>");
+  EXPECT_EQ(ShortKernelName("void at::(anonymous namespace)::softmax<c10::Half>(int)", 24),
+            "at::softmax<c10::Half>");
+  EXPECT_EQ(ShortKernelName("void at::(anonymous namespace)::softmax<c10::Half>(int)", 16),
+            "softmax<Half>");
+  EXPECT_EQ(ShortKernelName("a_kernel_name_of_its_own<bool>()", 28),
+            "a_kernel_name_of_it...<bool>");
+  EXPECT_EQ(ShortKernelName("Cijk_Ailk_Bljk_HHS_BH", 10), "Cijk_Ai...");
+}
+
+// Names come from files of strangers: brackets need not match.
+TEST(KernelName, ShortOfNonsense) {
+  for (const char* name :
+       {"((((((((((", "{lambda{lambda(", "))))))>>>>>>", "a::::::::b::::::c", "<<<<<,,,,,,,,",
+        "a, a, a, a, a, a, a", "{lambda}{lambda}::", "::operator()("})
+    for (const size_t width : {0, 1, 3, 5, 12})
+      EXPECT_LE(ShortKernelName(name, width).size(), std::max<size_t>(width, 3)) << name;
 }
 
 TEST(Demangle, GivesTheTypesOfArguments) {

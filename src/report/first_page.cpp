@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analysis/trace_facts.h"
+#include "codeobj/kernel_name.h"
 #include "report/findings_text.h"
 #include "report/software_gpu.h"
 
@@ -117,7 +118,7 @@ void List(Writer& out, const Table* table, const std::string& heading,
     const auto& row = table->rows[i];
     const std::string times = Cell(*table, row, counted);
     out.Row(Cell(*table, row, total), Number(row, share), times.empty() ? "" : times + " x",
-            BriefName(Cell(*table, row, named)));
+            codeobj::BriefKernelName(Cell(*table, row, named)));
   }
   const uint64_t more = table->rows.size() - shown + table->more;
   if (more > 0) out.Line(out.Styled(kDim, fmt::format("  and {} more", more)));

@@ -82,15 +82,6 @@ TEST(FirstPageTest, KeepsToTheTerminalsWidth) {
   }
 }
 
-TEST(FirstPageTest, BriefNamesKeepWhatTellsKernelsApart) {
-  EXPECT_EQ(BriefName("void a::b<1, 2>(float*, int (*)(int))"), "a::b<1, 2>");
-  EXPECT_EQ(BriefName("(anonymous namespace)::f(int)"), "(anonymous namespace)::f");
-  EXPECT_EQ(BriefName("f::operator()(int)"), "f::operator()");
-  EXPECT_EQ(BriefName("Cijk_Ailk_Bljk"), "Cijk_Ailk_Bljk");
-  EXPECT_EQ(BriefName("()"), "()");
-  EXPECT_EQ(BriefName(""), "");
-}
-
 TEST(FirstPageTest, Json) {
   const auto json = nlohmann::json::parse(FirstPageJson(Ask(Small())));
   EXPECT_EQ(json["wall_ns"], 1000);

@@ -11,6 +11,7 @@
 
 #include "base/csv.h"
 #include "base/printable.h"
+#include "codeobj/kernel_name.h"
 
 namespace rochound::report {
 namespace {
@@ -110,21 +111,9 @@ std::string Heading(const Column& column) {
 std::string ShortName(const std::string& text, size_t width) {
   if (Width(text) <= width || width < 8) return text;
   if (Width(text) != text.size()) return text.substr(0, width);  // not worth cutting letters apart
+  if (text.find("::") != std::string::npos) return codeobj::ShortKernelName(text, width);
   const size_t tail = width / 3, head = width - tail - 3;
   return text.substr(0, head) + "..." + text.substr(text.size() - tail);
-}
-
-std::string BriefName(const std::string& name) {
-  constexpr std::string_view kVoid = "void ";
-  std::string_view brief = name;
-  if (brief.substr(0, kVoid.size()) == kVoid) brief.remove_prefix(kVoid.size());
-  if (brief.empty() || brief.back() != ')') return std::string(brief);
-  int depth = 0;
-  for (size_t at = brief.size() - 1; at > 0; --at) {
-    if (brief[at] == ')') ++depth;
-    if (brief[at] == '(' && --depth == 0) return std::string(brief.substr(0, at));
-  }
-  return std::string(brief);
 }
 
 std::string HumanValue(const Column& column, const Value& value) {

@@ -22,11 +22,8 @@ struct TextStyle {
 // A number with its unit, as people read it: 12.3 us, 4.0 MiB, 17.2%.
 std::string HumanValue(const analysis::Column& column, const analysis::Value& value);
 
-// Keeps the start and the end, which tell kernels of one template apart.
+// A name of C++ as codeobj::ShortKernelName has it; of others the start and the end.
 std::string ShortName(const std::string& text, size_t width);
-// What tells one kernel from another where there is little room: without `void` in front and
-// without the parameters after.
-std::string BriefName(const std::string& name);
 
 // What is not clean comes first.
 std::string AnswerText(const analysis::Answer& answer, const TextStyle& style);

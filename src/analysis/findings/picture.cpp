@@ -12,6 +12,7 @@
 #include "analysis/table_builder.h"
 #include "analysis/trace_rows.h"
 #include "base/units.h"
+#include "codeobj/kernel_name.h"
 
 namespace rochound::analysis {
 namespace {
@@ -367,12 +368,7 @@ std::string Counted(int64_t number, const char* one, const char* many) {
 
 std::string BriefKernel(const std::string& name) {
   constexpr size_t kLongest = 60;
-  std::string brief = name.starts_with("void ") ? name.substr(5) : name;
-  if (const size_t parameters = brief.rfind('('); parameters != std::string::npos && parameters > 0)
-    brief.resize(parameters);
-  if (brief.size() > kLongest)
-    brief = brief.substr(0, kLongest / 2) + "..." + brief.substr(brief.size() - kLongest / 2);
-  return brief;
+  return codeobj::ShortKernelName(codeobj::BriefKernelName(name), kLongest);
 }
 
 uint64_t AddressOf(const std::string& text) { return strtoull(text.c_str(), nullptr, 16); }
