@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/findings/rule.h"
+#include "store/rpd/probing_calls.h"
 
 namespace rochound::analysis {
 namespace {
@@ -61,16 +64,25 @@ std::optional<Match> FindFailedCalls(const Picture& picture) {
         AND NOT regexp_matches(n.string, '(GetLastError|PeekAtLastError)')
       GROUP BY ALL ORDER BY calls DESC, call, result)");
   int64_t calls = 0, went_on = 0;
+  size_t first = table.rows.size();
   for (size_t i = 0; i < table.rows.size(); ++i) {
-    calls += RowView(table, i).Int("calls");
-    went_on += RowView(table, i).Int("went_on");
+    const RowView row(table, i);
+    if (store::IsProbingCall(row.Text("call"))) continue;
+    first = std::min(first, i);
+    calls += row.Int("calls");
+    went_on += row.Int("went_on");
   }
   if (went_on == 0) return std::nullopt;
-  const RowView most(table, 0);
+  const RowView most(table, first);
+  // A program that did not end well has not gone on for long: then this may be the reason.
+  const Table& status =
+      picture.Rows("SELECT value FROM rocpd_metadata WHERE tag = 'rochound_status'");
+  const bool ended_well = status.rows.empty() || RowView(status, 0).Text("value") == "exit 0";
   Match match;
   match.sentence = fmt::format(
-      "{} failed and the program went on: {} returned {}{}.",
-      Counted(calls, "HIP call", "HIP calls"), most.Text("call"), most.Int("result"),
+      "{} failed{}: {} returned {}{}.", Counted(calls, "HIP call", "HIP calls"),
+      ended_well ? " and the program went on" : " before the program ended", most.Text("call"),
+      most.Int("result"),
       *ErrorName(most.Int("result")) == '\0' ? ""
                                              : fmt::format(" ({})", ErrorName(most.Int("result"))));
   match.evidence = fmt::format("{} x {}; select * from rochound_failure lists all",

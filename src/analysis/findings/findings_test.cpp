@@ -582,6 +582,25 @@ TEST(FindingsTest, FailuresThatAnswerAQuestionAreNone) {
   EXPECT_EQ(findings.findings[0].rule, "failed-calls");
 }
 
+// rocBLAS asks code objects for kernels that they need not have.
+TEST(FindingsTest, FailuresOfCallsThatProbeAreNone) {
+  TestTrace trace = Busy();
+  for (int i = 0; i < 6; ++i)
+    trace.Call({.start = 60'000 + i * 100,
+                .end = 60'050 + i * 100,
+                .name = "hipModuleGetFunction",
+                .result = 500});
+  store::TraceDatabase database = trace.Open();
+  EXPECT_EQ(Named(Find(database), "failed-calls"), nullptr);
+  Execute(database, "INSERT INTO rochound_failure VALUES (3, 1)");
+  const Findings findings = Find(database);
+  const Finding* const failed = Named(findings, "failed-calls");
+  ASSERT_NE(failed, nullptr);
+  EXPECT_EQ(failed->sentence.rfind("1 HIP call failed and the program went on: hipLaunchKernel", 0),
+            0U)
+      << failed->sentence;
+}
+
 TEST(FindingsTest, RulesHaveNamesTextsAndQuestions) {
   std::set<std::string> names;
   for (const Rule& rule : Rules()) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "store/rpd/probing_calls.h"
 
 namespace rochound::doctor {
 namespace {
@@ -79,17 +80,9 @@ bool IsNoFailure(const FailedCall& call) {
          call.function.find("LastError") != std::string::npos;
 }
 
-// Calls by which libraries find out something, and that fail in healthy programs, too; and HSA's,
-// which HIP makes and answers for.
+// Calls that fail in healthy programs, too; and HSA's, which HIP makes and answers for.
 bool IsProbe(const FailedCall& call) {
-  static const std::set<std::string> kProbes = {
-      "hipPointerGetAttributes",    "hipPointerGetAttribute",  "hipDrvPointerGetAttributes",
-      "hipMemGetAddressRange",      "hipHostGetDevicePointer", "hipHostGetFlags",
-      "hipDeviceCanAccessPeer",     "hipDeviceGetAttribute",   "hipDeviceGetPCIBusId",
-      "hipGetSymbolAddress",        "hipModuleGetFunction",    "hipModuleGetGlobal",
-      "hipFuncGetAttributes",       "hipGetProcAddress",       "hipCtxGetCurrent",
-      "hipDevicePrimaryCtxGetState"};
-  return call.domain != "hip" || kProbes.count(call.function) != 0;
+  return call.domain != "hip" || store::IsProbingCall(call.function);
 }
 
 std::string Described(const FailedCall& call) {
