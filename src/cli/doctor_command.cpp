@@ -260,13 +260,14 @@ int DoctorCommand::ExplainHang() const {
 }
 
 int DoctorCommand::JudgeRecordedRun() const {
+  const std::string trace = FindTrace(ran_);
   const auto run = [&]() -> base::Result<doctor::RunFacts> {
-    if (!IsLogFolder(ran_)) return doctor::ReadRun(ran_);
+    if (!IsLogFolder(trace)) return doctor::ReadRun(trace);
     ROCHOUND_TRY(const base::TempDir folder,
                  base::TempDir::Create(std::filesystem::temp_directory_path(), "rochound-ran-"));
     TraceOutput output;
     output.rpd = folder.path() / "trace.rpd";
-    ROCHOUND_TRY(const store::Summary summary, MakeOutput(ran_, output, ""));
+    ROCHOUND_TRY(const store::Summary summary, MakeOutput(trace, output, ""));
     (void)summary;
     return doctor::ReadRun(output.rpd);
   }();
@@ -275,7 +276,7 @@ int DoctorCommand::JudgeRecordedRun() const {
     return base::kExitSetup;
   }
   doctor::Report report = JudgeRun(run.value());
-  AddEvidence(ran_, &report);
+  AddEvidence(trace, &report);
   if (!json_) return Print(report);
   using Json = nlohmann::ordered_json;
   Json json = {{"severity", Name(report.Worst())}, {"findings", ToJson(report)["findings"]}};

@@ -15,6 +15,7 @@
 #include "analysis/trace_facts.h"
 #include "base/exit_codes.h"
 #include "base/log.h"
+#include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
 #include "report/findings_text.h"
 #include "report/software_gpu.h"
@@ -77,8 +78,9 @@ const char* ExplainCommand::examples() const { return examples_.c_str(); }
 int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   const analysis::Question* question = analysis::FindQuestion(question_);
   std::error_code error;
-  if (question == nullptr && std::filesystem::exists(question_, error)) {
-    trace_.AddFirst(question_);
+  const std::string found = question == nullptr ? FindTrace(question_) : "";
+  if (question == nullptr && std::filesystem::exists(found, error)) {
+    trace_.AddFirst(found);
     question_ = kFindings;
     question = analysis::FindQuestion(question_);
   }

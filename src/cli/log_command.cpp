@@ -19,6 +19,7 @@
 #include "base/units.h"
 #include "cli/trace_output.h"
 #include "cli/usage_formatter.h"
+#include "doctor/fault/fault_report.h"
 #include "launch/child_process.h"
 #include "trace/dump.h"
 
@@ -314,6 +315,7 @@ int LogCommand::Recover() const {
   output.rpd = output_;
   output.jsonl = jsonl_;
   output.durations = DurationsPlace(durations_, getenv("LOGDUR_LOG_LOCATION"));
+  if (!output.rpd.empty()) output.fault = doctor::ReportFaults(folder_, output.rpd);
   const auto summary = MakeOutput(folder_, output, "the log holds nothing");
   if (!summary.ok()) {
     base::LogError(summary.error().message);

@@ -15,6 +15,7 @@
 
 #include "base/exit_codes.h"
 #include "base/log.h"
+#include "cli/trace_output.h"
 #include "launch/child_process.h"
 
 namespace rochound::cli {
@@ -105,7 +106,9 @@ base::Result<store::TraceDatabase> TraceOptions::Open(const std::vector<std::str
     return !launch::ChildProcess::Interrupted();
   };
   launch::ChildProcess::HoldInterrupts();
-  return store::TraceDatabase::Open({traces.begin(), traces.end()}, options);
+  std::vector<std::filesystem::path> found;
+  for (const std::string& trace : traces) found.emplace_back(FindTrace(trace));
+  return store::TraceDatabase::Open(found, options);
 }
 
 report::TextStyle TerminalStyle() {

@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "base/clock.h"
+#include "base/count.h"
 #include "base/exit_codes.h"
 #include "base/files.h"
 #include "base/installation.h"
@@ -348,6 +349,14 @@ int RunCommand::Run(const std::vector<std::string>& program) {
   WriteEnd(recording.log_directory, status, unrecorded);
 
   const bool empty = !IsLogFolder(recording.log_directory);
+  if (const auto daemons = gpu_use.LeftBehind(); empty && temporary && !daemons.empty()) {
+    base::LogInfo(
+        fmt::format("The program has ended and left {} behind (the first is {}). What they do on a "
+                    "GPU is recorded in '{}': rochound explain {} reads that.",
+                    base::Count(daemons.size(), "process", "processes"), daemons[0],
+                    recording.log_directory.string(), output.rpd.string()));
+    launch::ChildProcess::EndLike(status);
+  }
   const std::string why = empty ? launch::WhyNothing(program, status, unrecorded) : "";
   if (empty && unrecorded.empty()) base::LogWarning("nothing was recorded: " + why);
   if (empty && !unrecorded.empty()) base::LogError("nothing was recorded: " + why);
@@ -363,7 +372,7 @@ int RunCommand::Run(const std::vector<std::string>& program) {
                        temporary ? output.rpd : "");
   if (log_only_) launch::ChildProcess::EndLike(own_status);
 
-  doctor::ReportFaults(recording.log_directory, output.rpd);
+  output.fault = doctor::ReportFaults(recording.log_directory, output.rpd);
   const auto summary = MakeOutput(recording.log_directory, output, why);
   if (!summary.ok()) {
     base::LogError(summary.error().message);
@@ -372,10 +381,14 @@ int RunCommand::Run(const std::vector<std::string>& program) {
                               output.rpd.string()));
     launch::ChildProcess::EndLike(status == 0 ? base::kExitSetup << 8 : status);
   }
-  // Findings take a second or so, which a script that records often would rather have.
+  // Findings take a second or so, which a script that records often would rather have. They begin
+  // with the story that the summary has otherwise.
+  FindingsOfRun findings;
   if (!quiet_ && !empty && (findings_ || isatty(STDERR_FILENO) == 1))
-    std::fputs(RunFindings(output.rpd).c_str(), stderr);
-  if (!quiet_ && !empty) std::fputs(SummaryText(summary.value(), output).c_str(), stderr);
+    findings = RunFindings(output.rpd);
+  std::fputs(findings.text.c_str(), stderr);
+  if (!quiet_ && !empty)
+    std::fputs(SummaryText(summary.value(), output, !findings.are_findings).c_str(), stderr);
   if (temporary && summary.value().running > 0) {
     base::LogInfo(fmt::format("A process of the program goes on; what it does is recorded in '{}'.",
                               recording.log_directory.string()));

@@ -20,11 +20,12 @@ constexpr uintmax_t kLargest = uintmax_t{24} << 20;
 
 }  // namespace
 
-std::string RunFindings(const std::filesystem::path& rpd) {
-  const std::string later =
-      fmt::format("rochound explain {} says what costs most time\n", rpd.string());
+FindingsOfRun RunFindings(const std::filesystem::path& rpd) {
+  const FindingsOfRun later = {
+      fmt::format("rochound explain {} says what costs most time\n", rpd.string())};
   std::error_code error;
-  if (std::filesystem::file_size(rpd, error) > kLargest || error) return error ? "" : later;
+  if (std::filesystem::file_size(rpd, error) > kLargest || error)
+    return error ? FindingsOfRun() : later;
   store::OpenOptions options;
   options.load = true;
   options.views = false;
@@ -41,7 +42,7 @@ std::string RunFindings(const std::filesystem::path& rpd) {
   winsize size{};
   style.colour = isatty(STDERR_FILENO) == 1 && getenv("NO_COLOR") == nullptr;
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) style.width = size.ws_col;
-  return report::FindingsText(found, style);
+  return {report::FindingsText(found, style), true};
 }
 
 }  // namespace rochound::cli

@@ -10,6 +10,10 @@
 
 namespace rochound::cli {
 
-std::string RunFindings(const std::filesystem::path& rpd);
+struct FindingsOfRun {
+  std::string text;
+  bool are_findings = false;  // false: the command, or nothing
+};
+FindingsOfRun RunFindings(const std::filesystem::path& rpd);
 
 }  // namespace rochound::cli

@@ -3,6 +3,6 @@
 
 namespace rochound::cli {
 
-std::string RunFindings(const std::filesystem::path& /*rpd*/) { return {}; }
+FindingsOfRun RunFindings(const std::filesystem::path& /*rpd*/) { return {}; }
 
 }  // namespace rochound::cli

@@ -2,6 +2,7 @@
 #include "cli/trace_output.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -16,15 +17,19 @@
 #include "base/units.h"
 #include "capture/proof.h"
 #include "codeobj/kernel_name.h"
+#include "doctor/fault/fault_report.h"
+#include "doctor/program.h"
 #include "launch/child_process.h"
 #include "store/convert/conversion.h"
 #include "store/convert/text_output.h"
+#include "store/rpd/lost_kinds.h"
 #include "swap/swap_verify.h"
 #include "trace/reader.h"
 
 namespace rochound::cli {
 namespace {
 
+namespace fs = std::filesystem;
 using base::Count;
 using base::Result;
 using base::TimeText;
@@ -113,6 +118,71 @@ nlohmann::json RunFile(const std::filesystem::path& log_directory) {
   return json.is_object() ? json : nlohmann::json::object();
 }
 
+// Whoever makes the trace is there yet, or one of the processes is.
+bool GoesOn(const std::filesystem::path& log_directory) {
+  const nlohmann::json run_file = RunFile(log_directory);
+  if (run_file.contains("launcher") && run_file["launcher"].is_number_integer() &&
+      kill(run_file["launcher"].get<pid_t>(), 0) == 0)
+    return true;
+  const auto run = trace::RunLog::Open(log_directory);
+  return run.ok() && std::any_of(run.value().processes().begin(), run.value().processes().end(),
+                                 [](const auto& process) { return process->running(); });
+}
+
+// What a run that was to make this trace left, the last one; as launch::PrepareLog calls it.
+fs::path LogBeside(const fs::path& name) {
+  std::error_code error;
+  const fs::path trace = fs::absolute(name, error);
+  const std::string prefix = trace.filename().string() + ".log-";
+  fs::path log;
+  for (const auto& entry : fs::directory_iterator(trace.parent_path(), error)) {
+    if (!entry.path().filename().string().starts_with(prefix) || !IsLogFolder(entry.path()))
+      continue;
+    if (log.empty() || entry.last_write_time(error) > fs::last_write_time(log, error))
+      log = entry.path();
+  }
+  return log;
+}
+
+bool WasKilled(const trace::RunLog& run) {
+  bool killed = false;
+  for (const auto& process : run.processes()) {
+    if (process->running() && !process->finished()) return false;
+    killed |= !process->finished();
+  }
+  return killed;
+}
+
+// Of the first process whose own code is for none of its GPUs.
+std::string UnfitCode(const trace::RunLog& run) {
+  for (const auto& process : run.processes()) {
+    std::vector<std::string> gpus;
+    for (const trace::Agent& agent : process->agents())
+      if (agent.gpu && std::find(gpus.begin(), gpus.end(), agent.name) == gpus.end())
+        gpus.push_back(agent.name);
+    std::string unfit = doctor::UnfitCode(std::string(process->Info("exe")), gpus);
+    if (!unfit.empty()) return unfit;
+  }
+  return {};
+}
+
+// What ended the run, and whether the GPU was used.
+std::vector<std::string> StoryLines(const Summary& summary, const TraceOutput& output) {
+  store::RunEnding ending = summary.ending;
+  ending.kernels = static_cast<int64_t>(summary.kernels);
+  ending.copies = static_cast<int64_t>(summary.runtime_kernels + summary.copies);
+  for (const Summary::Lost& lost : summary.lost)
+    ending.complete &=
+        store::lost_kinds::IsNoLoss(lost.what) && lost.what != store::lost_kinds::kPause;
+  std::vector<std::string> lines;
+  if (const auto told = store::TellEnding(ending, output.rpd.string()))
+    lines.push_back(told->sentence);
+  store::GpusBusy busy = summary.busy;
+  if (const std::string usage = store::UsageSentence(busy, RecordedTime(summary)); !usage.empty())
+    lines.push_back(usage + ".");
+  return lines;
+}
+
 }  // namespace
 
 std::string CommandOf(const std::filesystem::path& log_directory) {
@@ -132,6 +202,7 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
   const nlohmann::json run_file = RunFile(log_directory);
   if (run_file.contains("status") && run_file["status"].is_string())
     options.status = run_file["status"].get<std::string>();
+  options.fault = output.fault;
   if (run_file.contains("cpu_ns") && run_file["cpu_ns"].is_number_integer())
     options.cpu_ns = run_file["cpu_ns"].get<int64_t>();
   if (run_file.contains("unrecorded") && run_file["unrecorded"].is_array())
@@ -155,6 +226,9 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
   const auto run = trace::RunLog::Open(log_directory);
   // A process that was killed before it had written anything.
   if (!run.ok()) return store::ConvertNothing(run.error().message, options);
+  options.unfit_code = UnfitCode(run.value());
+  if (options.status.empty() && !run_file.empty() && WasKilled(run.value()))
+    options.status = store::kKilled;
 
   base::ProgressBar bar(output.rpd.empty() ? "reading the log"
                                            : fmt::format("writing {}", output.rpd.string()));
@@ -162,10 +236,45 @@ Result<Summary> MakeOutput(const std::filesystem::path& log_directory, const Tra
     if (all > 0) bar.Show(static_cast<double>(done) / static_cast<double>(all));
     return !launch::ChildProcess::Interrupted();
   };
-  return store::ConvertRun(run.value(), options);
+  ROCHOUND_TRY(Summary summary, store::ConvertRun(run.value(), options));
+  summary.ending.status = options.status;
+  summary.ending.fault = options.fault;
+  summary.ending.unfit_code = options.unfit_code;
+  summary.ending.evidence = output.rpd.string() + ".fault";
+  return summary;
 }
 
-std::string SummaryText(const Summary& summary, const TraceOutput& output) {
+std::string FindTrace(const std::string& name) {
+  std::error_code error;
+  const fs::path log = LogBeside(name);
+  if (log.empty()) return name;
+  if (fs::exists(name, error)) {
+    if (fs::last_write_time(log, error) > fs::last_write_time(name, error))
+      base::LogInfo(
+          fmt::format("A later run than that of '{}' left its log in '{}': rochound log "
+                      "recover makes a trace of it.",
+                      name, log.string()));
+    return name;
+  }
+  if (GoesOn(log)) {
+    base::LogInfo(
+        fmt::format("'{}' is not there yet: its run goes on. This is its log so far, '{}'.", name,
+                    log.string()));
+    return log.string();
+  }
+  base::LogInfo(
+      fmt::format("'{}' was not made when its run ended: it is made now, of the log '{}'.", name,
+                  log.string()));
+  TraceOutput output;
+  output.rpd = name;
+  output.fault = doctor::ReportFaults(log, name);
+  const auto made = MakeOutput(log, output, "the log holds nothing");
+  if (made.ok()) return name;
+  base::LogWarning(made.error().message);
+  return log.string();
+}
+
+std::string SummaryText(const Summary& summary, const TraceOutput& output, bool story) {
   std::vector<std::string> lines = LostLines(summary);
   constexpr size_t kMostLost = 4;
   if (lines.size() > kMostLost) {
@@ -204,12 +313,16 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output) {
   int64_t kernel_ns = 0;
   for (const auto& [name, total] : summary.kernels_by_name) kernel_ns += total.ns;
   for (const auto& [name, total] :
-       MostTime(summary.kernels_by_name, kSummaryLines - lines.size())) {
+       MostTime(summary.kernels_by_name, kSummaryLines - std::min(kSummaryLines, lines.size()))) {
     const double percent =
         kernel_ns > 0 ? 100.0 * static_cast<double>(total.ns) / static_cast<double>(kernel_ns) : 0;
     lines.push_back(fmt::format("{:5.1f}% {:>9} = {:>6} x {:>9}  {}", percent, TimeText(total.ns),
                                 total.count, TimeText(total.ns / static_cast<int64_t>(total.count)),
                                 codeobj::ShortKernelName(name, kNameWidth)));
+  }
+  if (story) {
+    const std::vector<std::string> told = StoryLines(summary, output);
+    lines.insert(lines.begin(), told.begin(), told.end());
   }
   std::string text;
   for (const std::string& line : lines) text += base::Printable(line) + "\n";

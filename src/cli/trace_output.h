@@ -23,6 +23,7 @@ struct TraceOutput {
   std::optional<std::string> durations;  // file, or -; empty: thrown away
   bool quiet = false;                    // no summary
   bool software_gpu = false;             // times are an interpreter's
+  std::string fault{};                   // how a GPU failed, in a sentence; empty: none did
 };
 
 // Where durations go: what LOGDUR_LOG_LOCATION says (console, a file, or empty for nowhere);
@@ -39,7 +40,13 @@ std::string CommandOf(const std::filesystem::path& log_directory);
 base::Result<store::Summary> MakeOutput(const std::filesystem::path& log_directory,
                                         const TraceOutput& output, const std::string& why_empty);
 
-// At most ten lines; what is missing comes first.
-std::string SummaryText(const store::Summary& summary, const TraceOutput& output);
+// The trace of this name. Where a run was killed before it was made, it is made now, of the log
+// beside it; while the run goes on, that is the log itself.
+std::string FindTrace(const std::string& name);
+
+// At most ten lines; what is missing comes first. story: before them, what ended the run, and how
+// much the GPU was used.
+std::string SummaryText(const store::Summary& summary, const TraceOutput& output,
+                        bool story = true);
 
 }  // namespace rochound::cli

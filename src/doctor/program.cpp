@@ -119,6 +119,15 @@ std::string WhyNoProgram(const std::string& place) {
 
 }  // namespace
 
+std::string UnfitCode(const std::string& program, const std::vector<std::string>& gpus) {
+  const std::set<std::string> code = TargetsOf(program);
+  if (code.empty() || gpus.empty()) return {};
+  for (const std::string& one : code)
+    if (std::any_of(gpus.begin(), gpus.end(), [&](const auto& gpu) { return Fits(one, gpu); }))
+      return {};
+  return fmt::format("code for {}, and none for {}", fmt::join(code, ", "), fmt::join(gpus, ", "));
+}
+
 void JudgeProgram(const Machine& machine, const Loader& loader, const std::string& path,
                   Report* report) {
   const Sysroot& root = machine.root;

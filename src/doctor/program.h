@@ -17,6 +17,10 @@ namespace rochound::doctor {
 void JudgeProgram(const Machine& machine, const Loader& loader, const std::string& path,
                   Report* report);
 
+// What a program's own code is for, where it has some and none of it runs on one of these GPUs
+// ("gfx942:sramecc+:xnack-"): "code for gfx1030, and none for gfx942". Otherwise empty.
+std::string UnfitCode(const std::string& program, const std::vector<std::string>& gpus);
+
 // What torch/version.py says.
 struct Torch {
   std::string folder;  // .../site-packages/torch

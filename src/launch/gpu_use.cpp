@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "codeobj/elf_view.h"
+#include "contract/variables.h"
 #include "launch/process_tree.h"
 
 namespace rochound::launch {
@@ -122,6 +123,18 @@ void GpuUse::LookAt(pid_t process) {
   // It ended while we looked: what was seen before is more.
   if (user.libraries.empty() && users_.count(process) != 0) return;
   users_[process] = std::move(user);
+}
+
+std::vector<pid_t> GpuUse::LeftBehind() const {
+  std::vector<pid_t> processes;
+  std::error_code error;
+  for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
+    const pid_t process = atoi(it->path().filename().c_str());
+    if (process > 0 && process != getpid() &&
+        ProcessVariable(process, contract::variables::kLogDir) == log_directory_.string())
+      processes.push_back(process);
+  }
+  return processes;
 }
 
 milliseconds GpuUse::Look(pid_t root) {

@@ -33,6 +33,9 @@ class GpuUse {
   // Looks at the process and its descendants; the time until the next look.
   std::chrono::milliseconds Look(pid_t root);
 
+  // Processes that the program left behind, as daemons are: they would write to this log.
+  std::vector<pid_t> LeftBehind() const;
+
   // Processes that had the driver open and left no log.
   std::vector<UnrecordedProcess> Unrecorded() const;
 

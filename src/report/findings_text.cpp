@@ -50,6 +50,10 @@ std::string FindingsText(const analysis::Findings& findings, const TextStyle& st
     return style.colour ? how + text + kPlain : text;
   };
   std::string text;
+  // What ended the run comes before how it went.
+  const bool ended = !findings.findings.empty() && findings.findings[0].rule == "ended";
+  const std::string usage = findings.usage.empty() ? "" : findings.usage + ".\n";
+  if (!ended) text += usage;
   if (!findings.verdict.empty()) text += styled(kBold, findings.verdict) + "\n";
   size_t number = 0;
   for (const Finding& one : findings.findings) {
@@ -67,6 +71,7 @@ std::string FindingsText(const analysis::Findings& findings, const TextStyle& st
     line("seen", one.evidence);
     line("shown by", one.command);
     line("to be sure", one.to_be_sure);
+    if (ended && number == 1) text += usage;
   }
   return text;
 }

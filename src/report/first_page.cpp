@@ -224,6 +224,7 @@ std::string FirstPageJson(const FirstPage& page) {
                     {"processes", page.facts.processes},
                     {"calls", page.facts.calls},
                     {"operations", page.facts.operations},
+                    {"usage", page.findings.usage},
                     {"verdict", page.findings.verdict},
                     {"findings", FindingsJson(page.findings)}};
   // Each answer as `explain --json` prints it, without the doubts a second time.

@@ -92,11 +92,11 @@ class Case:
     def program(self, name):
         return pathlib.Path(self.options.programs, name)
 
-    def rochound(self, *arguments, timeout=TIMEOUT_S, interrupt_after=None):
-        return self.execute([self.options.rochound, *arguments], timeout, interrupt_after)
+    def rochound(self, *arguments, timeout=TIMEOUT_S, interrupt_after=None, kill_after=None):
+        return self.execute([self.options.rochound, *arguments], timeout, interrupt_after, kill_after)
 
-    def execute(self, command, timeout=TIMEOUT_S, interrupt_after=None):
-        """(exit code, stdout, stderr). interrupt_after: seconds after which its group gets Ctrl-C."""
+    def execute(self, command, timeout=TIMEOUT_S, interrupt_after=None, kill_after=None):
+        """(exit code, stdout, stderr). interrupt_after, kill_after: seconds after which its group gets Ctrl-C or kill -9."""
         child = subprocess.Popen(list(map(str, command)), cwd=self.folder, start_new_session=True, text=True,
                                  errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE)
@@ -104,6 +104,9 @@ class Case:
             if interrupt_after is not None:
                 time.sleep(interrupt_after)
                 os.killpg(child.pid, signal.SIGINT)
+            if kill_after is not None:
+                time.sleep(kill_after)
+                os.killpg(child.pid, signal.SIGKILL)
             out, err = child.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
@@ -111,12 +114,13 @@ class Case:
             raise RuntimeError(f"{command}: no end within {timeout} s\n{out}{err}")
         return child.returncode, out, err
 
-    def record(self, program, *arguments, gpu="rx6800xt", run=(), code=0, interrupt_after=None, timeout=TIMEOUT_S):
+    def record(self, program, *arguments, gpu="rx6800xt", run=(), code=0, interrupt_after=None, kill_after=None,
+               timeout=TIMEOUT_S):
         """Records a program. run: options of `rochound run`; code: the exit code to expect, None for any."""
         self.recordings += 1
         trace = self.folder / f"{self.name}-{self.recordings}.rpd"
         outcome = self.rochound("softgpu", "--gpu", gpu, "--", self.options.rochound, "run", *run, "-o", trace, "--",
-                                self.program(program), *arguments, timeout=timeout, interrupt_after=interrupt_after)
+                                self.program(program), *arguments, timeout=timeout, interrupt_after=interrupt_after, kill_after=kill_after)
         if code is not None and outcome[0] != code:
             raise RuntimeError(f"{program} {arguments}: exit code {outcome[0]}\n{outcome[1]}{outcome[2]}")
         return Recording(self, trace, outcome)

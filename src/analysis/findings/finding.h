@@ -42,8 +42,10 @@ struct Finding {
 
 struct Findings {
   std::vector<Finding> findings;  // ranked; no more than kMostFindings
+  // How busy the busiest GPU was, in a sentence; empty: none did anything.
+  std::string usage{};
   // Where nothing is above a note: what the time went to instead. Empty otherwise.
-  std::string verdict;
+  std::string verdict{};
 };
 inline constexpr size_t kMostFindings = 5;
 

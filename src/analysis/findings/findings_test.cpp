@@ -601,6 +601,65 @@ TEST(FindingsTest, FailuresOfCallsThatProbeAreNone) {
       << failed->sentence;
 }
 
+TEST(FindingsTest, WhatEndedTheRunComesFirst) {
+  TestTrace trace = Busy();
+  trace.lost.push_back({.what = "records"});
+  store::TraceDatabase database = trace.Open();
+  Execute(database, "INSERT INTO rochound_failure VALUES (3, 1)");
+  EXPECT_EQ(Named(Find(database), "ended"), nullptr);
+  Execute(database, "INSERT INTO rocpd_metadata VALUES (100, 'rochound_status', 'signal 11')");
+  const Findings findings = Find(database);
+  ASSERT_FALSE(findings.findings.empty());
+  EXPECT_EQ(findings.findings[0].rule, "ended");
+  EXPECT_EQ(findings.findings[0].sentence, "The program crashed: SIGSEGV.");
+  EXPECT_EQ(findings.findings[0].confidence, Confidence::kSure);
+  const Finding* const failed = Named(findings, "failed-calls");
+  ASSERT_NE(failed, nullptr);
+  EXPECT_EQ(failed->sentence.rfind("1 HIP call failed before the program ended: ", 0), 0U)
+      << failed->sentence;
+}
+
+// People stop what hangs: that it was stopped is not the reason.
+TEST(FindingsTest, AHangComesBeforeTheSignalThatStoppedIt) {
+  TestTrace trace = Busy();
+  const int64_t kernel =
+      trace.Kernel({.queue = 2, .start = kMs, .end = 5000 * kMs, .name = "Hang"});
+  trace.lost.push_back({.what = "records"});
+  store::TraceDatabase database = trace.Open();
+  Execute(database,
+          "INSERT INTO rochound_unfinished VALUES ('kernel', " + std::to_string(kernel) + ")");
+  Execute(database, "INSERT INTO rocpd_metadata VALUES (100, 'rochound_status', 'signal 2')");
+  const Findings findings = Find(database);
+  ASSERT_GE(findings.findings.size(), 2U);
+  EXPECT_EQ(findings.findings[0].rule, "unfinished-kernel");
+  EXPECT_EQ(findings.findings[1].rule, "ended");
+}
+
+TEST(FindingsTest, NoKernelRan) {
+  TestTrace trace;
+  trace.Call({.start = 0, .end = 10 * kMs, .name = "hipMalloc"});
+  store::TraceDatabase database = trace.Open();
+  Execute(database, "INSERT INTO rocpd_metadata VALUES (100, 'rochound_status', 'exit 0')");
+  const Findings findings = Find(database);
+  ASSERT_FALSE(findings.findings.empty());
+  EXPECT_EQ(findings.findings[0].sentence, "No kernel of the program ran.");
+  // Kernels that were left out as asked may have run.
+  trace.lost.push_back({.what = "kernels left out"});
+  store::TraceDatabase partial = trace.Open();
+  Execute(partial, "INSERT INTO rocpd_metadata VALUES (100, 'rochound_status', 'exit 0')");
+  EXPECT_EQ(Named(Find(partial), "ended"), nullptr);
+}
+
+TEST(FindingsTest, SayHowMuchTheGpuWasUsed) {
+  TestTrace trace;
+  trace.Call({.start = 0, .end = 10 * kMs});
+  trace.Kernel({.start = 5 * kMs, .end = 7 * kMs});
+  store::TraceDatabase database = trace.Open();
+  const Findings findings = Find(database);
+  EXPECT_EQ(findings.usage, "GPU 0 was busy 20.0% of 10.0 ms");
+  EXPECT_EQ(FindingsAnswer(findings).notes.front(), findings.usage);
+}
+
 TEST(FindingsTest, RulesHaveNamesTextsAndQuestions) {
   std::set<std::string> names;
   for (const Rule& rule : Rules()) {

@@ -20,7 +20,8 @@ struct Match {
   std::string evidence;
   // At most this, whatever the rule's own is.
   Confidence confidence = Confidence::kSure;
-  std::string advice{};  // instead of the rule's
+  std::string advice{};     // instead of the rule's
+  bool before_all = false;  // comes before those that are told first, too
 };
 
 struct Rule {
@@ -43,6 +44,7 @@ inline bool IsCollectiveKernel(std::string_view name) {
 }
 
 // One per file.
+std::optional<Match> FindEnding(const Picture& picture);
 std::optional<Match> FindLostRecords(const Picture& picture);
 std::optional<Match> FindUnfinishedKernel(const Picture& picture);
 std::optional<Match> FindFailedCalls(const Picture& picture);

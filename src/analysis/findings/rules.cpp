@@ -7,6 +7,7 @@
 
 #include "analysis/findings/rule.h"
 #include "analysis/table_builder.h"
+#include "store/rpd/gpu_usage.h"
 #include "store/rpd/lost_kinds.h"
 
 namespace rochound::analysis {
@@ -19,6 +20,8 @@ constexpr double kLeastNotePercent = 1;
 using enum Confidence;
 
 constexpr Rule kRules[] = {
+    {"ended", "what ended the run, if it did not end well, or that no kernel ran", "health", kSure,
+     true, "Look at the program's own output.", "", FindEnding},
     {"lost-records", "records that the trace is missing", "health", kSure, true,
      "Look at what is missing before relying on the figures.", "", FindLostRecords},
     {"unfinished-kernel", "a kernel that never finished", "health", kSure, true,
@@ -144,6 +147,12 @@ bool NeedsAllParts(const Rule& rule) {
          std::end(kQuestions);
 }
 
+// Is my GPU used?
+std::string Usage(const Picture& picture) {
+  return store::UsageSentence(picture.gpu(), picture.facts().gpus, picture.busy_ns(),
+                              picture.wall());
+}
+
 std::string Verdict(const Picture& picture) {
   if (picture.gpu() < 0) {
     const Facts& facts = picture.facts();
@@ -184,7 +193,7 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
   const std::string arguments = TraceArguments(trace);
   const bool parts_left_out = PartsLeftOut(picture);
   struct Ranked {
-    bool first;
+    bool first, before_all;
     Finding finding;
   };
   std::vector<Ranked> ranked;
@@ -207,7 +216,7 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
     finding.advice = match->advice.empty() ? rule.advice : std::move(match->advice);
     if (finding.confidence != kSure) finding.to_be_sure = rule.to_be_sure;
     if (guessed) finding.to_be_sure = "record without --kernel and --api";
-    ranked.push_back({rule.first, std::move(finding)});
+    ranked.push_back({rule.first, match->before_all, std::move(finding)});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
     const auto place = [](const Ranked& one) {
@@ -215,9 +224,11 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
       return one.first ? 0 : 1;
     };
     if (place(a) != place(b)) return place(a) < place(b);
+    if (a.before_all != b.before_all) return a.before_all;
     return a.finding.gain_ns > b.finding.gain_ns;
   });
   Findings findings;
+  findings.usage = Usage(picture);
   if (ranked.empty() || ranked.front().finding.confidence == kNote)
     findings.verdict = Verdict(picture);
   if (ranked.size() > kMostFindings) ranked.resize(kMostFindings);
@@ -228,6 +239,7 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
 Answer FindingsAnswer(const Findings& findings) {
   Answer answer;
   answer.question = "findings";
+  if (!findings.usage.empty()) answer.notes.push_back(findings.usage);
   if (!findings.verdict.empty()) answer.notes.push_back(findings.verdict);
   TableBuilder table("findings", "What to do first",
                      {"finding", "#gain_ns", "#gain_percent", "confidence", "evidence", "advice",

@@ -69,8 +69,9 @@ void MoveEvidence(const fs::path& from, const fs::path& to) {
     fs::rename(EvidenceOf(from, number), EvidenceOf(to, number), error);
 }
 
-void ReportFaults(const fs::path& log, const fs::path& output) {
+std::string ReportFaults(const fs::path& log, const fs::path& output) {
   RemoveOld(output);
+  std::string failure;
   int number = 0;
   for (const fs::path& record : doctor::FindFaults(log)) {
     const auto explained = doctor::ExplainFault(record);
@@ -85,6 +86,8 @@ void ReportFaults(const fs::path& log, const fs::path& output) {
         fmt::format("rochound: {} {}", hang ? "GPU work did not end." : "a GPU failed.",
                     doctor::FaultText(explained.value()));
     std::fputs(text.c_str(), stderr);
+    if (failure.empty() && !hang)
+      failure = (explained.value().sure ? "" : "Probably: ") + explained.value().headline;
     ++number;
     const fs::path folder = EvidenceOf(output, number);
     const bool kept = Keep(record, folder);
@@ -93,6 +96,7 @@ void ReportFaults(const fs::path& log, const fs::path& output) {
       base::LogInfo(fmt::format("The evidence is in '{}': rochound doctor --fault '{}'",
                                 folder.string(), folder.string()));
   }
+  return failure;
 }
 
 }  // namespace rochound::doctor

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 
 #include "base/units.h"
 #include "store/rpd/probing_calls.h"
+#include "store/rpd/run_ending.h"
 
 namespace rochound::doctor {
 namespace {
@@ -92,6 +95,7 @@ std::string Described(const FailedCall& call) {
 }
 
 std::string Ended(const RunFacts& run) {
+  if (run.status == store::kKilled) return "it was killed";
   return run.status.empty() ? "how it ended is not known" : "it ended with " + run.status;
 }
 
@@ -131,10 +135,9 @@ class Judge {
                                  Time(run_.length_ns)));
     AddFigure("dispatches", fmt::format("{} of the program, {} of the runtime, and {} copies",
                                         run_.dispatches, run_.runtime_kernels, run_.copies));
-    AddFigure("GPU busy",
-              fmt::format("{} with kernels ({:.1f}% of that time), {} with kernels or copies",
-                          Time(run_.busy_ns), Share(run_.busy_ns, run_.length_ns),
-                          Time(run_.busy_copying_ns)));
+    AddFigure("GPU busy", fmt::format("{}{} with kernels, {} with kernels or copies",
+                                      run_.usage.empty() ? "" : run_.usage + ": ",
+                                      Time(run_.busy_ns), Time(run_.busy_copying_ns)));
     if (const int64_t work = HostWork(run_); work >= kMillisecond)
       AddFigure("host", fmt::format("at least {} of CPU time outside of HIP while no GPU was busy",
                                     Time(work)));
@@ -236,9 +239,13 @@ class Judge {
   }
 
   void Died() {
-    if (!run_.status.starts_with("signal")) return;
+    const bool killed = run_.status == store::kKilled;
+    if (!killed && !run_.status.starts_with("signal")) return;
+    const std::string by =
+        killed ? "" : " by " + store::SignalName(atoi(run_.status.c_str() + strlen("signal ")));
     Find(Severity::kError, "died",
-         fmt::format("The program was ended by {}; the trace goes up to there", run_.status),
+         fmt::format("The program was {}{}; the trace goes up to there",
+                     killed ? "killed" : "ended", by),
          "if a GPU failed, rochound doctor --fault TRACE.rpd.fault says why; otherwise look at the "
          "program's own output, or use a debugger",
          {});

@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "store/rpd/database.h"
+#include "store/rpd/gpu_usage.h"
 #include "store/rpd/lost_kinds.h"
 
 namespace rochound::doctor {
@@ -23,18 +24,6 @@ using store::Statement;
 constexpr int kSessionShift = 32;
 
 int64_t Number(const std::string& text) { return strtoll(text.c_str(), nullptr, 10); }
-
-// Length of the union.
-int64_t Covered(std::vector<std::pair<int64_t, int64_t>> spans) {
-  std::sort(spans.begin(), spans.end());
-  int64_t sum = 0, until = INT64_MIN;
-  for (const auto& [start, end] : spans) {
-    if (end <= until) continue;
-    sum += end - std::max(start, until);
-    until = end;
-  }
-  return sum;
-}
 
 class Reader {
  public:
@@ -189,9 +178,10 @@ class Reader {
   }
 
   Result<void> Operations() {
-    std::vector<std::pair<int64_t, int64_t>> kernels, all;
+    store::CoveredTime kernels, all;
+    store::GpusBusy gpus;
     ROCHOUND_CHECK(
-        Each("SELECT o.id, o.start, o.\"end\", t.string, d.op_id IS NOT NULL "
+        Each("SELECT o.id, o.start, o.\"end\", t.string, d.op_id IS NOT NULL, o.gpuId "
              "FROM rocpd_op o JOIN rocpd_string t ON t.id = o.opType_id "
              "LEFT JOIN rochound_dispatch d ON d.op_id = o.id",
              [&](const Statement& row) {
@@ -202,12 +192,36 @@ class Reader {
                } else {
                  ++(kernel ? run_.runtime_kernels : run_.copies);
                }
-               all.emplace_back(row.Int(1), row.Int(2));
-               if (kernel) kernels.push_back(all.back());
+               all.Add(row.Int(1), row.Int(2));
+               if (kernel) kernels.Add(row.Int(1), row.Int(2));
+               gpus[row.Int(5)].Add(row.Int(1), row.Int(2));
              }));
-    run_.busy_ns = Covered(std::move(kernels));
-    run_.busy_copying_ns = Covered(std::move(all));
+    run_.busy_ns = kernels.ns();
+    run_.busy_copying_ns = all.ns();
+    ROCHOUND_TRY(const int64_t recorded, Recorded());
+    run_.usage = store::UsageSentence(gpus, recorded);
     return {};
+  }
+
+  // From the first event to the last, without what was not recorded.
+  Result<int64_t> Recorded() {
+    int64_t first = 0, last = 0;
+    ROCHOUND_CHECK(
+        Each("SELECT min(start), max(\"end\") FROM (SELECT start, \"end\" FROM rocpd_op UNION ALL "
+             "SELECT start, \"end\" FROM rocpd_api WHERE domain_id NOT IN "
+             "(SELECT id FROM rocpd_string WHERE string = 'rochound'))",
+             [&](const Statement& row) {
+               first = row.Int(0);
+               last = row.Int(1);
+             }));
+    store::CoveredTime pauses;
+    ROCHOUND_TRY(const bool has, Has("rochound_unrecorded"));
+    if (has)
+      ROCHOUND_CHECK(
+          Each("SELECT start, \"end\" FROM rochound_unrecorded", [&](const Statement& row) {
+            pauses.Add(std::max(first, row.Int(0)), std::min(last, row.Int(1)));
+          }));
+    return last - first - pauses.ns();
   }
 
   Result<void> Ranges() {

@@ -71,6 +71,7 @@ struct RunFacts {
   int64_t copies = 0;
   int64_t busy_ns = 0;          // some GPU ran a kernel
   int64_t busy_copying_ns = 0;  // ran a kernel or copied
+  std::string usage;            // "GPU 0 was busy 8.9% of 1.20 s"; empty: none did anything
   std::vector<std::string> gpus;
   std::vector<RunProcess> processes;
   std::vector<FailedCall> failures;          // in the order of their first times

@@ -82,6 +82,8 @@ base::Result<void> FinishOutputs(const ConversionOptions& options, TraceWriter* 
   if (tables != nullptr) {
     tables->AddMetadata("rochound_command", options.command);
     if (!options.status.empty()) tables->AddMetadata("rochound_status", options.status);
+    if (!options.unfit_code.empty()) tables->AddMetadata("rochound_unfit_code", options.unfit_code);
+    if (!options.fault.empty()) tables->AddMetadata("rochound_fault", options.fault);
     if (options.cpu_ns >= 0) tables->AddMetadata("rochound_cpu_ns", std::to_string(options.cpu_ns));
     ROCHOUND_CHECK(tables->Finish());
   }

@@ -38,9 +38,11 @@ struct ConversionOptions {
   const Filter* filter = nullptr;   // null: everything
   // Called now and then with the records done and the records there are. False: stop.
   std::function<bool(uint64_t done, uint64_t records)> progress{};
-  std::string command{};  // of the run, for the trace's metadata
-  std::string status{};   // how it ended: "exit 0", "signal 9"; empty: not known
-  int64_t cpu_ns = -1;    // of all its processes; -1: not known
+  std::string command{};     // of the run, for the trace's metadata
+  std::string status{};      // how it ended: "exit 0", "signal 9", kKilled; empty: not known
+  std::string fault{};       // how a GPU failed, in a sentence; empty: none did
+  std::string unfit_code{};  // as RunEnding has it
+  int64_t cpu_ns = -1;       // of all its processes; -1: not known
   std::vector<MissingProcess> unrecorded{};
   SwapComparisons swap_comparisons{};
 };

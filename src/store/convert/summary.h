@@ -11,6 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "store/rpd/gpu_usage.h"
+#include "store/rpd/run_ending.h"
+
 namespace rochound::store {
 
 struct Summary {
@@ -32,9 +35,9 @@ struct Summary {
   uint64_t ranges = 0;   // and marks, of the program
   uint64_t kernels = 0;  // dispatches of the program's kernels
   uint64_t runtime_kernels = 0;
-  uint64_t swapped = 0;        // kernels of the program whose place others took
-  uint64_t refused_swaps = 0;  // candidates that did not fit, or not every launch
-  uint64_t equal_swaps = 0;    // launches whose results were compared with the candidate's
+  uint64_t swapped = 0;           // kernels of the program whose place others took
+  uint64_t refused_swaps = 0;     // candidates that did not fit, or not every launch
+  uint64_t equal_swaps = 0;       // launches whose results were compared with the candidate's
   uint64_t different_swaps = 0;
   uint64_t unverified_swaps = 0;  // and those of which that could not be said
   uint64_t copies = 0;
@@ -44,6 +47,8 @@ struct Summary {
   std::map<std::string, Total, std::less<>> kernels_by_name;
   std::map<std::string, Total, std::less<>> calls_by_name;
   std::vector<Lost> lost;  // empty: nothing is missing
+  GpusBusy busy;
+  RunEnding ending;
   struct Span {
     int64_t start = 0, end = 0;
   };

@@ -14,7 +14,7 @@ void Add(Summary::Total* total, uint64_t begin, uint64_t end) {
 }  // namespace
 
 SummarySink::SummarySink(const ProcessContext& process, Summary* summary)
-    : log_(process.log), summary_(summary) {
+    : process_(process), log_(process.log), summary_(summary) {
   ++summary_->processes;
 }
 
@@ -28,10 +28,14 @@ void SummarySink::OnKernelFacts(const KernelFacts& facts) {
 
 void SummarySink::OnCall(JoinedCall& call) {
   ++summary_->calls;
+  if (call.facts.function.domain == "hip") ++summary_->ending.calls;
+  if (!call.returned && call.facts.function.domain == "hip")
+    summary_->ending.open_call = call.facts.function.name;
   Add(functions_[call.facts.number], call.event.begin_ns, call.event.end_ns);
 }
 
 void SummarySink::OnKernel(const JoinedKernel& kernel) {
+  Busy(kernel.times);
   if (Summary::Total* const total = kernels_[kernel.facts.number]) {
     ++summary_->kernels;
     Add(total, kernel.times.begin, kernel.times.end);
@@ -44,9 +48,14 @@ void SummarySink::OnKernel(const JoinedKernel& kernel) {
 }
 
 void SummarySink::OnCopy(const JoinedCopy& joined) {
+  Busy(joined.times);
   ++summary_->copies;
   if (static_cast<trace::CopyKind>(joined.copy.head.small) != trace::CopyKind::kFill)
     summary_->copied_bytes += joined.copy.bytes;
+}
+
+void SummarySink::Busy(const OpTimes& times) {
+  summary_->busy[process_.GpuId(times.agent)].Add(Signed(times.begin), Signed(times.end));
 }
 
 void SummarySink::OnRange(const RangePairs::Range&) { ++summary_->ranges; }

@@ -28,6 +28,9 @@ class SummarySink final : public EventSink {
   void OnEnd(const ProcessEnd& end) override;
 
  private:
+  void Busy(const OpTimes& times);
+
+  const ProcessContext& process_;
   const trace::ProcessLog& log_;
   Summary* const summary_;
   std::vector<Summary::Total*> functions_;  // by number

@@ -6,6 +6,10 @@
 //   processes                            the same, in a child process, while the parent goes on
 //   unwaited                             waits for nothing, then _exit(0)
 //   loop                                 short kernels until somebody ends it
+//   daemon                               leaves a process behind that launches, and ends at once
+//   fault                                a kernel stores where there is no memory
+//   nothing                              allocates memory, and launches nothing
+//   probes                               asks a module for kernels that it does not have
 #include <sys/wait.h>
 
 #include "truth.h"
@@ -15,6 +19,25 @@ using namespace truth;
 namespace {
 
 constexpr double kKernelMs = 1500;
+
+__global__ void StoreNowhere(int* out) { out[threadIdx.x] = 1; }
+
+void Fault() {
+  StoreNowhere<<<1, 64>>>(reinterpret_cast<int*>(uintptr_t{0x123456789000}));
+  CHECK(hipDeviceSynchronize());
+}
+
+// As rocBLAS does, until it has found a module with the kernel.
+void Probe() {
+  BusyKernels kernels;
+  hipModule_t module = nullptr;
+  hipFunction_t function = nullptr;
+  for (int i = 0; i < 6; ++i)
+    if (hipModuleGetFunction(&function, module, "no such kernel") == hipSuccess) exit(9);
+  (void)hipGetLastError();
+  for (int i = 0; i < 10; ++i) kernels.Launch<1>(20);
+  CHECK(hipDeviceSynchronize());
+}
 
 void Wait(const std::string& how, hipStream_t stream, hipEvent_t event, int* memory) {
   int value = 0;
@@ -56,6 +79,16 @@ int main(int count, char** arguments) {
       CHECK(hipDeviceSynchronize());
     }
   }
+  if (mode == "daemon") {
+    if (fork() != 0) return 0;
+    setsid();
+    SleepMs(1000);
+    End("device", 10, 40);
+  }
+  if (mode == "fault") Fault();
+  if (mode == "nothing") Allocate(64);
+  if (mode == "probes") Probe();
+  if (mode == "fault" || mode == "nothing" || mode == "probes") return 0;
   if (mode == "unwaited") End("", 3, kKernelMs);
   if (mode != "processes") End(mode, 3, kKernelMs);
   const pid_t child = fork();
