@@ -298,8 +298,9 @@ std::string SummaryText(const Summary& summary, const TraceOutput& output, bool 
       summary.runtime_kernels, Count(summary.copies, "copy", "copies"),
       base::SizeText(summary.copied_bytes), Count(summary.ranges, "range", "ranges")));
   if (summary.swapped + summary.refused_swaps > 0)
-    lines.push_back(fmt::format("{} swapped, {} refused: rochound explain swaps{}",
+    lines.push_back(fmt::format("{} swapped in {}, {} refused: rochound explain swaps{}",
                                 Count(summary.swapped, "kernel", "kernels"),
+                                Count(summary.swapped_launches, "launch", "launches"),
                                 Count(summary.refused_swaps, "candidate", "candidates"),
                                 output.rpd.empty() ? "" : " " + output.rpd.string()));
   if (const uint64_t compared =

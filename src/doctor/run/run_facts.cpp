@@ -190,7 +190,9 @@ class Reader {
                  ++run_.dispatches;
                  if (RunProcess* const process = ProcessOf(row.Int(0))) ++process->dispatches;
                } else {
-                 ++(kernel ? run_.runtime_kernels : run_.copies);
+                 // A copy by a kernel of the runtime is both.
+                 if (kernel) ++run_.runtime_kernels;
+                 if (!kernel || row.Text(3).starts_with("Copy")) ++run_.copies;
                }
                all.Add(row.Int(1), row.Int(2));
                if (kernel) kernels.Add(row.Int(1), row.Int(2));

@@ -601,9 +601,7 @@ TEST_F(Conversion, KeepsWhatFailedAndWhatTheProcessSaidOfItself) {
 
 TEST_F(Conversion, KeepsWhatBecameOfTheKernelCache) {
   TestLog log(run());
-  log.Kernel(1, "_Z3addPf");
-  log.Kernel(2, "_Z3addPf");
-  log.Kernel(3, "_Z3addPf");
+  for (const uint32_t id : {1, 2, 3}) log.Kernel(id, "_Z3addPf");
   const auto swap = [&](trace::SwapDecision decision, uint32_t candidate, const char* file,
                         const char* reason) {
     log.Put<trace::Swap>(log.drain(), static_cast<uint16_t>(decision), 1, [&](auto& record) {
@@ -620,12 +618,14 @@ TEST_F(Conversion, KeepsWhatBecameOfTheKernelCache) {
   swap(trace::SwapDecision::kSampled, 3, "b.hsaco", "12-3-1");
   swap(trace::SwapDecision::kSampled, 3, "b.hsaco", "12-3-2");
   swap(trace::SwapDecision::kNotSampled, 3, "b.hsaco", "launch 4: no room");
+  for (const uint32_t id : {1, 3, 3}) log.Dispatch(log.drain(), 0, 1, id, id, 2'100'000);
   log.Finish();
   log.SetClocks();
   ConversionOptions options;
   options.swap_comparisons["12-3-1"] = {kSwapDifferent, "launch 1: 1 element differs"};
   const Summary summary = Convert(options);
   EXPECT_EQ(summary.swapped, 2u);
+  EXPECT_EQ(summary.swapped_launches, 2u);
   EXPECT_EQ(summary.refused_swaps, 1u);
   EXPECT_EQ(summary.equal_swaps, 0u);
   EXPECT_EQ(summary.different_swaps, 1u);

@@ -36,6 +36,7 @@ struct Summary {
   uint64_t kernels = 0;  // dispatches of the program's kernels
   uint64_t runtime_kernels = 0;
   uint64_t swapped = 0;           // kernels of the program whose place others took
+  uint64_t swapped_launches = 0;  // of kernels that took the place of others
   uint64_t refused_swaps = 0;     // candidates that did not fit, or not every launch
   uint64_t equal_swaps = 0;       // launches whose results were compared with the candidate's
   uint64_t different_swaps = 0;

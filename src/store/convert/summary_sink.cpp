@@ -23,6 +23,7 @@ void SummarySink::OnFunctionFacts(const FunctionFacts& facts) {
 }
 
 void SummarySink::OnKernelFacts(const KernelFacts& facts) {
+  launches_.push_back(0);
   kernels_.push_back(facts.of_program ? &summary_->kernels_by_name[facts.name] : nullptr);
 }
 
@@ -36,6 +37,7 @@ void SummarySink::OnCall(JoinedCall& call) {
 
 void SummarySink::OnKernel(const JoinedKernel& kernel) {
   Busy(kernel.times);
+  ++launches_[kernel.facts.number];
   if (Summary::Total* const total = kernels_[kernel.facts.number]) {
     ++summary_->kernels;
     Add(total, kernel.times.begin, kernel.times.end);
@@ -71,6 +73,7 @@ void SummarySink::OnSwap(const JoinedSwap& swap) {
     case trace::SwapDecision::kSwapped:
     case trace::SwapDecision::kAlternating:
       ++summary_->swapped;
+      if (swap.candidate != nullptr) candidates_.insert(swap.candidate->number);
       break;
     default:
       ++summary_->refused_swaps;
@@ -88,6 +91,7 @@ void SummarySink::OnLost(const LostEvents& lost) {
 void SummarySink::OnEnd(const ProcessEnd& end) {
   if (log_.running() && !log_.finished()) ++summary_->running;
   summary_->records += log_.records();
+  for (const size_t candidate : candidates_) summary_->swapped_launches += launches_[candidate];
   summary_->Lived(Signed(log_.begin_ns()), Signed(log_.end_ns()));
   if (end.first_seen_ns != UINT64_MAX)
     summary_->Seen(Signed(end.first_seen_ns), Signed(end.last_seen_ns));

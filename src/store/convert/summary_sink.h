@@ -4,6 +4,7 @@
 // process.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "store/convert/joined_events.h"
@@ -35,6 +36,8 @@ class SummarySink final : public EventSink {
   Summary* const summary_;
   std::vector<Summary::Total*> functions_;  // by number
   std::vector<Summary::Total*> kernels_;    // by number; null: not of the program
+  std::vector<uint64_t> launches_;          // by number
+  std::set<size_t> candidates_;             // numbers of kernels that take the place of others
 };
 
 }  // namespace rochound::store
