@@ -2,6 +2,7 @@
 #include "agent/process_facts.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <link.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -30,7 +31,7 @@ uint64_t set_up_cpu_ns = 0;
 // Threads that ended: written once each, without a lock, and read when `tid` is there.
 struct EndedThread {
   std::atomic<uint32_t> tid;
-  uint64_t cpu_ns;
+  uint64_t cpu_ns, starved_ns;
   char name[16];
 };
 EndedThread ended_threads[1024];
@@ -44,6 +45,25 @@ int AppendLibrary(dl_phdr_info* info, size_t, void* data) {
       text->append("library=").append(info->dlpi_name).append("\n");
   });
   return 0;
+}
+
+// How long a thread of this process was ready to run and had no CPU, as Linux counts it; 0 where it
+// does not. nullptr: the calling thread, which may be about to end, so nothing is allocated.
+uint64_t StarvedNs(const char* tid) {
+  char text[64] = "/proc/thread-self/schedstat";
+  if (tid != nullptr) snprintf(text, sizeof text, "/proc/self/task/%s/schedstat", tid);
+  const int file = open(text, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t bytes = read(file, text, sizeof text - 1);
+  close(file);
+  unsigned long long ran = 0, starved = 0;
+  if (bytes <= 0) return 0;
+  text[bytes] = 0;
+  return sscanf(text, "%llu %llu", &ran, &starved) == 2 ? starved : 0;
+}
+
+void AppendStarved(std::string* text, const std::string& tid, uint64_t ns) {
+  text->append("starved_thread=").append(tid).append(",").append(std::to_string(ns)).append("\n");
 }
 
 // CPU time of each thread that is there: user and system ticks are after the name.
@@ -64,6 +84,7 @@ void AppendThreads(std::string* text) {
     text->append("thread=").append(task->d_name).append(",");
     text->append(std::to_string((user + system) * tick_ns)).append(",");
     text->append(stat.value(), open + 1, close - open - 1).append("\n");
+    AppendStarved(text, task->d_name, StarvedNs(task->d_name));
   }
   closedir(tasks);
 }
@@ -74,6 +95,7 @@ void AppendEndedThreads(std::string* text) {
     if (tid == 0) continue;
     text->append("ended_thread=").append(std::to_string(tid)).append(",");
     text->append(std::to_string(thread.cpu_ns)).append(",").append(thread.name).append("\n");
+    AppendStarved(text, std::to_string(tid), thread.starved_ns);
   }
 }
 
@@ -115,6 +137,7 @@ void RememberEndedThread() {
   if (place >= std::size(ended_threads)) return;
   EndedThread& thread = ended_threads[place];
   thread.cpu_ns = base::ClockNs(CLOCK_THREAD_CPUTIME_ID);
+  thread.starved_ns = StarvedNs(nullptr);
   prctl(PR_GET_NAME, thread.name);
   thread.name[sizeof thread.name - 1] = 0;
   thread.tid.store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_release);
