@@ -43,6 +43,13 @@ PLANTED = [
     ("kernels", "host_memory", "rx6800xt"),
     ("two_gpus_apart", "imbalance", "rx6800xt,rx6800xt"),
     ("training", "growing", "rx6800xt"),
+    ("training", "warm_up", "rx6800xt"),
+    ("checkpoint", "stall", "rx6800xt"),
+    ("loading", "compile", "rx6800xt"),
+    ("loading", "search", "rx6800xt"),
+    ("launches", "calls", "rx6800xt"),
+    ("side_by_side", "bubbles", "rx6800xt,rx6800xt"),
+    ("side_by_side", "exposed", "rx6800xt"),
     ("failures", "ignored", "rx6800xt"),
 ]
 CLEAN = [
@@ -57,20 +64,19 @@ CLEAN = [
     ("kernels", "clean", "mi300x"),
     ("two_gpus_apart", "clean", "rx6800xt,rx6800xt"),
     ("training", "clean", "rx6800xt"),
+    ("checkpoint", "beside", "rx6800xt"),
+    ("launches", "few_calls", "rx6800xt"),
+    ("side_by_side", "filled", "rx6800xt,rx6800xt"),
+    ("side_by_side", "hidden", "rx6800xt"),
     ("failures", "asked", "rx6800xt"),
 ]
 
 
-# Each tells of other times: no time is promised twice.
-DISJOINT = {"synchronization", "hidden-synchronization", "edges", "not-recorded", "host-work", "launch-rate", "code-loading", "initialisation",
-            "host-function", "other-call", "allocation", "pageable-copies", "small-copies", "copies-on-path", "device-copies",
-            "exposed-communication"}
-
-
 def check_sum(case, run, findings):
+    """What is promised, by whatever rules, is not more than the run took."""
     (wall,), = run.rows("select max(end) - min(start) from (select start, end from rocpd_api union all select start, end from rocpd_op)")
-    promised = {one["rule"]: one["gain_ns"] / 1e6 for one in findings if one["rule"] in DISJOINT}
-    case.expect(f"more than the {wall / 1e6:.1f} ms that the run took: {promised}", sum(promised.values()) <= 1.01 * wall / 1e6)
+    promised = {one["rule"]: one["gain_ns"] / 1e6 for one in findings if one["confidence"] != "note"}
+    case.expect(f"more than the {wall / 1e6:.1f} ms that the run took: {promised}", sum(promised.values()) <= 1.001 * wall / 1e6)
 
 
 def took_without(case, rule, program, mode, gpu):

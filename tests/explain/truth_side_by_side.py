@@ -42,10 +42,30 @@ def late(case):
     case.expect(f"rank 1 is late: {told}", any(one.startswith("straggler: Rank 1 is late") for one in told))
 
 
+def starved_gpu(case):
+    """GPU 0 works all the time, GPU 1 waits for its thread: what that does is named."""
+    run = case.record("side_by_side", "starved_gpu", gpu=TWO)
+    findings = findings_of(run)
+    told = [one["finding"] for one in findings]
+    case.expect(f"GPU 1 waits in 'slow loader': {told}",
+                any("GPU 1 waits" in one and "'slow loader'" in one for one in told))
+
+
+def starved_host(case):
+    """120 ms of computing, and six other threads on the same processor."""
+    findings = findings_of(case.record("host_work", "starved"))
+    told = [f"{one['rule']} {one['gain_ns'] / 1e6:.1f} ms [{one['confidence']}] {one['finding']} {one['evidence']}" for one in findings]
+    case.expect(f"first is not starved-host: {told}", findings and findings[0]["rule"] == "starved-host")
+    # The same thread that has a processor, and sleeps.
+    found = rules(findings_of(case.record("host_work", "plain")))
+    case.expect(f"starved-host is among {found}", "starved-host" not in found)
+
+
 def even(case):
     found = rules(findings_of(case.record("side_by_side", "even", gpu=TWO)))
     case.expect(f"gpu-imbalance is among {found}", "gpu-imbalance" not in found)
 
 
 if __name__ == "__main__":
-    main({"side_thread_steps": thread_steps, "side_pipeline": pipeline, "side_late": late, "side_even": even})
+    main({"side_thread_steps": thread_steps, "side_pipeline": pipeline, "side_late": late, "side_even": even, "side_starved_gpu": starved_gpu,
+          "starved_host": starved_host})

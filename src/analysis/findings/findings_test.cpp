@@ -572,6 +572,58 @@ TEST(FindingsTest, ALateRankIsNamed) {
   EXPECT_NEAR(static_cast<double>(late->gain_ns), 100e6, 1e6);
 }
 
+// A loop of a call that does nothing: neither the calls nor what lies between them is the program's.
+TEST(FindingsTest, RecordingIsNamedWhereItIsWhatCosts) {
+  for (const int calls : {1'000, 110'000}) {
+    TestTrace trace;
+    const int64_t first = trace.Call({.start = 0, .end = 1'000, .stream = std::string()});
+    trace.Kernel({.queue = 1, .start = 1'000, .end = 2'000, .call = first});
+    for (int i = 0; i < calls; ++i)
+      trace.Call({.start = 3'000 + i * 500, .end = 3'300 + i * 500, .name = "hipGetDevice"});
+    const int64_t end = 3'000 + calls * int64_t{500};
+    const int64_t last = trace.Call({.start = end, .end = end + 1'000, .stream = std::string()});
+    trace.Kernel({.queue = 1, .start = end + 1'000, .end = end + 5 * kMs, .call = last});
+    store::TraceDatabase database = trace.Open();
+    const Findings findings = Find(database);
+    const Finding* const recording = Named(findings, "recording");
+    ASSERT_EQ(recording != nullptr, calls > 100'000);
+    if (recording == nullptr) continue;
+    EXPECT_EQ(findings.findings[0].rule, "recording");
+    EXPECT_NEAR(static_cast<double>(recording->gain_ns), 55e6, 1e5);
+    EXPECT_EQ(Named(findings, "host-work"), nullptr);
+    EXPECT_EQ(Named(findings, "other-call"), nullptr);
+  }
+}
+
+// Whatever is found, what is promised is not more than the run.
+TEST(FindingsTest, PromisesAddUpToTheRunAtMost) {
+  TestTrace trace;
+  for (int i = 0; i < 24; ++i) {
+    const int64_t begin = i * i * kMs;
+    const int64_t gpu = i % 2;
+    trace.Range(begin, begin + (2 * i + 1) * kMs, "step " + std::to_string(i));
+    const int64_t call =
+        trace.Call({.start = begin, .end = begin + 1'000, .stream = std::string()});
+    trace.Kernel({.gpu = gpu,
+                  .queue = gpu + 1,
+                  .start = begin + 1'000,
+                  .end = begin + i * kMs + kMs,
+                  .call = call});
+    trace.Call(
+        {.start = begin + 2'000, .end = begin + i * kMs + kMs, .name = "hipDeviceSynchronize"});
+  }
+  store::TraceDatabase database = trace.Open();
+  const Findings findings = Find(database);
+  int64_t promised = 0, alone = 0;
+  for (const Finding& one : findings.findings) {
+    if (one.confidence == Confidence::kNote) continue;
+    promised += one.gain_ns;
+    ++alone;
+  }
+  EXPECT_GE(alone, 3);
+  EXPECT_LE(promised, 24 * 24 * kMs);
+}
+
 TEST(FindingsTest, FailuresThatAnswerAQuestionAreNone) {
   store::TraceDatabase database = Busy().Open();
   Execute(database, "INSERT INTO rochound_failure VALUES (1, 600), (2, NULL)");

@@ -168,16 +168,22 @@ void Picture::ReadLaunchingThread() {
         SELECT a.id >> 32 AS session, a.tid % 10000000 AS tid, count(*) AS launches,
           sum(count(*)) OVER () AS all_launches
         FROM rochound_dispatch d JOIN rocpd_api a ON a.id = d.api_id GROUP BY ALL
+      ), starved AS (
+        SELECT session, try_cast(split_part(value, ',', 1) AS BIGINT) AS tid,
+          try_cast(split_part(value, ',', 2) AS BIGINT) AS starved_ns
+        FROM rochound_fact WHERE name = 'starved_thread'
       ), noted AS (
         SELECT session, try_cast(value AS BIGINT) AS time FROM rochound_fact WHERE name = 'end_ns'
       )
       SELECT t.cpu_ns, t.cpu_ns + greatest(0, p."end" - coalesce(n.time, p.start)) AS most_cpu_ns,
-        p."end" - p.start AS life_ns
+        p."end" - p.start AS life_ns, coalesce(s.starved_ns, -1) AS starved_ns
       FROM thread t JOIN launched l USING (session, tid) JOIN rochound_process p USING (session)
+      LEFT JOIN starved s USING (session, tid)
       LEFT JOIN noted n USING (session) WHERE l.launches * 10 >= l.all_launches * 9)");
   if (table.rows.size() != 1) return;
   const RowView row(table, 0);
-  launching_thread_ = {row.Int("cpu_ns"), row.Int("most_cpu_ns"), row.Int("life_ns")};
+  launching_thread_ = {row.Int("cpu_ns"), row.Int("most_cpu_ns"), row.Int("life_ns"),
+                       row.Int("starved_ns")};
 }
 
 Picture::Sum Picture::Idle(const std::function<bool(const IdleReason&)>& fits) const {

@@ -115,6 +115,7 @@ class Picture {
     int64_t cpu_ns = 0;       // that it used until then
     int64_t most_cpu_ns = 0;  // and if it computed from then on
     int64_t life_ns = 0;      // of its process
+    int64_t starved_ns = -1;  // that it was ready to run and had no CPU; -1: not known
   };
   const std::optional<Thread>& launching_thread() const { return launching_thread_; }
 

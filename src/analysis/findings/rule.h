@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,8 @@ struct Match {
   Confidence confidence = Confidence::kSure;
   std::string advice{};     // instead of the rule's
   bool before_all = false;  // comes before those that are told first, too
+  // Time of other rules that this finding tells of in its own way, so that it is told once.
+  std::map<std::string, int64_t> takes{};
 };
 
 struct Rule {
@@ -55,6 +58,11 @@ std::optional<Match> FindNotRecorded(const Picture& picture);
 std::optional<Match> FindHostWork(const Picture& picture);
 std::optional<Match> FindCpuWork(const Picture& picture);
 std::optional<Match> FindLaunchRate(const Picture& picture);
+std::optional<Match> FindStarvedHost(const Picture& picture);
+std::optional<Match> FindCompilation(const Picture& picture);
+std::optional<Match> FindLibrarySearch(const Picture& picture);
+std::optional<Match> FindCheckpoint(const Picture& picture);
+std::optional<Match> FindWarmUp(const Picture& picture);
 std::optional<Match> FindCodeLoading(const Picture& picture);
 std::optional<Match> FindInitialisation(const Picture& picture);
 std::optional<Match> FindHostFunction(const Picture& picture);
@@ -74,6 +82,7 @@ std::optional<Match> FindFewWorkgroups(const Picture& picture);
 std::optional<Match> FindTail(const Picture& picture);
 std::optional<Match> FindLowOccupancy(const Picture& picture);
 std::optional<Match> FindDominatingKernel(const Picture& picture);
+std::optional<Match> FindPipelineBubbles(const Picture& picture);
 std::optional<Match> FindGpuImbalance(const Picture& picture);
 std::optional<Match> FindStraggler(const Picture& picture);
 std::optional<Match> FindGrowingSteps(const Picture& picture);

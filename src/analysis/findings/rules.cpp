@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "analysis/findings/rule.h"
@@ -56,6 +57,18 @@ constexpr Rule kRules[] = {
      "Give each launch more work, or do less on the host between launches.",
      "mark what the host does between launches with roctx ranges: it may sleep or compute as well",
      FindLaunchRate},
+    {"starved-host", "the thread that launches is ready to run and has no CPU", "idle", kLikely,
+     false, "Start fewer threads, or give the program more CPUs.",
+     "run it alone on the machine, or with more CPUs", FindStarvedHost},
+    {"compilation", "code is compiled and loaded while the program runs", "idle", kLikely, false,
+     "Compile before the work begins, and keep what was compiled (Triton's and MIOpen's caches).",
+     "record with --stacks to see what the host does before it loads code", FindCompilation},
+    {"library-search", "a library tries variants of a kernel before it uses one", "top", kLikely,
+     false, "Let the library keep what it found, or choose the kernel beforehand.",
+     "record a second run, which finds what the first one kept", FindLibrarySearch},
+    {"checkpoint", "much is copied to the host now and then, and the GPU waits", "copies", kLikely,
+     false, "Copy into pinned memory beside the next step, and write it from another thread.",
+     "mark what the program does after the copy with roctx ranges", FindCheckpoint},
     {"code-loading", "code objects are loaded while the GPU waits", "idle", kSure, false,
      "Load modules before the work begins, and build for this GPU's architecture only.",
      "record with rochound run, which sees code being loaded", FindCodeLoading},
@@ -109,12 +122,18 @@ constexpr Rule kRules[] = {
      FindLowOccupancy},
     {"dominating-kernel", "one kernel is most of the time", "critical-path", kNote, false,
      "Make this kernel faster before anything else.", "", FindDominatingKernel},
+    {"pipeline-bubbles", "GPUs that wait for each other's results", "busy", kLikely, false,
+     "Give each GPU work while the others have theirs, by smaller parts (micro-batches).",
+     "try it: whether the work can be divided further is not in a trace", FindPipelineBubbles},
     {"gpu-imbalance", "one GPU works longer than the others", "busy", kLikely, false,
      "Divide the work so that all GPUs end together.",
      "record a run in which all GPUs get the same work", FindGpuImbalance},
     {"straggler", "one rank that the others wait for", "stragglers", kLikely, false,
      "Look at what this rank does before it arrives.", "record all ranks with their host ranges",
      FindStraggler},
+    {"warm-up", "the first steps are much longer than the others", "variability", kLikely, false,
+     "Judge the program by its steady state.",
+     "record more steps: what is paid once is not worth much", FindWarmUp},
     {"growing-steps", "steps take longer and longer", "variability", kSure, false,
      "Compare an early step with a late one.", "", FindGrowingSteps},
     {"clock-drop", "the GPU's clock fell", "health", kLikely, false,
@@ -151,6 +170,26 @@ bool NeedsAllParts(const Rule& rule) {
 std::string Usage(const Picture& picture) {
   return store::UsageSentence(picture.gpu(), picture.facts().gpus, picture.busy_ns(),
                               picture.wall());
+}
+
+// Takes from each finding what another one tells in its own way. Where little is left of it, it is
+// not told at all.
+void ShareTimes(const Picture& picture, std::map<std::string, Match>& matches) {
+  std::map<std::string, int64_t> taken;
+  for (const auto& [rule, match] : matches) {
+    if (Percent(match.gain_ns, picture.wall()) < kLeastPercent) continue;
+    for (const auto& [other, ns] : match.takes) taken[other] += ns;
+  }
+  for (const auto& [rule, ns] : taken) {
+    const auto found = matches.find(rule);
+    if (found == matches.end()) continue;
+    Match& match = found->second;
+    match.gain_ns -= std::min(ns, match.gain_ns);
+    if (Percent(match.gain_ns, picture.wall()) < kLeastPercent)
+      matches.erase(found);
+    else
+      match.sentence += fmt::format(" Of that, {} are another finding's.", Duration(ns));
+  }
 }
 
 std::string Verdict(const Picture& picture) {
@@ -192,14 +231,20 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
   ROCHOUND_TRY(const Picture picture, Picture::Make(trace, options, answered));
   const std::string arguments = TraceArguments(trace);
   const bool parts_left_out = PartsLeftOut(picture);
+  std::map<std::string, Match> matches;
+  for (const Rule& rule : kRules)
+    if (std::optional<Match> match = rule.find(picture))
+      matches.emplace(rule.name, std::move(*match));
+  ShareTimes(picture, matches);
   struct Ranked {
     bool first, before_all;
     Finding finding;
   };
   std::vector<Ranked> ranked;
   for (const Rule& rule : kRules) {
-    std::optional<Match> match = rule.find(picture);
-    if (!match.has_value()) continue;
+    const auto found = matches.find(rule.name);
+    if (found == matches.end()) continue;
+    Match* const match = &found->second;
     Finding finding;
     finding.rule = rule.name;
     finding.gain_ns = std::min(match->gain_ns, picture.wall());
@@ -227,6 +272,14 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
     if (a.before_all != b.before_all) return a.before_all;
     return a.finding.gain_ns > b.finding.gain_ns;
   });
+  // What is promised by one is not promised again by those after it.
+  int64_t left = picture.wall();
+  for (Ranked& one : ranked) {
+    if (one.finding.confidence == kNote) continue;
+    one.finding.gain_ns = std::min(one.finding.gain_ns, left);
+    one.finding.gain_percent = Percent(one.finding.gain_ns, picture.wall());
+    left -= one.finding.gain_ns;
+  }
   Findings findings;
   findings.usage = Usage(picture);
   if (ranked.empty() || ranked.front().finding.confidence == kNote)

@@ -32,17 +32,6 @@ void Steps(int steps, double kernel_ms, double sleep_ms, const char* name) {
   Truth::Finding("host-work", slept).Add("what", name).Print();
 }
 
-// By CPU time, so that a busy machine makes it longer, not less.
-void ComputeMs(double ms) {
-  timespec from, now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
-  do {
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  } while (static_cast<double>(now.tv_sec - from.tv_sec) * 1e3 +
-               static_cast<double>(now.tv_nsec - from.tv_nsec) / 1e6 <
-           ms);
-}
-
 }  // namespace
 
 int main(int, char** arguments) {
@@ -56,7 +45,7 @@ int main(int, char** arguments) {
     double slept = 0;
     for (int i = 0; i < 8; ++i) {
       gpu.Launch(120);
-      ComputeMs(50);
+      WorkCpuMs(50);
       CHECK(hipDeviceSynchronize());
       const double from = NowMs();
       {

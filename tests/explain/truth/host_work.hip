@@ -5,8 +5,12 @@
 //   compute   computes inside a range
 //   plain     sleeps, and no range says so
 //   started   sleeps while a range is open that it started, and that another thread stops
+//   starved   computes, and six other threads want the same processor
 //   clean     computes just as long, after the next kernel has been launched
 #include <dlfcn.h>
+#include <sched.h>
+
+#include <atomic>
 
 #include "truth.h"
 
@@ -35,10 +39,49 @@ void SleepInStartedRange() {
   }).join();
 }
 
+void UseFirstProcessor() {
+  cpu_set_t first;
+  CPU_ZERO(&first);
+  CPU_SET(0, &first);
+  sched_setaffinity(0, sizeof first, &first);
+}
+
+void Starved() {
+  BusyKernels gpu;
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      UseFirstProcessor();
+      while (!over) {
+      }
+    });
+  }
+  std::thread launching([&] {
+    UseFirstProcessor();
+    CHECK(hipSetDevice(0));
+    for (int i = 0; i < 30; ++i) {
+      {
+        const Range range("collate");
+        WorkCpuMs(4);
+      }
+      gpu.Launch(2);
+      CHECK(hipDeviceSynchronize());
+    }
+  });
+  launching.join();
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
   const std::string mode = arguments[1];
+  if (mode == "starved") {
+    Starved();
+    return 0;
+  }
   BusyKernels gpu;
   double outside = 0;
   for (int round = 0; round < 14; ++round) {
@@ -59,8 +102,10 @@ int main(int, char** arguments) {
   if (mode == "clean") {
     Truth().Add("busy_ms", gpu.Milliseconds()).Print();
   } else {
-    // On a busy machine it cannot be seen whether a thread computes or waits for a processor.
-    Truth::Finding(mode == "compute" ? "cpu-work or host-work" : "host-work", outside)
+    // On a busy machine it cannot be seen whether a thread computes or waits for a processor, or it
+    // does wait for one.
+    Truth::Finding(mode == "compute" ? "cpu-work or host-work or starved-host" : "host-work",
+                   outside)
         .Add("what", mode == "plain" ? "" : "prepare batch")
         .Print();
   }

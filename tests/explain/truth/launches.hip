@@ -4,6 +4,8 @@
 //   slow       the host needs longer for each launch than its kernel takes
 //   sequence   the same with three kernels that come again and again
 //   tiny       thousands of very short kernels, in a graph
+//   calls      a call that does nothing, a great many times, which costs most while it is recorded
+//   few_calls  the same, not often
 //   graph      the sequence as a HIP graph
 #include "truth.h"
 
@@ -43,6 +45,22 @@ int main(int, char** arguments) {
     for (int i = 0; i < 10; ++i) CHECK(hipGraphLaunch(executable, stream));
     CHECK(hipDeviceSynchronize());
     Truth::Finding("tiny-kernels", (NowMs() - from) * 11 / 10).Print();
+    return 0;
+  }
+  if (mode == "calls" || mode == "few_calls") {
+    const double from = NowMs();
+    int device = 0;
+    for (int i = 0; i < (mode == "calls" ? 400'000 : 1'000); ++i) {
+      CHECK(hipGetDevice(&device));
+      if (i % 20'000 == 19'999) SleepMs(1);  // the recorder keeps up with them
+    }
+    const double calling = NowMs() - from;
+    for (int i = 0; i < (mode == "calls" ? 1 : 50); ++i) gpu.Launch<1>(10);
+    CHECK(hipDeviceSynchronize());
+    if (mode == "calls")
+      Truth::Finding("recording", calling).Add("what", "hipGetDevice").Print();
+    else
+      Truth().Add("busy_ms", gpu.Milliseconds()).Print();
     return 0;
   }
   if (mode == "graph") {

@@ -2,9 +2,12 @@
 //
 // Code objects, loaded while the GPU waits. loading MODE
 //   modules   one after the other, between kernels
+//   compile   each is made for a while before it is loaded
+//   search    variants of a kernel are tried, and one of them is used from then on
 //   clean     one, before the work
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "truth.h"
 
@@ -28,12 +31,41 @@ std::string OwnCode() {
   return bytes.substr(at);
 }
 
+template <int... kNames>
+void TryVariants(BusyKernels& gpu, std::integer_sequence<int, kNames...>) {
+  (gpu.Launch<kNames>(10), ...);
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
   const std::string mode = arguments[1];
   const std::string code = OwnCode();
   BusyKernels gpu;
+  if (mode == "search") {
+    const double from = NowMs();
+    for (int i = 0; i < 3; ++i) TryVariants(gpu, std::make_integer_sequence<int, 9>());
+    CHECK(hipDeviceSynchronize());
+    const double searching = NowMs() - from;
+    for (int i = 0; i < 40; ++i) gpu.Launch<9>(5);
+    CHECK(hipDeviceSynchronize());
+    Truth::Finding("library-search", searching).Print();
+    return 0;
+  }
+  if (mode == "compile") {
+    double making = 0;
+    for (int i = 0; i < 12; ++i) {
+      const double from = NowMs();
+      SleepMs(30);
+      hipModule_t module;
+      CHECK(hipModuleLoadData(&module, code.data()));
+      making += NowMs() - from;
+      gpu.Launch(10);
+      CHECK(hipDeviceSynchronize());
+    }
+    Truth::Finding("compilation", making).Add("what", "hipModuleLoadData").Print();
+    return 0;
+  }
   double loading = 0;
   // Many modules in each gap: from a launch to the start of its kernel the GPU waits as well, on two
   // busy processors for more than a millisecond.

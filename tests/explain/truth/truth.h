@@ -44,6 +44,17 @@ inline void WorkMs(double ms) {
   }
 }
 
+// The same by CPU time, so that a busy machine makes it longer, not less.
+inline void WorkCpuMs(double ms) {
+  timespec from, now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+  do {
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  } while (static_cast<double>(now.tv_sec - from.tv_sec) * 1e3 +
+               static_cast<double>(now.tv_nsec - from.tv_nsec) / 1e6 <
+           ms);
+}
+
 // A range of the program on this thread, seen by the recorder.
 class Range {
  public:
