@@ -14,8 +14,8 @@ The sources are copied into --folder and changed there, so that a run that is cu
 fault that does not compile is a mistake in the list. Tests that do not end count as having noticed. What was found is
 kept in results.json, and docs/tests.md is made of that. --coverage measures the lines that the rooms' unit tests run.
 
---places only checks the lists, these and those of tests/random: that every fault has its place, and that docs/tests.md
-is what results.json gives.
+--places only checks the lists, these and those of tests/random: that every fault has its place and was tried, and that
+docs/tests.md is what results.json gives.
 
 Exit code 0: every fault is noticed, or its survival has a reason. 1: not so. 2: a list is wrong, or a test fails
 without a fault.
@@ -121,7 +121,9 @@ def check_places():
     found = wrong_places_of_random()
     for room in rooms().values():
         found += wrong_places(room)
-        found += unexplained(room, known.get(room.NAME, {}).get("faults", {}))
+        tried = known.get(room.NAME, {}).get("faults", {})
+        found += unexplained(room, tried)
+        found += [f"{room.NAME}: {fault[0]}: was not tried: ./dev mutate" for fault in room.FAULTS if fault[0] not in tried]
     if page_text(known) != read(PAGE):
         found.append("docs/tests.md: not what tests/mutation/results.json gives; ./dev mutate writes it")
     for line in found:
