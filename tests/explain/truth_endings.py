@@ -41,6 +41,10 @@ def waited(mode):
                            "where s.string like '%Busy<1>%' order by o.start")
         case.equal("launches", run.truth["launches"], len(kernels))
         case.near("the last kernel", run.truth["last_ms"], kernels[-1][0], part=0.1, least=50)
+        if mode == "copy":  # by kernels of the runtime
+            copies = json.loads(case.rochound("doctor", "--ran", run.path, "--json")[1])["run"]["copies"]
+            case.equal("copies that doctor counts", run.truth["launches"], copies)
+            case.expect(f"run counts as many: {run.err}", f" {copies} copies " in run.err)
 
     return check
 
