@@ -96,6 +96,8 @@ def planted(program, mode, gpu):
             run.truth["ms"] = run.truth["took_ms"] - took_without(case, run.truth["rule"], program, mode, gpu)
         told = "\n    ".join(f"{one['rule']} {one['gain_ns'] / 1e6:.1f} ms [{one['confidence']}] {one['finding']}"
                              for one in findings)
+        for first in findings[:1]:
+            case.judge(first, first["rule"] in run.truth["rule"].split(" or "))
         if not findings or findings[0]["rule"] not in run.truth["rule"].split(" or "):
             # They are ranked by their times.
             case.expect_time(f"first is not {run.truth['rule']} {run.truth['ms']:.1f} ms:\n    {told}", False)
@@ -124,6 +126,8 @@ def clean(program, mode, gpu):
         run = case.record(program, mode, gpu=gpu)
         answer = run.json("explain", run.path)
         check_sum(case, run, answer["tables"]["findings"]["rows"])
+        for one in answer["tables"]["findings"]["rows"]:
+            case.judge(one, False)
         above = [one for one in answer["tables"]["findings"]["rows"] if one["confidence"] != "note"]
         case.equal("findings above a note", [], [f"{one['finding']} {one['evidence']}" for one in above])
         case.expect(f"the verdict is not in {answer['notes']}",
@@ -147,5 +151,7 @@ def unfinished(case):
     case.near("submitted before the end", run.truth["waited_ms"], first["gain_ns"] / 1e6)
 
 
+JUDGED = {name_of(*one): planted(*one) for one in PLANTED} | {name_of(*one): clean(*one) for one in CLEAN}
+
 if __name__ == "__main__":
-    main({"unfinished_kernel": unfinished} | {name_of(*one): planted(*one) for one in PLANTED} | {name_of(*one): clean(*one) for one in CLEAN})
+    main({"unfinished_kernel": unfinished} | JUDGED)

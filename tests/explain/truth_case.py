@@ -86,6 +86,7 @@ class Case:
         self.folder = pathlib.Path(folder)
         self.found = []
         self.missed_times = []
+        self.judged = []  # findings called sure or likely: confidence, whether they are right, what they say
         self.recordings = 0
 
     # --- running
@@ -134,6 +135,11 @@ class Case:
         if not holds:
             self.missed_times.append(what)
 
+    def judge(self, finding, right):
+        """Counts a finding for the calibration."""
+        if finding["confidence"] != "note":
+            self.judged.append((finding["confidence"], right, f"{self.name}: {finding['rule']}: {finding['finding']}"))
+
     def equal(self, what, expected, answer):
         self.expect(f"{what}: {answer!r} instead of {expected!r}", expected == answer)
 
@@ -156,11 +162,23 @@ def run_once(name, check, options):
     return case
 
 
+def judged_file(name, options):
+    return pathlib.Path(options.programs, "judged", f"{name}.json")
+
+
+def keep_judged(name, runs, options):
+    """Of a case that a busy machine made run again, a run that was right, if one was."""
+    run = next((run for run in runs if not run.found and not run.missed_times), runs[0])
+    judged_file(name, options).parent.mkdir(exist_ok=True)
+    judged_file(name, options).write_text(json.dumps(run.judged))
+
+
 def problems_of(name, check, options):
     runs = [run_once(name, check, options)]
     if runs[0].missed_times and not runs[0].found:
         process.again(f"truth.{name}, {RUNS - 1} more runs: {runs[0].missed_times[0]}")
         runs += [run_once(name, check, options) for _ in range(RUNS - 1)]
+    keep_judged(name, runs, options)
     found = [line for run in runs for line in run.found]
     missed = [line for run in runs for line in run.missed_times]
     most_missed = sum(bool(run.missed_times) for run in runs) > len(runs) // 2

@@ -3,6 +3,8 @@
 """How often findings are right that are called sure or likely, over all PyTorch and RPD traces of real GPUs. What is right
 was judged by the files' own events; a finding that is not listed is wrong."""
 
+import pathlib
+
 from findings import open_trace
 from silicon_case import main
 
@@ -28,12 +30,18 @@ RIGHT = {
 LEAST_PERCENT = {"sure": 99, "likely": 80}
 
 
+GUIDE = pathlib.Path(__file__).parents[2] / "docs/guides/explain.md"
+
+
 def calibration(case):
+    guide = GUIDE.read_text().splitlines()
     found = [(name, one) for name in RIGHT for one in case.findings(open_trace(case, name))]
     for confidence, least in LEAST_PERCENT.items():
         told = [(name, one) for name, one in found if one["confidence"] == confidence]
         wrong = [f"{name}: {one['rule']}: {one['finding']}" for name, one in told if one["rule"] not in RIGHT[name]]
         print(f"{confidence}: {len(told) - len(wrong)} of {len(told)} right")
+        row = f"| silicon | {confidence} | {len(told)} | {len(told) - len(wrong)} |"
+        case.expect(f"the guide has no row {row}", row in guide)
         case.expect(f"{confidence}: {len(wrong)} of {len(told)} wrong: {wrong}", 100 * (len(told) - len(wrong)) >= least * len(told))
 
 
