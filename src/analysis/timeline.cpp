@@ -106,12 +106,16 @@ class Reader {
                if(s.stream IS NULL, o."queueId", -1) AS queue, o."queueId",
                o.start, o."end", o.id, coalesce(launch.api_id, -1),
                if(d.string = '', o."opType_id", o.description_id),
-               if(d.string = '', t.string, d.string), u.id IS NOT NULL AS unfinished
+               if(d.string = '', t.string, d.string), u.id IS NOT NULL AS unfinished,
+               coalesce(k."gridX", 0), coalesce(k."gridY", 0), coalesce(k."gridZ", 0),
+               coalesce(k."workgroupX", 0), coalesce(k."workgroupY", 0),
+               coalesce(k."workgroupZ", 0), coalesce(k."groupSegmentSize", 0)
         FROM rocpd_op o
         JOIN rocpd_string d ON d.id = o.description_id
         JOIN rocpd_string t ON t.id = o."opType_id"
         )") + store::kJoinLaunch + "LEFT JOIN " +
                                               stream + R"( s ON s.op_id = o.id
+        LEFT JOIN rochound_dispatch k ON k.op_id = o.id
         LEFT JOIN (SELECT id FROM rochound_unfinished WHERE what IN ('kernel', 'copy')) u ON u.id = o.id
         ORDER BY o."gpuId", s.stream IS NULL, s.pid, s.stream, queue, o.start, o."end" DESC, o.id)"));
     bool first = true;
@@ -150,10 +154,21 @@ class Reader {
       if (now[2] >= 0) queues.insert(rows.Int(4));
       rows_.Add({rows.Int(5) - timeline_.facts.begin, rows.Int(6) - timeline_.facts.begin,
                  rows.Int(7), rows.Int(8), names_.Of(rows.Int(9), rows.Text(10)), 1,
-                 rows.Int(11) != 0});
+                 rows.Int(11) != 0,
+                 ShapeOf({{rows.Int(12), rows.Int(13), rows.Int(14)},
+                          {rows.Int(15), rows.Int(16), rows.Int(17)},
+                          rows.Int(18)})});
     }
     finish();
     return {};
+  }
+
+  uint32_t ShapeOf(const TimelineShape& shape) {
+    if (shape.grid[0] == 0 || shape.workgroup[0] == 0) return 0;
+    const auto [at, is_new] =
+        shapes_.emplace(shape, static_cast<uint32_t>(timeline_.shapes.size()));
+    if (is_new) timeline_.shapes.push_back(shape);
+    return at->second;
   }
 
   Result<void> ReadStreams() {
@@ -169,6 +184,9 @@ class Reader {
         stream.title = "Default stream of thread " + ThreadName(rows.Int(3));
       } else if (rows.Int(1) == 0) {
         stream.title = "Default stream";
+      } else if (!rows.Text(2).starts_with("0x")) {
+        // PyTorch's profiler and rocprofv3 number streams: theirs is the number that people know.
+        stream = {"Stream " + std::string(rows.Text(2)), ""};
       } else {
         stream = {fmt::format("Stream {}", rows.Int(1)), std::string(rows.Text(2))};
       }
@@ -294,6 +312,7 @@ class Reader {
   Timeline& timeline_;
   std::map<int64_t, std::string> products_, executables_;
   std::map<std::pair<int64_t, int64_t>, Stream> streams_;  // by process and number
+  std::map<TimelineShape, uint32_t> shapes_;
   std::map<std::pair<int64_t, int64_t>, std::string> thread_names_;
   size_t processes_ = 0;  // that have streams
   size_t first_thread_ = 0;

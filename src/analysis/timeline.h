@@ -6,6 +6,8 @@
 // for is thinned: neighbours of a row become one event that says how many it stands for.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,13 +26,20 @@ struct TimelineEvent {
   uint32_t name = 0;
   uint32_t merged = 1;      // events that it stands for; the name is the longest one's
   bool unfinished = false;  // it had not ended when its process did, or when recording stopped
+  uint32_t shape = 0;       // of a kernel: a number of Timeline::shapes; 0: not known
+};
+
+struct TimelineShape {
+  std::array<int64_t, 3> grid{}, workgroup{};  // work items
+  int64_t lds = 0;                             // bytes of a workgroup
+  auto operator<=>(const TimelineShape&) const = default;
 };
 
 struct TimelineTrack {
   enum class Kind { kGpu, kThread };
   Kind kind = Kind::kGpu;
   int64_t gpu = -1;
-  std::string title{};           // "Stream 2", "Queue 1", "Main thread 4711"
+  std::string title{};           // "Stream 7", "Queue 1", "Main thread 4711"
   std::string group{};           // "GPU 0"
   std::string note{};            // of a stream: its handle and the queues that it used
   std::vector<uint64_t> rows{};  // how many events each row has
@@ -41,6 +50,7 @@ struct Timeline {
   int64_t length = 0;   // ns from the first event to the last, pauses of the recording included
   int64_t quantum = 0;  // merged events are no longer than this; 0: not thinned
   std::vector<std::string> names;
+  std::vector<TimelineShape> shapes{{}};  // of kernels; the first one is no shape
   std::vector<TimelineTrack> tracks;
   std::vector<TimelineEvent> events;  // track by track, row by row, by start
 };

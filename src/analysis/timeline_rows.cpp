@@ -35,6 +35,7 @@ bool TimelineRows::Put(Row& row, const Placed& placed) const {
     last.event.name = placed.event.name;
     last.event.id = placed.event.id;
     last.event.launch = placed.event.launch;
+    last.event.shape = placed.event.shape;
   }
   return false;
 }

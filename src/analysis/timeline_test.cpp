@@ -102,6 +102,59 @@ TEST(TimelineTest, AStreamIsALane) {
   EXPECT_EQ(by_queue.value().tracks[0].rows, std::vector<uint64_t>{3});
 }
 
+// Other tools number streams; one and two are no handles of HIP's then.
+TEST(TimelineTest, NumberedStreamsKeepTheirNumbers) {
+  TestTrace trace;
+  int64_t at = 0;
+  for (const char* stream : {"7", "0", "2", "7"}) {
+    const int64_t call = trace.Call({.start = at, .end = at + 5, .stream = stream});
+    trace.Kernel({.queue = 5, .start = 100 + at, .end = 110 + at, .call = call});
+    at += 10;
+  }
+  const Timeline timeline = Read(trace);
+  std::vector<std::string> found;
+  for (const TimelineTrack& track : timeline.tracks)
+    if (track.kind == TimelineTrack::Kind::kGpu) found.push_back(track.title);
+  EXPECT_EQ(found, (std::vector<std::string>{"Default stream", "Stream 7", "Stream 2"}));
+}
+
+// PyTorch's profiler puts the stream where others have the queue; calls before it began are missing.
+TEST(TimelineTest, NumberedQueuesTellTheStreamWithoutACall) {
+  TestTrace trace;
+  const int64_t call = trace.Call({.start = 0, .end = 5, .stream = "7"});
+  trace.Kernel({.queue = 7, .start = 100, .end = 110, .call = call});
+  trace.Kernel({.queue = 7, .start = 50, .end = 60});
+  trace.Kernel({.queue = 4, .start = 70, .end = 80});
+  // A fill, which has no row with its stream.
+  const int64_t fill = trace.Call({.start = 6, .end = 7, .name = "hipMemsetAsync"});
+  trace.Kernel({.queue = 4, .start = 90, .end = 95, .call = fill});
+  store::TraceDatabase database = trace.Open();
+  const auto added =
+      database.connection().Run("INSERT INTO rochound_process(session, pid) VALUES (0, 1)");
+  ASSERT_TRUE(added.ok()) << added.error().message;
+  const auto timeline = ReadTimeline(database, 1000);
+  ASSERT_TRUE(timeline.ok()) << timeline.error().message;
+  std::vector<std::pair<std::string, uint64_t>> found;
+  for (const TimelineTrack& track : timeline.value().tracks)
+    if (track.kind == TimelineTrack::Kind::kGpu) found.emplace_back(track.title, track.rows.at(0));
+  EXPECT_EQ(found,
+            (std::vector<std::pair<std::string, uint64_t>>{{"Stream 7", 2}, {"Stream 4", 2}}));
+}
+
+TEST(TimelineTest, KernelsHaveTheirShape) {
+  TestTrace trace;
+  const int64_t call = trace.Call({.start = 0, .end = 5});
+  for (const int64_t size : {1024, 1024, 64})
+    trace.Kernel({.start = 2048 - size, .end = 2058 - size, .call = call, .grid = {size, 2, 1}});
+  const Timeline timeline = Read(trace);
+  std::vector<std::array<int64_t, 3>> grids;
+  for (const TimelineEvent& event : timeline.events)
+    grids.push_back(timeline.shapes.at(event.shape).grid);
+  EXPECT_EQ(timeline.shapes.size(), 3U);
+  EXPECT_EQ(grids, (std::vector<std::array<int64_t, 3>>{
+                       {1024, 2, 1}, {64, 2, 1}, {1024, 2, 1}, {0, 0, 0}}));
+}
+
 TEST(TimelineTest, StreamsOfTwoProcessesAreTwo) {
   TestTrace trace;
   for (int64_t pid = 1; pid <= 2; ++pid) {

@@ -12,7 +12,7 @@ namespace {
 using analysis::CallStacks;
 using analysis::CallTree;
 
-constexpr size_t kMostAlike = 24;        // siblings that differ in a number, before they are one
+constexpr size_t kMostAlike = 8;         // siblings that differ in a number, before they are one
 constexpr int64_t kSmallestPart = 4000;  // of the whole; smaller ones are less than half a pixel
 
 std::string WithoutNumbers(const std::string& name) {

@@ -90,6 +90,19 @@ TEST(FlameTest, ManyNumberedRangesAreOneFewAreNot) {
   EXPECT_EQ(paths.at("/step #/layer 3").host_ns, 15000);
 }
 
+// PyTorch's profiler often records a dozen steps or two.
+TEST(FlameTest, TwentyStepsAreOneTower) {
+  Stacks stacks;
+  for (int64_t step = 0; step < 20; ++step) {
+    stacks.Call(step * 1000, step * 1000 + 900, "ProfilerStep#" + std::to_string(step));
+    stacks.Call(step * 1000, step * 1000 + 500, "aten::mm");
+  }
+  const auto paths = ByPath(stacks.Make());
+  ASSERT_EQ(paths.size(), 2U);
+  EXPECT_EQ(paths.at("/ProfilerStep#").calls, 20);
+  EXPECT_EQ(paths.at("/ProfilerStep#/aten::mm").host_ns, 10000);
+}
+
 TEST(FlameTest, WhatCannotBeSeenIsCounted) {
   Stacks stacks;
   stacks.Call(0, 1000000, "main");

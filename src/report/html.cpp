@@ -111,11 +111,17 @@ ordered_json JsonTimeline(const Timeline& timeline) {
   ordered_json unfinished = ordered_json::array();
   for (size_t i = 0; i < timeline.events.size(); ++i)
     if (timeline.events[i].unfinished) unfinished.push_back(i);
+  ordered_json shapes = ordered_json::array();
+  for (const analysis::TimelineShape& shape : timeline.shapes)
+    shapes.push_back({{"grid", shape.grid}, {"workgroup", shape.workgroup}, {"lds", shape.lds}});
+  uint64_t all = 0;
+  for (const analysis::TimelineEvent& event : timeline.events) all += event.merged;
   return {{"events", timeline.events.size()},
-          {"all_events", timeline.facts.calls + timeline.facts.operations},
+          {"all_events", all},
           {"quantum", timeline.quantum},
           {"length", timeline.length},
           {"names", timeline.names},
+          {"shapes", std::move(shapes)},
           {"unfinished", std::move(unfinished)},
           {"tracks", std::move(tracks)}};
 }

@@ -21,6 +21,7 @@ TEST(TimelinePackTest, ColumnsInSevenBits) {
                       .group = "process 1",
                       .rows = {1}}};
   timeline.events = {{100, 300, 7, 2, 1, 1}, {310, 320, 6, -1, 0, 5}, {90, 95, 9, -1, 2, 1}};
+  timeline.events[0].shape = 3;
   const std::string packed = PackColumns(timeline);
   const std::string expected{
       100,
@@ -42,6 +43,9 @@ TEST(TimelinePackTest, ColumnsInSevenBits) {
       6,
       5,
       0,  // launches: +3, -3, 0
+      3,
+      0,
+      0,  // shapes
   };
   EXPECT_EQ(packed, expected);
 }

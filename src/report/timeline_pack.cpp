@@ -53,6 +53,7 @@ std::string PackColumns(const analysis::Timeline& timeline) {
     PutSigned(bytes, event.launch + 1 - before);
     before = event.launch + 1;
   }
+  for (const TimelineEvent& event : events) Put(bytes, event.shape);
   return bytes;
 }
 

@@ -145,6 +145,9 @@ async function details({page}) {
   await page.locator('.details h2', {hasText: 'gemm_kernel<7'}).waitFor();
   await page.waitForTimeout(200);
   await shoot(page, 'timeline-event');
+  const known = await page.locator('.details dl').innerText();
+  assert.match(known, /Grid\s*[\d,]+ × 1 × 1 work items/, `the grid is not among ${known}`);
+  assert.match(known, /Workgroup\s*256 × 1 × 1, [\d,]+ of them/, `the workgroup is not among ${known}`);
   // From a kernel to its launch and back.
   await page.getByRole('button', {name: /^Launched by hipLaunchKernel/}).click();
   await page.locator('.details h2', {hasText: 'hipLaunchKernel'}).waitFor();
@@ -217,6 +220,29 @@ async function thinned(browser) {
   await context.close();
 }
 
+// PyTorch's profile of one rank: it lists all GPUs of the machine, numbers streams, and lacks the calls before it began.
+async function ofOneRank(browser) {
+  const range = (cat, name, pid, tid, ts, dur, args) => ({ph: 'X', cat, name, pid, tid, ts, dur, args});
+  const trace = path.join(work, 'rank.json');
+  fs.writeFileSync(trace, JSON.stringify({
+    deviceProperties: Array.from({length: 8}, (_, id) => ({id, name: 'AMD Instinct MI300X', numSms: 304, computeMajor: 9})),
+    traceEvents: [
+      range('cuda_runtime', 'hipLaunchKernel', 9, 9, 100, 5, {correlation: 1}),
+      range('kernel', 'transpose_16x32_half', 0, 7, 110, 50, {device: 0, stream: 7, correlation: 1, grid: [4, 1, 1], block: [64, 1, 1]}),
+      range('kernel', 'transpose_16x32_half', 0, 7, 10, 40, {device: 0, stream: 7, correlation: 99, grid: [4, 1, 1], block: [64, 1, 1]}),
+    ]}));
+  const {page, mischief, context} = await open(browser, reportOf(trace));
+  const tile = await page.locator('.tile', {hasText: 'GPU busy'}).innerText();
+  assert.match(tile, /60\.0\s*%/, `90 of 150 us are busy: ${tile}`);
+  assert.match(tile, /GPU 0, 7 without work/, tile);
+  await shoot(page, 'overview-one-rank');
+  await go(page, 'timeline');
+  const lanes = await page.locator('.lane b').allInnerTexts();
+  assert.deepEqual(lanes, ['Stream 7', 'Main thread 9']);
+  assert.deepEqual(mischief, []);
+  await context.close();
+}
+
 await withBrowser(async (browser) => {
   const report = makeReport('million', EVENTS);
   assert.ok(figures.million_bytes < 30e6, `the report has ${figures.million_bytes} bytes`);
@@ -232,6 +258,7 @@ await withBrowser(async (browser) => {
   await opened.context.close();
   await everyPage(browser, report);
   await thinned(browser);
+  await ofOneRank(browser);
 }, () => {
   fs.writeFileSync(path.join(options.output, 'figures.json'), `${JSON.stringify(figures, null, 2)}\n`);
   console.log(JSON.stringify(figures));

@@ -206,7 +206,7 @@ class Readers(Case):
                                                 "JOIN rocpd_string n ON n.id = c.name_id JOIN rocpd_op o ON o.id = op_id "
                                                 f"WHERE o.id >> 32 = {session}"), [(8.0, "SQ_WAVES", t + 30)])
         self.assertEqual(self.rows(out, "SELECT stream, size, kind, dst, src, dstDevice, srcDevice, sync FROM copyop"),
-                         2 * [("0x2", 1 << 20, 1, "0x2000", "0x1000", 1, -1, 0)])
+                         2 * [("2", 1 << 20, 1, "0x2000", "0x1000", 1, -1, 0)])
         self.assertEqual(self.rows(out, "SELECT k.kernelObject, k.kernargBytes, n.string, m.string FROM rochound_kernel k "
                                         "JOIN rocpd_string n ON n.id = name_id "
                                         "JOIN rocpd_string m ON m.id = mangledName_id"),
@@ -273,7 +273,7 @@ class Readers(Case):
             (3, 1, 8, 0, 430000, 431000, "Memset (Device)", "FillBuffer")])
         self.assertEqual(self.rows(out, "SELECT api_id, op_id FROM rocpd_api_ops ORDER BY 2"), [(5, 1), (6, 2)])
         self.assertEqual(self.rows(out, "SELECT * FROM kernel"), [
-            (1, 0, 7, 0, 140125, 190625, 50500, "0x7", 256, 2, 1, 64, 1, 1, 1024, 0, "mm(float*)")])
+            (1, 0, 7, 0, 140125, 190625, 50500, "7", 256, 2, 1, 64, 1, 1, 1024, 0, "mm(float*)")])
         self.assertEqual(self.rows(out, "SELECT op_id, api_id, size, sourceAgent, destinationAgent, submit "
                                         "FROM rochound_copy ORDER BY 1"),
                          [(2, 6, 4096, -1, 0, 404000), (3, None, 64, 1, 1, None)])

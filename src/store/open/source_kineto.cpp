@@ -582,7 +582,7 @@ base::Result<void> Loader::Link() {
       "shared, 0, stream, device, submit, 1" +
       linked + "JOIN " + duck::Identifier(schema_) +
       ".rochound_kernel k USING (name_id) WHERE kind = 0 ORDER BY op_id;" + to +
-      "rocpd_kernelapi SELECT api_id, printf('0x%x', first(stream)), first(gridX), first(gridY), "
+      "rocpd_kernelapi SELECT api_id, printf('%d', first(stream)), first(gridX), first(gridY), "
       "first(gridZ), first(blockX), first(blockY), first(blockZ), first(shared), 0, first(name_id) "
       "FROM (SELECT *" +
       linked +
@@ -594,7 +594,7 @@ base::Result<void> Loader::Link() {
       "CASE WHEN direction IN (0, 1) THEN -1 ELSE device END, "
       "CASE WHEN direction IN (0, 2) THEN -1 ELSE device END, 0, 0, 0, 0, submit, 1" +
       linked + "WHERE kind <> 0 ORDER BY op_id;" + to +
-      "rocpd_copyapi SELECT api_id, printf('0x%x', first(stream)), "
+      "rocpd_copyapi SELECT api_id, printf('%d', first(stream)), "
       "greatest(first(size), first(call_size), 0), 0, 0, first(direction), "
       "coalesce(first(dst), ''), coalesce(first(src), ''), "
       "CASE WHEN first(direction) IN (0, 2) THEN -1 ELSE first(device) END, "

@@ -264,7 +264,7 @@ constexpr const char* kFillOperations = R"(
            coalesce(private_segment_size, 0), queue_id, agent, submit, 1
     FROM {1}.dispatch ORDER BY op_id;
   INSERT INTO {0}.rocpd_kernelapi
-    SELECT d.api_id, printf('0x%x', d.stream_id), d.grid_size_x, d.grid_size_y, d.grid_size_z,
+    SELECT d.api_id, printf('%d', d.stream_id), d.grid_size_x, d.grid_size_y, d.grid_size_z,
            d.workgroup_size_x, d.workgroup_size_y, d.workgroup_size_z,
            coalesce(d.group_segment_size, 0), coalesce(d.private_segment_size, 0),
            coalesce(n.name_id, {2})
@@ -277,7 +277,7 @@ constexpr const char* kFillOperations = R"(
            coalesce(src_address, 0), coalesce(dst_address, 0), 0, 0, submit, 1
     FROM {1}.copy ORDER BY op_id;
   INSERT INTO {0}.rocpd_copyapi
-    SELECT c.api_id, printf('0x%x', coalesce(c.stream_id, 0)), c.size, 0, 0, coalesce(t.kind, 4),
+    SELECT c.api_id, printf('%d', coalesce(c.stream_id, 0)), c.size, 0, 0, coalesce(t.kind, 4),
            printf('0x%x', coalesce(c.dst_address, 0)), printf('0x%x', coalesce(c.src_address, 0)),
            coalesce(c.to_gpu, -1), coalesce(c.from_gpu, -1),
            CASE WHEN coalesce(n.string, '') LIKE '%Async%' THEN 0 ELSE 1 END, 0

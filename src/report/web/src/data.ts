@@ -42,12 +42,20 @@ export interface Track {
   rows: number[];  // events of each row
 }
 
+// Of a kernel: work items of its grid and of a workgroup, bytes of LDS.
+export interface Shape {
+  grid: [number, number, number];
+  workgroup: [number, number, number];
+  lds: number;
+}
+
 export interface TimelineHeader {
   events: number;
   all_events: number;  // before thinning
   quantum: number;     // neighbours closer than this were merged; 0: nothing was
   length: number;      // from the first event to the last, pauses of the recording included
   names: string[];
+  shapes: Shape[];       // the first stands for none
   unfinished: number[];  // events that had not ended when the recording did
   tracks: Track[];
 }

@@ -20,6 +20,7 @@ export class Events {
   readonly id: Float64Array;
   readonly merged: Uint32Array;   // how many events one stands for
   readonly link: Int32Array;      // of an operation: its launch call's place, or -1
+  readonly shape: Uint32Array;    // of a kernel: its place in the header's shapes; 0: none is known
   readonly busyBefore: Float64Array;  // sum of durations of all events before this place
   readonly unfinished: Set<number>;
   readonly rows: Row[] = [];
@@ -37,6 +38,7 @@ export class Events {
     this.id = new Float64Array(n);
     this.merged = new Uint32Array(n);
     this.link = new Int32Array(n);
+    this.shape = new Uint32Array(n);
     this.busyBefore = new Float64Array(n + 1);
     this.rowOf = new Uint32Array(n);
     let at = 0;
@@ -79,6 +81,7 @@ export class Events {
       link += signed();
       this.link[i] = link - 1;
     }
+    for (let i = 0; i < this.count; ++i) this.shape[i] = next();
     if (at !== bytes.length) throw new Error('the timeline is damaged: its length is not what its header says');
     for (const row of this.rows) {
       for (let i = row.from, end = 0; i < row.to; ++i) {

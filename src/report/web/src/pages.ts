@@ -237,11 +237,18 @@ export function overviewPage(frame: Frame): HTMLElement {
   const kernels = tableOf(report, 'top', 'kernels');
   const tiles: HTMLElement[] = [tile('Wall time', facts.length, 'ns', `${count(report.timeline.all_events)} events`)];
   if (gpus && gpus.rows.length > 0) {
+    // A rank's trace often lists all GPUs of its machine: those that it did not use are no part of a mean.
     const busy = columnOf(gpus, 'busy_percent');
-    const mean = gpus.rows.reduce((sum, row) => sum + number(row[busy]), 0) / gpus.rows.length;
-    const spread = gpus.rows.map((row) => number(row[busy]));
-    tiles.push(tile(gpus.rows.length === 1 ? 'GPU busy' : 'GPUs busy, mean', mean, 'percent',
-        gpus.rows.length === 1 ? gpuName(number(gpus.rows[0]![0])) : `${show(Math.min(...spread), 'percent')} to ${show(Math.max(...spread), 'percent')} of ${gpus.rows.length} GPUs`));
+    const operations = columnOf(gpus, 'operations');
+    const used = gpus.rows.filter((row) => number(row[operations]) > 0);
+    const spread = used.map((row) => number(row[busy]));
+    const mean = spread.reduce((sum, percent) => sum + percent, 0) / Math.max(used.length, 1);
+    const range = used.length === 0 ? 'no GPU did any work'
+                  : used.length === 1 ? gpuName(number(used[0]![0]))
+                                      : `${show(Math.min(...spread), 'percent')} to ${show(Math.max(...spread), 'percent')} of ${used.length} GPUs`;
+    const others = gpus.rows.length - used.length;
+    tiles.push(tile(used.length === 1 ? 'GPU busy' : 'GPUs busy, mean', mean, 'percent',
+        range + (used.length > 0 && others > 0 ? `, ${count(others)} without work` : '')));
   }
   if (kernels && kernels.rows.length > 0) {
     const total = columnOf(kernels, 'total_ns');

@@ -13,6 +13,8 @@ import {hideTip, showTip} from './tip';
 
 const STRIP = 44;
 
+const sizes = (of: number[]): string => of.map(count).join(' × ');
+
 export class TimelinePage {
   readonly element: HTMLElement;
   readonly lanes: Lanes;
@@ -204,6 +206,13 @@ export class TimelinePage {
     const call = events.link[event]!;
     const list = h('dl', {}, this.item('Duration', ns(events.duration[event]!)), this.item('Start', exact(events.start[event]!)),
         this.item('End', exact(events.end(event))), this.item(track.kind === 'gpu' ? 'On' : 'Thread', `${track.title} (${track.group}${track.note === '' ? '' : `, ${track.note}`})`));
+    const shape = events.shape[event]! === 0 ? undefined : events.header.shapes[events.shape[event]!];
+    if (shape !== undefined && events.merged[event]! === 1) {
+      const workgroups = shape.grid.reduce((product, items, i) => product * Math.ceil(items / Math.max(shape.workgroup[i]!, 1)), 1);
+      list.append(this.item('Grid', `${sizes(shape.grid)} work items`),
+          this.item('Workgroup', `${sizes(shape.workgroup)}, ${count(workgroups)} of them`));
+      if (shape.lds > 0) list.appendChild(this.item('LDS', show(shape.lds, 'bytes')));
+    }
     if (events.unfinished.has(event)) list.appendChild(this.item('Never finished', 'in flight when the recording ended'));
     if (events.merged[event]! > 1) list.appendChild(this.item('Stands for', `${count(events.merged[event]!)} events`));
     else list.appendChild(this.item(track.kind === 'gpu' ? 'rocpd_op id' : 'rocpd_api id', String(events.id[event]!)));
