@@ -150,14 +150,21 @@ std::string TraceArguments(const store::TraceDatabase& trace) {
   return text;
 }
 
-// Kernels or calls were left out, as asked: who waited for whom cannot be told from the rest.
-bool PartsLeftOut(const Picture& picture) {
+// Kernels or calls were left out, as asked, or it is not known when many of the operations ran: who
+// waited for whom cannot be told from the rest. What to do about it; empty: nothing was left out.
+std::string_view PartsLeftOut(const Picture& picture) {
+  constexpr int64_t kMostUntimedPercent = 1;
   bool found = false;
+  int64_t untimed = 0;
   picture.ForEach("health", "lost", [&](const RowView& row) {
     const std::string what = row.Text("what");
     found |= what == store::lost_kinds::kKernelsLeftOut || what == store::lost_kinds::kCallsLeftOut;
+    if (store::lost_kinds::IsTime(what)) untimed += row.Int("count");
   });
-  return found;
+  if (found) return "record without --kernel and --api";
+  if (100 * untimed > kMostUntimedPercent * picture.facts().operations)
+    return "record again: when many of the operations ran is not known";
+  return "";
 }
 
 bool NeedsAllParts(const Rule& rule) {
@@ -230,7 +237,7 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
                                     std::span<const Answer> answered) {
   ROCHOUND_TRY(const Picture picture, Picture::Make(trace, options, answered));
   const std::string arguments = TraceArguments(trace);
-  const bool parts_left_out = PartsLeftOut(picture);
+  const std::string_view parts_left_out = PartsLeftOut(picture);
   std::map<std::string, Match> matches;
   for (const Rule& rule : kRules)
     if (std::optional<Match> match = rule.find(picture))
@@ -252,7 +259,7 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
     if (!rule.first && finding.gain_percent < kLeastNotePercent) continue;
     finding.confidence = std::max(rule.confidence, match->confidence);
     if (!rule.first && finding.gain_percent < kLeastPercent) finding.confidence = kNote;
-    const bool guessed = parts_left_out && NeedsAllParts(rule);
+    const bool guessed = !parts_left_out.empty() && NeedsAllParts(rule);
     if (guessed) finding.confidence = kNote;
     finding.sentence = std::move(match->sentence);
     finding.evidence = std::move(match->evidence);
@@ -260,7 +267,7 @@ base::Result<Findings> FindFindings(store::TraceDatabase& trace, const AskOption
     finding.command = fmt::format("rochound explain {}{}", rule.question, arguments);
     finding.advice = match->advice.empty() ? rule.advice : std::move(match->advice);
     if (finding.confidence != kSure) finding.to_be_sure = rule.to_be_sure;
-    if (guessed) finding.to_be_sure = "record without --kernel and --api";
+    if (guessed) finding.to_be_sure = parts_left_out;
     ranked.push_back({rule.first, match->before_all, std::move(finding)});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
