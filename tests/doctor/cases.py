@@ -110,11 +110,11 @@ def ran(doctor):
     doctor.expect(recorded.returncode == -6, f"the program ended with {recorded.returncode}")
     done = doctor.run("doctor", "--ran", "trace.rpd", "--json")
     report = json.loads(done.stdout)
-    errors = [one for one in report["findings"] if one["severity"] == "error" and "signal 6" in one["what"]]
+    errors = [one for one in report["findings"] if one["severity"] == "error" and "ended by SIGABRT" in one["what"]]
     doctor.expect(done.returncode == 3 and errors, f"{done.returncode} {report['findings']}")
     record(doctor, "clean", "--force")
     done = doctor.run("doctor", "--ran", "trace.rpd", "--json")
-    doctor.expect("signal" not in done.stdout and done.returncode != 3, f"the clean run: {done.returncode} {done.stdout}")
+    doctor.expect("ended by SIG" not in done.stdout and done.returncode != 3, f"the clean run: {done.returncode} {done.stdout}")
 
 
 def rerun(doctor):

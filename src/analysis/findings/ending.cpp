@@ -39,6 +39,12 @@ bool IsComplete(const Picture& picture) {
   return complete;
 }
 
+bool GaveUpOnAHang(const Picture& picture, const std::string& status) {
+  if (!status.starts_with("exit ")) return false;
+  const auto hang = FindUnfinishedKernel(picture);
+  return hang.has_value() && hang->confidence != Confidence::kNote;
+}
+
 }  // namespace
 
 // What ended the run comes before what it cost.
@@ -77,8 +83,8 @@ std::optional<Match> FindEnding(const Picture& picture) {
   Match match;
   match.sentence = text->sentence;
   match.advice = text->advice;
-  // Somebody stopped it: a kernel that hangs is why.
-  match.before_all = !text->stopped;
+  // Somebody stopped it, or it gave up: a kernel that hangs is why.
+  match.before_all = !text->stopped && !(run.fault.empty() && GaveUpOnAHang(picture, run.status));
   match.evidence = run.status.empty() ? "no status was written down" : "status: " + run.status;
   return match;
 }

@@ -675,19 +675,22 @@ TEST(FindingsTest, WhatEndedTheRunComesFirst) {
 }
 
 // People stop what hangs: that it was stopped is not the reason.
-TEST(FindingsTest, AHangComesBeforeTheSignalThatStoppedIt) {
-  TestTrace trace = Busy();
-  const int64_t kernel =
-      trace.Kernel({.queue = 2, .start = kMs, .end = 5000 * kMs, .name = "Hang"});
-  trace.lost.push_back({.what = "records"});
-  store::TraceDatabase database = trace.Open();
-  Execute(database,
-          "INSERT INTO rochound_unfinished VALUES ('kernel', " + std::to_string(kernel) + ")");
-  Execute(database, "INSERT INTO rocpd_metadata VALUES (100, 'rochound_status', 'signal 2')");
-  const Findings findings = Find(database);
-  ASSERT_GE(findings.findings.size(), 2U);
-  EXPECT_EQ(findings.findings[0].rule, "unfinished-kernel");
-  EXPECT_EQ(findings.findings[1].rule, "ended");
+TEST(FindingsTest, AHangComesBeforeWhatEndedTheProgramBecauseOfIt) {
+  for (const std::string status : {"signal 2", "exit 1"}) {
+    TestTrace trace = Busy();
+    const int64_t kernel =
+        trace.Kernel({.queue = 2, .start = kMs, .end = 5000 * kMs, .name = "Hang"});
+    trace.lost.push_back({.what = "records"});
+    store::TraceDatabase database = trace.Open();
+    Execute(database,
+            "INSERT INTO rochound_unfinished VALUES ('kernel', " + std::to_string(kernel) + ")");
+    Execute(database,
+            "INSERT INTO rocpd_metadata VALUES (100, 'rochound_status', '" + status + "')");
+    const Findings findings = Find(database);
+    ASSERT_GE(findings.findings.size(), 2U);
+    EXPECT_EQ(findings.findings[0].rule, "unfinished-kernel") << status;
+    EXPECT_EQ(findings.findings[1].rule, "ended") << status;
+  }
 }
 
 TEST(FindingsTest, NoKernelRan) {
