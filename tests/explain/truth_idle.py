@@ -181,9 +181,10 @@ def idle_host_function_clean(case):
 def idle_copy_queue(case):
     run = case.record("idle_copy_queue")
     idle, _ = check_sums(case, run)
-    case.equal("queues that are used", 1, len(idle["queues"]))
+    # Which queue is barely used is a matter of time: a busy machine may make the copies longer than 1% of the kernels.
+    case.expect_time(f"{len(idle['queues'])} queues are used, not 1", len(idle["queues"]) == 1)
     notes = run.answer("idle")["notes"]
-    case.expect(f"nothing of the queue that is left out: {notes}", any("left out" in note for note in notes))
+    case.expect_time(f"nothing of the queue that is left out: {notes}", any("left out" in note for note in notes))
 
 
 def idle_first_launch(case):
