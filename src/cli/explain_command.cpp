@@ -78,7 +78,9 @@ const char* ExplainCommand::examples() const { return examples_.c_str(); }
 int ExplainCommand::Run(const std::vector<std::string>& /*program*/) {
   const analysis::Question* question = analysis::FindQuestion(question_);
   std::error_code error;
-  const std::string found = question == nullptr ? FindTrace(question_) : "";
+  // Where it is there, opening it looks for a later log.
+  const bool is_there = std::filesystem::exists(question_, error);
+  const std::string found = question == nullptr && !is_there ? FindTrace(question_) : question_;
   if (question == nullptr && std::filesystem::exists(found, error)) {
     trace_.AddFirst(found);
     question_ = kFindings;

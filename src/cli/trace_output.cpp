@@ -172,8 +172,7 @@ std::vector<std::string> StoryLines(const Summary& summary, const TraceOutput& o
   ending.kernels = static_cast<int64_t>(summary.kernels);
   ending.copies = static_cast<int64_t>(summary.runtime_kernels + summary.copies);
   for (const Summary::Lost& lost : summary.lost)
-    ending.complete &=
-        store::lost_kinds::IsNoLoss(lost.what) && lost.what != store::lost_kinds::kPause;
+    ending.complete &= store::lost_kinds::IsEnd(lost.what);
   std::vector<std::string> lines;
   if (const auto told = store::TellEnding(ending, output.rpd.string()))
     lines.push_back(told->sentence);

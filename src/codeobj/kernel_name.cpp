@@ -14,8 +14,8 @@ constexpr size_t kLeastOfName = 12;
 
 bool IsWordCharacter(char c) { return isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Behind the bracket that closes the one at `at`; the text's end if there is none.
-size_t BehindBracket(std::string_view text, size_t at) {
+// After the bracket that closes the one at `at`; the text's end if there is none.
+size_t AfterBracket(std::string_view text, size_t at) {
   const char open = text[at], close = open == '(' ? ')' : '}';
   int depth = 0;
   for (; at < text.size(); ++at) {
@@ -35,13 +35,13 @@ std::string DropParameters(std::string_view name) {
     } else if (rest.starts_with(kCallOperator)) {
       at += kCallOperator.size();
     } else if (rest.starts_with(kLambda)) {
-      const size_t types = at + kLambda.size(), end = BehindBracket(name, at);
+      const size_t types = at + kLambda.size(), end = AfterBracket(name, at);
       while (text.ends_with(':')) text.pop_back();
-      const size_t behind = std::min(BehindBracket(name, types), end);
-      if (behind - types > 2) text += name.substr(types, behind - types);
+      const size_t after = std::min(AfterBracket(name, types), end);
+      if (after - types > 2) text += name.substr(types, after - types);
       at = end;
     } else if (rest.starts_with('(')) {
-      at = BehindBracket(name, at);
+      at = AfterBracket(name, at);
       if (name.substr(at).starts_with(kConst)) at += kConst.size();
     } else {
       text.push_back(name[at++]);
@@ -69,20 +69,19 @@ std::string DropRepetitions(std::string_view name) {
   for (size_t at = 0; at < name.size();) {
     const size_t end = std::min(name.find_first_of("<>(),", at), name.size());
     const std::string_view argument = name.substr(at, end - at);
-    size_t count = 1, behind = end;
+    size_t count = 1, after = end;
     const std::string again = ", " + std::string(argument);
     const bool is_type = !argument.empty() && isalpha(static_cast<unsigned char>(argument[0])) != 0;
-    while (is_type && name.substr(behind).starts_with(again) &&
-           behind + again.size() < name.size() &&
-           (name[behind + again.size()] == ',' || name[behind + again.size()] == '>')) {
-      behind += again.size();
+    while (is_type && name.substr(after).starts_with(again) && after + again.size() < name.size() &&
+           (name[after + again.size()] == ',' || name[after + again.size()] == '>')) {
+      after += again.size();
       ++count;
     }
     text += argument;
     if (count > 1) text += " x" + std::to_string(count);
-    at = behind;
+    at = after;
     // Separators, up to the next argument.
-    while (at < name.size() && (at == behind || name[at] == ' ')) text.push_back(name[at++]);
+    while (at < name.size() && (at == after || name[at] == ' ')) text.push_back(name[at++]);
   }
   return text;
 }

@@ -5,13 +5,10 @@
 usage: other_inputs.py --rochound FILE --hipcc FILE --gpu GPU --target TARGET
 """
 
-import argparse
 import json
-import pathlib
 import struct
-import tempfile
 
-from proofs import EVERY_BYTE, Failed, require, run
+from proofs import EVERY_BYTE, main, require, run
 
 KERNEL = r"""
 #include <hip/hip_runtime.h>
@@ -43,7 +40,6 @@ BODIES = {
 
 def prepare(options, folder, bodies, extern=""):
     """A bundle of the program's launch, and other builds of its kernel."""
-    folder.mkdir()
     source = folder / "program.hip"
     source.write_text(PROGRAM.replace("BODY", RIGHT).replace("EXTERN", extern))
     run([options.hipcc, "-O2", f"--offload-arch={options.target}", source, "-o", folder / "program"])
@@ -98,20 +94,5 @@ def check(options, folder):
                 (answer["varied"]["integers"] > 0) == (kind != "special"), str(answer))
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    for name in ("rochound", "hipcc", "gpu", "target"):
-        parser.add_argument("--" + name, required=True)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rochound-inputs-") as folder:
-        try:
-            check(options, pathlib.Path(folder, "known"))
-            check_unknown_types(options, pathlib.Path(folder, "unknown"))
-        except Failed as failure:
-            print(f"FAIL {failure}")
-            raise SystemExit(1) from None
-    print("PASS")
-
-
 if __name__ == "__main__":
-    main()
+    main(check, check_unknown_types)

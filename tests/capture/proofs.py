@@ -143,18 +143,19 @@ def check(options, folder):
     require("\nNOT VERIFIED: " in text and "PASS" not in text, text)
 
 
-def main():
+def main(*checks):
     parser = argparse.ArgumentParser()
     for name in ("rochound", "hipcc", "gpu", "target"):
         parser.add_argument("--" + name, required=True)
     options = parser.parse_args()
     try:
-        with tempfile.TemporaryDirectory(prefix="rochound-proofs-") as folder:
-            check(options, pathlib.Path(folder))
+        for check in checks:
+            with tempfile.TemporaryDirectory(prefix="rochound-proofs-") as folder:
+                check(options, pathlib.Path(folder))
     except (Failed, subprocess.TimeoutExpired) as problem:
         print(problem)
         sys.exit(1)
 
 
 if __name__ == "__main__":
-    main()
+    main(check)

@@ -10,8 +10,7 @@ namespace rochound::analysis {
 // what it used beyond that is known to be used there. On a machine that others use as well a thread
 // gets a part of the time only, so a third is enough; it is likely, never sure.
 std::optional<Match> FindCpuWork(const Picture& picture) {
-  const Picture::Sum outside = picture.Idle(
-      [&](const IdleReason& reason) { return picture.OwnerOf(reason) == Picture::Owner::kHost; });
+  const Picture::Sum outside = picture.Idle(Picture::Owner::kHost);
   if (outside.ns * 3 < picture.wall()) return std::nullopt;
   const std::optional<Picture::Thread>& thread = picture.launching_thread();
   if (!thread.has_value()) return std::nullopt;

@@ -13,12 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Metadata(const Picture& picture, const char* tag) {
-  const Table& table =
-      picture.Rows(fmt::format("SELECT value FROM rocpd_metadata WHERE tag = '{}'", tag));
-  return table.rows.empty() ? std::string() : RowView(table, 0).Text("value");
-}
-
 // Where the agent wrote down that a GPU failed: beside a trace, or in the log of a killed run.
 fs::path FaultRecord(const fs::path& trace) {
   std::error_code error;
@@ -33,8 +27,7 @@ fs::path FaultRecord(const fs::path& trace) {
 bool IsComplete(const Picture& picture) {
   bool complete = true;
   picture.ForEach("health", "lost", [&](const RowView& row) {
-    const std::string what = row.Text("what");
-    complete &= store::lost_kinds::IsNoLoss(what) && what != store::lost_kinds::kPause;
+    complete &= store::lost_kinds::IsEnd(row.Text("what"));
   });
   return complete;
 }
@@ -53,9 +46,9 @@ std::optional<Match> FindEnding(const Picture& picture) {
   if (sources.size() > 1) return std::nullopt;  // each of several runs has its own
   const fs::path trace = sources.empty() ? fs::path() : sources[0];
   store::RunEnding run;
-  run.status = Metadata(picture, "rochound_status");
-  run.fault = Metadata(picture, "rochound_fault");
-  run.unfit_code = Metadata(picture, "rochound_unfit_code");
+  run.status = picture.Metadata("rochound_status");
+  run.fault = picture.Metadata("rochound_fault");
+  run.unfit_code = picture.Metadata("rochound_unfit_code");
   if (run.status != "exit 0") {
     const fs::path record = FaultRecord(trace);
     run.evidence = record.string();

@@ -75,9 +75,8 @@ std::optional<Match> FindFailedCalls(const Picture& picture) {
   if (went_on == 0) return std::nullopt;
   const RowView most(table, first);
   // A program that did not end well has not gone on for long: then this may be the reason.
-  const Table& status =
-      picture.Rows("SELECT value FROM rocpd_metadata WHERE tag = 'rochound_status'");
-  const bool ended_well = status.rows.empty() || RowView(status, 0).Text("value") == "exit 0";
+  const std::string status = picture.Metadata("rochound_status");
+  const bool ended_well = status.empty() || status == "exit 0";
   Match match;
   match.sentence = fmt::format(
       "{} failed{}: {} returned {}{}.", Counted(calls, "HIP call", "HIP calls"),

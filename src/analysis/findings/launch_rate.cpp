@@ -47,9 +47,8 @@ Sequence FindRepeated(const Table& launches) {
 // Gaps in which the host was on its way to the next launch, had not waited for the GPU, and did
 // nothing else for long: its own speed is what the GPU waits for. It would be wrong where the host
 // computes or sleeps a little before each launch: sure only where most of the time is in launching
-// calls or in operators of PyTorch. A graph is advised only for
-// several kernels that come again in the same order with no wait of the host among them, and not
-// where graphs are what is launched.
+// calls or in operators of PyTorch. A graph is advised only for several kernels that come again in
+// the same order with no wait of the host among them, and not where graphs are what is launched.
 std::optional<Match> FindLaunchRate(const Picture& picture) {
   const Picture::Gaps gaps = picture.GapsOf(Picture::Owner::kLaunch);
   if (gaps.gaps == 0) return std::nullopt;

@@ -114,6 +114,11 @@ const Table& Picture::Rows(const std::string& sql) const {
   return found->second;
 }
 
+std::string Picture::Metadata(const char* tag) const {
+  const Table& table = Rows(fmt::format("SELECT value FROM rocpd_metadata WHERE tag = '{}'", tag));
+  return table.rows.empty() ? std::string() : RowView(table, 0).Text("value");
+}
+
 void Picture::ReadGpus() {
   ForEach("busy", "gpus", [&](const RowView& row) {
     if (row.Int("busy_ns") <= busy_ns_) return;
@@ -184,6 +189,10 @@ void Picture::ReadLaunchingThread() {
   const RowView row(table, 0);
   launching_thread_ = {row.Int("cpu_ns"), row.Int("most_cpu_ns"), row.Int("life_ns"),
                        row.Int("starved_ns")};
+}
+
+Picture::Sum Picture::Idle(Owner owner) const {
+  return Idle([&](const IdleReason& reason) { return OwnerOf(reason) == owner; });
 }
 
 Picture::Sum Picture::Idle(const std::function<bool(const IdleReason&)>& fits) const {

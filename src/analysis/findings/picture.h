@@ -63,6 +63,8 @@ class Picture {
                const std::function<void(const RowView&)>& visit) const;
   // The rows of a query of the rule's own, kept for others that ask the same; none if it fails.
   const Table& Rows(const std::string& sql) const;
+  // What the run left under this tag; empty: nothing.
+  std::string Metadata(const char* tag) const;
 
   // The GPU that worked longest. Whatever keeps it idle costs wall time; that others are idle
   // meanwhile may not. -1: there was no work.
@@ -93,6 +95,7 @@ class Picture {
     kHost,      // it did something else
   };
   Owner OwnerOf(const IdleReason& reason) const;
+  Sum Idle(Owner owner) const;
   // The gaps of one owner.
   struct Gaps {
     int64_t ns = 0, gaps = 0;

@@ -7,9 +7,8 @@ namespace rochound::analysis {
 
 // Calls that follow each other within a microsecond, a great many of them: a recorded call takes
 // about as long as that, one that nobody records a few nanoseconds. A few take longer, where the
-// thread lost its CPU or waited for room in the log. What lies between them and in
-// them is told here only. What the same calls take by themselves is not in the trace, so it is never
-// sure.
+// thread lost its CPU or waited for room in the log. The time in and between them is told here
+// only. What the same calls take by themselves is not in the trace, so it is never sure.
 std::optional<Match> FindRecording(const Picture& picture) {
   constexpr int64_t kMany = 100'000;
   const Table& table = picture.Rows(R"(

@@ -14,8 +14,7 @@ namespace rochound::analysis {
 std::optional<Match> FindStarvedHost(const Picture& picture) {
   const std::optional<Picture::Thread>& thread = picture.launching_thread();
   if (!thread.has_value() || thread->starved_ns < 0) return std::nullopt;
-  const Picture::Sum outside = picture.Idle(
-      [&](const IdleReason& reason) { return picture.OwnerOf(reason) == Picture::Owner::kHost; });
+  const Picture::Sum outside = picture.Idle(Picture::Owner::kHost);
   const int64_t starved = thread->starved_ns - (thread->life_ns - outside.ns);
   if (outside.ns * 3 < picture.wall() || starved * 10 < outside.ns * 3) return std::nullopt;
   Match match;

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -241,8 +239,7 @@ class Judge {
   void Died() {
     const bool killed = run_.status == store::kKilled;
     if (!killed && !run_.status.starts_with("signal")) return;
-    const std::string by =
-        killed ? "" : " by " + store::SignalName(atoi(run_.status.c_str() + strlen("signal ")));
+    const std::string by = killed ? "" : " by " + store::SignalName(store::SignalOf(run_.status));
     Find(Severity::kError, "died",
          fmt::format("The program was {}{}; the trace goes up to there",
                      killed ? "killed" : "ended", by),

@@ -17,22 +17,12 @@ void ForgetOldest(std::vector<T>* list, size_t most) {
     list->erase(list->begin(), list->begin() + static_cast<ptrdiff_t>(most / 2));
 }
 
-bool CopiedToHost(const trace::CallEvent& event, const FunctionFacts& facts) {
-  constexpr int64_t kToHost = 2;
-  return facts.copy.is_copy && facts.copy.sync &&
-         KindOfCopy(facts, {event.words, event.texts}) == kToHost;
-}
-
-HostWaitKind WaitOf(const trace::CallEvent& event, const FunctionFacts& facts) {
-  if (event.result != 0) return HostWaitKind::kNone;
-  // Its bytes are there after all that its stream had to do before.
-  return CopiedToHost(event, facts) ? HostWaitKind::kStream : facts.wait;
-}
-
 }  // namespace
 
-bool HostWaits::HasWaitedForItsOwn(const trace::CallEvent& event, const FunctionFacts& facts) {
-  return event.result == 0 && CopiedToHost(event, facts);
+bool HostWaits::CopiedToHost(const trace::CallEvent& event, const FunctionFacts& facts) {
+  constexpr int64_t kToHost = 2;
+  return event.result == 0 && facts.copy.is_copy && facts.copy.sync &&
+         KindOfCopy(facts, {event.words, event.texts}) == kToHost;
 }
 
 void HostWaits::Waited(Wait wait) {
@@ -43,8 +33,9 @@ void HostWaits::Waited(Wait wait) {
 void HostWaits::Add(const trace::CallEvent& event, const FunctionFacts& facts, int64_t device,
                     int64_t gpu) {
   if (gpu >= 0) gpu_of_device_[device] = gpu;
-  const HostWaitKind kind = WaitOf(event, facts);
-  if (kind == HostWaitKind::kNone) return;
+  // Bytes of a stream are there after all that it had to do before.
+  const HostWaitKind kind = CopiedToHost(event, facts) ? HostWaitKind::kStream : facts.wait;
+  if (kind == HostWaitKind::kNone || event.result != 0) return;
   const CallArguments arguments{event.words, event.texts};
   const auto word = [&](int argument) {
     return argument < 0 ? 0 : WordOf(facts.function, arguments, argument);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // By when work was done, because the host had waited for it: calls that returned with success and
-// wait for a device, a stream, an event or bytes of a stream. The recorder collects a GPU's times a little later than
-// work ends, so a process that ends at once leaves work without times that was over. Used by the
-// joiner, one thread. Threads' chunks come one after the other: times decide, not the order.
+// wait for a device, a stream, an event or bytes of a stream. The recorder collects a GPU's times a
+// little later than work ends, so a process that ends at once leaves work without times that was
+// over. Used by the joiner, one thread. Threads' chunks come one after the other: times decide, not
+// the order.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ class HostWaits {
  public:
   explicit HostWaits(const ProcessContext& process) : process_(process) {}
 
-  // A call that returned had waited for the copies that it made.
-  static bool HasWaitedForItsOwn(const trace::CallEvent& event, const FunctionFacts& facts);
+  // The call copied to the host and had waited for that when it returned.
+  static bool CopiedToHost(const trace::CallEvent& event, const FunctionFacts& facts);
 
   // A call that returned. device: HIP's current one; gpu: that it launched a kernel on, or -1.
   void Add(const trace::CallEvent& event, const FunctionFacts& facts, int64_t device, int64_t gpu);

@@ -245,7 +245,7 @@ void Joiner::CompleteCall(const trace::CallEvent& event, bool returned) {
   }
   if (returned) waits_.Add(event, facts, thread.device, pending != nullptr ? pending->gpu : -1);
   if (pending == nullptr) return;
-  const bool waited = returned && HostWaits::HasWaitedForItsOwn(event, facts);
+  const bool waited = returned && HostWaits::CopiedToHost(event, facts);
   for (const uint32_t index : pending->waiting) {
     PendingOp& op = ops_[index];
     op.has_call = true;

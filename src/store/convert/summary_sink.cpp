@@ -29,9 +29,10 @@ void SummarySink::OnKernelFacts(const KernelFacts& facts) {
 
 void SummarySink::OnCall(JoinedCall& call) {
   ++summary_->calls;
-  if (call.facts.function.domain == "hip") ++summary_->ending.calls;
-  if (!call.returned && call.facts.function.domain == "hip")
-    summary_->ending.open_call = call.facts.function.name;
+  if (call.facts.function.domain == "hip") {
+    ++summary_->ending.calls;
+    if (!call.returned) summary_->ending.open_call = call.facts.function.name;
+  }
   Add(functions_[call.facts.number], call.event.begin_ns, call.event.end_ns);
 }
 

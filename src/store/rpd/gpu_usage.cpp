@@ -48,9 +48,10 @@ std::string UsageSentence(int64_t gpu, int64_t gpus, int64_t busy_ns, int64_t wa
 std::string UsageSentence(GpusBusy& gpus, int64_t wall_ns) {
   int64_t busiest = -1, most = 0;
   for (auto& [gpu, busy] : gpus) {
-    if (busy.ns() <= most) continue;
+    const int64_t ns = busy.ns();
+    if (ns <= most) continue;
     busiest = gpu;
-    most = busy.ns();
+    most = ns;
   }
   return UsageSentence(busiest, static_cast<int64_t>(gpus.size()), most, wall_ns);
 }

@@ -29,12 +29,15 @@ inline constexpr std::string_view kRangeEnds = "ranges' ends";
 inline constexpr std::string_view kProcessEnd = "a process's end";
 inline constexpr std::string_view kCallInFlight = "call in flight";
 
-// All that the program did is in the trace, as far as it was asked for.
-inline bool IsNoLoss(std::string_view what) {
-  constexpr std::string_view kKinds[] = {kPause,     kKernelEnds, kCopyEnds,
-                                         kRangeEnds, kProcessEnd, kCallInFlight};
+// Of what was in flight when the process ended.
+inline bool IsEnd(std::string_view what) {
+  constexpr std::string_view kKinds[] = {kKernelEnds, kCopyEnds, kRangeEnds, kProcessEnd,
+                                         kCallInFlight};
   return std::find(std::begin(kKinds), std::end(kKinds), what) != std::end(kKinds);
 }
+
+// All that the program did is in the trace, as far as it was asked for.
+inline bool IsNoLoss(std::string_view what) { return what == kPause || IsEnd(what); }
 
 // "kernel times", "true times": what happened is in the trace, when is not.
 inline bool IsTime(std::string_view what) { return what.ends_with(" times"); }

@@ -26,15 +26,6 @@ const Signal* FindSignal(int number) {
   return nullptr;
 }
 
-// "signal 11" -> 11; a shell's "exit 139", too, since it ends so where its program was killed.
-int SignalOf(const std::string& status) {
-  constexpr int kShellsSignals = 128;
-  if (status.starts_with("signal ")) return atoi(status.c_str() + 7);
-  if (!status.starts_with("exit ")) return 0;
-  const int code = atoi(status.c_str() + 5);
-  return FindSignal(code - kShellsSignals) != nullptr ? code - kShellsSignals : 0;
-}
-
 constexpr const char* kItsCode = "Build it for this GPU: rochound doctor -- PROGRAM says how to.";
 constexpr const char* kItsOutput = "Look at the program's own output, or use a debugger.";
 
@@ -53,6 +44,14 @@ EndingText Crashed(const RunEnding& run, int number) {
 }
 
 }  // namespace
+
+int SignalOf(const std::string& status) {
+  constexpr int kShellsSignals = 128;
+  if (status.starts_with("signal ")) return atoi(status.c_str() + 7);
+  if (!status.starts_with("exit ")) return 0;
+  const int code = atoi(status.c_str() + 5);
+  return FindSignal(code - kShellsSignals) != nullptr ? code - kShellsSignals : 0;
+}
 
 std::string SignalName(int number) {
   const Signal* const known = FindSignal(number);

@@ -19,7 +19,7 @@ struct RunEnding {
   std::string evidence{};    // where that is written down
   std::string unfit_code{};  // "code for gfx1030, and none for gfx942"; empty: not known
   std::string open_call{};   // of HIP, which had not returned; empty: all had
-  // Nothing is missing but what was under way at the end: what is not there did not happen.
+  // Nothing is missing but what was in flight at the end: what is not there did not happen.
   bool complete = true;
   int64_t calls = 0;    // of HIP
   int64_t kernels = 0;  // of the program
@@ -34,6 +34,10 @@ struct EndingText {
 
 // Nothing where a run ended well and used the GPU, or where it is not known. trace: for commands.
 std::optional<EndingText> TellEnding(const RunEnding& run, const std::string& trace);
+
+// "signal 11" -> 11; a shell's "exit 139", too, since it ends so where its program was killed. 0:
+// no signal ended it.
+int SignalOf(const std::string& status);
 
 // "SIGINT (Ctrl-C)".
 std::string SignalName(int number);
